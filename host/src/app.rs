@@ -14,8 +14,10 @@ mod plan;
 mod probe;
 mod rehearsal;
 mod reload;
+mod rest;
 mod running_plugin;
 mod settings;
+mod staging;
 mod successor;
 mod telemetry;
 mod tenants;
@@ -34,14 +36,17 @@ use informer_dispatch::Backlog;
 use informer_runtime::{Engine, EngineConfig, EngineError, GuestThreads, LogSink};
 use informer_system::HttpAddress;
 use informer_telemetry::{CollectorError, Exporter, Pending};
-use informer_types::Gvr;
+use informer_types::{Gvr, Tracer};
 use tokio::{
     signal::unix::Signal,
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use crate::admin::types::{Change, Report, Verdict};
+pub use crate::{
+    admin::types::{Change, Report, Verdict},
+    wiring::Witness,
+};
 use crate::{
     admin::{BindError, Endpoint, Probe, Reviewer, serve_admin, serve_health},
     config::{Config, Host, MetricsAuth, StateDir},
@@ -56,6 +61,7 @@ pub use rehearsal::{check_watches, narrowed_watches};
 pub use reload::{Adjust, ReloadRefused};
 pub use running_plugin::SubscribeError;
 pub use settings::engine as engine_config;
+pub use staging::Staging;
 
 use applier::Applier;
 use directories::{Directories, look};
@@ -64,6 +70,7 @@ pub(crate) use origin::{Origin, puller};
 use plan::Started;
 use probe::HostProbe;
 use reload::Reload;
+use staging::Stage;
 use telemetry::Observers;
 use tenants::Tenants;
 use trace::Trace;
@@ -72,7 +79,6 @@ use trace::Trace;
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Options for commands and tests.
-#[derive(Clone)]
 pub struct Options {
     /// The connection to the API server; `None` means that the configuration names it.
     pub connection: Option<Connection>,
@@ -85,6 +91,8 @@ pub struct Options {
     pub adjust: Adjust,
     /// Makes the settings of the engine from the file, before it is adjusted.
     pub engine: fn(&Host) -> EngineConfig,
+    /// The stand-ins for the outside world in a test of plugins; `None` in production.
+    pub staging: Option<Staging>,
 }
 
 /// The reason why the host does not start.
@@ -157,6 +165,7 @@ impl Default for Options {
             file: None,
             adjust: Arc::new(|_| {}),
             engine: |host| engine_config(host, code_cache(host)),
+            staging: None,
         }
     }
 }
@@ -181,11 +190,10 @@ impl App {
         tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
         let state = open_state(&config.host.state_dir).await;
         let api = KubeClient::new(connection.client.clone());
-        let http = http_client(&config.host, &connection.server, Arc::new(api.clone())).await?;
+        let (stage, server) = (Stage::new(options.staging), &connection.server);
+        let http = http_client(&config.host, server, Arc::new(api.clone()), stage.wire.clone()).await?;
         let observers = Observers::new(config.host.trace, config.telemetry.as_ref())?;
-        let settings = settings::factory(&config.cluster, &config.host, &connection);
-        let settings = FactoryConfig { tracer: observers.tracer.clone(), ..settings };
-        let factory = Arc::new(InformerFactory::new(connection.client.clone(), settings));
+        let factory = factory(&config, &connection, observers.tracer.clone());
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let lines = Arc::new(RecentLines::new(options.log, config.host.admin.is_some()));
         let guests = GuestThreads::start().map_err(StartError::Threads)?;
@@ -204,6 +212,7 @@ impl App {
             abort: abort.clone(),
             state: state.clone(),
             tracer: observers.tracer,
+            stage,
         };
         let (host, started) = (config.host.clone(), Started::of(&config));
         let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
@@ -400,6 +409,12 @@ fn reviewer(auth: MetricsAuth, client: kube::Client) -> Option<Arc<dyn Reviewer>
         MetricsAuth::None => None,
         MetricsAuth::Kubernetes => Some(Arc::new(Reviews::new(client))),
     }
+}
+
+fn factory(config: &Config, connection: &Connection, tracer: Tracer) -> Arc<InformerFactory> {
+    let settings = settings::factory(&config.cluster, &config.host, connection);
+    let settings = FactoryConfig { tracer, ..settings };
+    Arc::new(InformerFactory::new(connection.client.clone(), settings))
 }
 
 /// The given connection, or the one that the configuration names.

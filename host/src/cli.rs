@@ -12,6 +12,11 @@ use crate::{
     logging::{self, LogFormat, Precedence},
 };
 
+/// What the caller gave is wrong, so the exit status is 2.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct WrongInput(pub anyhow::Error);
+
 /// Options of every command.
 #[derive(Clone, Debug, Args)]
 pub struct GlobalArgs {

@@ -20,6 +20,7 @@ pub mod rbac;
 mod reload;
 mod run;
 mod status;
+mod test;
 mod wit;
 
 use clap::{Parser, Subcommand};
@@ -90,6 +91,9 @@ pub enum Command {
     /// Builds the component of a project.
     #[command(after_help = build::EXAMPLES)]
     Build(build::BuildArgs),
+    /// Plays the stories of a plugin: scripted events, and what the plugin does then. Needs no cluster.
+    #[command(after_help = test::EXAMPLES)]
+    Test(test::TestArgs),
     /// Shows what a WebAssembly file contains, what made it, and the grants that it needs.
     #[command(after_help = inspect::EXAMPLES)]
     Inspect(inspect::InspectArgs),
@@ -157,6 +161,7 @@ impl Command {
             Self::Plugin(args) => plugin::run(args, output).await,
             Self::New(args) => new::run(args, output),
             Self::Build(args) => build::run(args, output).await,
+            Self::Test(args) => test::run(args).await,
             Self::Inspect(args) => inspect::run(&args, output),
             Self::Wit(args) => wit::run(&args, output),
             Self::Rbac(args) => rbac::run(args, output),
@@ -185,6 +190,8 @@ impl Command {
             | Self::Queues(_)
             | Self::DeadLetters(_)
             | Self::Explain(_) => Some(QUIET),
+            // What fails is in the result.
+            Self::Test(_) => Some("off"),
             Self::Apiserver(_) => Some(LOG),
             Self::Dev(args) => args.config.is_none().then_some(LOG),
             Self::Compile

@@ -15,4 +15,5 @@ pub mod logging;
 pub mod metrics;
 pub mod shutdown;
 pub mod state;
+pub mod story;
 mod wiring;

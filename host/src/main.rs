@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use informer::commands::{Cli, visible};
+use informer::{
+    cli::WrongInput,
+    commands::{Cli, visible},
+};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -14,7 +17,7 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             complain(&error);
-            ExitCode::FAILURE
+            if error.is::<WrongInput>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }

@@ -5,10 +5,11 @@
 
 mod exposition;
 mod families;
+mod format;
 
-pub use exposition::CONTENT_TYPE;
 pub(crate) use exposition::Exposition;
 pub(crate) use families::{
-    CACHE_MEMORY, FILTER, GUEST_MEMORY, LOADED, QUEUE, RUNTIME, TELEMETRY, WORKQUEUE, expose, informer,
-    process,
+    CACHE_MEMORY, FILTER, GUEST_MEMORY, LOADED, PULLS, QUEUE, RUNTIME, TELEMETRY, VERSION, WORKQUEUE, expose,
+    informer, process,
 };
+pub(crate) use format::answer;

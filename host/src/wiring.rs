@@ -1,6 +1,7 @@
 //! Adapters between the crates: the listers of the cache for `runtime`, and the calls of `runtime` for `dispatch`.
 
 mod calls;
+mod witness;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,6 +12,8 @@ use informer_types::{Gvr, Object, ObjectKey};
 use parking_lot::RwLock;
 
 pub(crate) use calls::Calls;
+pub use witness::Witness;
+pub(crate) use witness::{WitnessStand, WitnessedClient};
 
 /// The host's caches, as the `lister` capability reads them.
 #[derive(Debug, Default)]

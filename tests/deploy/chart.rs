@@ -184,6 +184,33 @@ async fn values_turn_parts_on_and_off() {
 
 #[tokio::test]
 #[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_network_policy_opens_the_port_of_the_collector_and_no_other() {
+    let helm = helm().await;
+    let egress = async |telemetry: &str| {
+        let file = helm.home().join("telemetry.toml");
+        fs::write(&file, CONFIGURATION.replace("9000", "8081") + telemetry).unwrap();
+        let config = format!("--set-file=config={}", file.display());
+        let roles =
+            format!("--set-file=rbac.manifest={}", deployed("helm/informer/files/rbac.yaml").display());
+        let manifests = chart(&helm, &[&config, &roles]).await;
+        manifests.the("NetworkPolicy")["spec"]["egress"].as_array().unwrap().clone()
+    };
+    let without = egress("").await;
+
+    let with = egress("[telemetry]\nsample = 0.5\nendpoint = 'http://otel.monitoring:4319/otlp'\n").await;
+
+    assert_eq!(with[..without.len()], without);
+    assert_eq!(with[without.len()..], [json!({"ports": [{"port": 4319}]})]);
+    for closed in [
+        "[telemetry]\nendpoint = \"https://otel.example.com\"\n",
+        "# [telemetry]\n# endpoint = \"http://x:1\"\n",
+    ] {
+        assert_eq!(egress(closed).await, without, "{closed}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
 async fn two_releases_share_no_role_of_the_cluster() {
     let helm = helm().await;
     let folder = deployed("helm/informer");

@@ -3,7 +3,9 @@
 use informer_tests::command_line::CommandLine;
 use serde_json::{Value, json};
 
-use crate::manifests::{assert_bindings_resolve, chart, deployed, overlay, permissions, printed_roles, text};
+use crate::manifests::{
+    Manifests, assert_bindings_resolve, chart, deployed, overlay, permissions, printed_roles, text,
+};
 
 #[tokio::test]
 #[ignore = "needs Go: run by cargo xtask test --all"]
@@ -50,4 +52,27 @@ async fn an_overlay_brings_namespace_configuration_roles_and_a_claim_of_its_own(
     let claim = json!({"name": "state", "persistentVolumeClaim": {"claimName": "informer"}});
     assert!(manifests.pod()["volumes"].as_array().unwrap().contains(&claim), "{manifests:?}");
     assert_eq!(manifests.container()["image"], "registry.example.com/informer:0.1.0");
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_component_for_telemetry_opens_the_ports_of_otlp() {
+    let kubectl = CommandLine::kubectl("").await;
+    // kustomize takes relative paths only.
+    let folder = |name: &str| {
+        let up = "../".repeat(kubectl.home().components().count() - 1);
+        let path = deployed("kustomize").join(name).canonicalize().unwrap();
+        json!(format!("{up}{}", path.strip_prefix("/").unwrap().display()))
+    };
+    let own = json!({"resources": [folder("base")], "components": [folder("components/telemetry")]});
+    std::fs::write(kubectl.home().join("kustomization.yaml"), own.to_string()).unwrap();
+
+    let home = kubectl.home().to_str().unwrap();
+    let printed = Manifests::parse(&kubectl.prints(&["kustomize", home]).await);
+
+    let egress = printed.the("NetworkPolicy")["spec"]["egress"].as_array().unwrap().clone();
+    let base: Value = serde_saphyr::from_str(&text("kustomize/base/networkpolicy.yaml")).unwrap();
+    let before = base["spec"]["egress"].as_array().unwrap();
+    assert_eq!(egress[..before.len()], before[..]);
+    assert_eq!(egress[before.len()..], [json!({"ports": [{"port": 4317}, {"port": 4318}]})]);
 }

@@ -1,4 +1,4 @@
-//! The chart and the kustomize files in `host/deploy`. Those tests that render them need helm and kubectl, built with
+//! The chart and the kustomize files in `host/deploy`. Those tests that render them need helm, kubectl and promtool, built with
 //! Go: `cargo xtask test --all` runs them.
 //!
 //! | module | what it shows |
@@ -6,11 +6,13 @@
 //! | `shipped` | the files belong together: configuration, roles, versions |
 //! | `chart` | what Helm makes of values, and which values it refuses |
 //! | `kustomize` | what kubectl makes of the overlays, and that chart and overlay agree |
+//! | `monitoring` | promtool accepts rules and metrics, and each query of the dashboard finds its series |
 //! | `server` | the real kube-apiserver accepts both, and a changed configuration restarts nothing |
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
 mod chart;
 mod kustomize;
 mod manifests;
+mod monitoring;
 mod server;
 mod shipped;

@@ -19,6 +19,7 @@ mod reload;
 mod serve;
 mod state;
 mod status;
+mod stories;
 
 use clap::CommandFactory;
 use informer::commands::Cli;

@@ -1,18 +1,26 @@
-//! The configuration files of the examples.
+//! The configuration files of the examples and of the ready-made plugins.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use informer_tests::host::configuration;
 
+/// The folders in a folder of the repository.
+fn folders(of: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(of)).unwrap();
+    entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
+}
+
 #[test]
-fn the_host_accepts_the_configuration_of_each_example() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+fn the_host_accepts_the_configuration_of_each_example_and_ready_made_plugin() {
+    let ready_made = folders("plugins")
+        .into_iter()
+        .filter(|folder| !["sdk", "guide"].iter().any(|own| folder.ends_with(own)));
     let mut plugins = 0;
-    for entry in fs::read_dir(examples).unwrap().map(Result::unwrap) {
-        if !entry.file_type().unwrap().is_dir() {
-            continue;
-        }
-        let file = entry.path().join("informer.toml");
+    for folder in folders("examples").into_iter().chain(ready_made) {
+        let file = folder.join("informer.toml");
         let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let config = configuration(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         plugins += config.plugins.len();

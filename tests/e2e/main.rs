@@ -2,6 +2,7 @@
 //!
 //! | module | what it shows |
 //! |---|---|
+//! | `a_storm_of_reloads` | ten thousand reloads; the longest test, whose name comes first because tests start in the order of their names |
 //! | `bad_input` | bad input gets a clear message, and the rest keeps working |
 //! | `claims` | informers run only for the plugins that use them |
 //! | `cli` | the built binary: its output and its exit status |
@@ -12,6 +13,7 @@
 //! | `examples` | the host accepts the `informer.toml` of each example |
 //! | `filters` | the filter of a subscription |
 //! | `isolation` | bad plugins affect neither a good plugin nor the informers |
+//! | `janitor` | the ready-made plugin: what expired is deleted at its time |
 //! | `client` | the requests of a component to the API server, and their refusals |
 //! | `log_levels` | the log level of each plugin |
 //! | `metrics` | the metrics at `/metrics`, family by family |
@@ -26,6 +28,7 @@
 //! | `traces` | the traces of events, as a collector receives them |
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
+mod a_storm_of_reloads;
 mod answers;
 mod bad_input;
 mod claims;
@@ -40,6 +43,7 @@ mod echo;
 mod examples;
 mod filters;
 mod isolation;
+mod janitor;
 mod log_levels;
 mod metrics;
 mod parts;

@@ -5,8 +5,6 @@ use std::{
     time::Duration,
 };
 
-use http_body_util::BodyExt;
-use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::{
@@ -96,6 +94,13 @@ async fn every_metric_is_well_formed_documented_and_served() {
         r#"informer_runtime_call_duration_seconds_count{plugin="one"}"#,
     );
     assert!(calls >= 1.0 && calls == timed, "{calls} {timed}");
+    let one = |family: &str| sample(family, &format!("{family}{{plugin=\"one\"}}"));
+    let component = std::fs::metadata(guest("gauger")).unwrap().len();
+    assert_eq!(one("informer_runtime_component_bytes"), f64::from(u32::try_from(component).unwrap()));
+    assert!(one("informer_runtime_code_bytes") > 1000.0 && one("informer_runtime_compile_seconds") > 0.0);
+    // A page at least, and less than with tables and what the host holds.
+    let (linear, all) = (one("informer_runtime_linear_memory_bytes"), one("informer_runtime_memory_bytes"));
+    assert!((65536.0..all).contains(&linear), "{linear} {all}");
     // One name has two kinds: neither plugin hides or renames the metric of the other.
     let seen = &families["informer_plugin_seen"];
     let names: Vec<_> = seen.samples.keys().map(String::as_str).collect();
@@ -136,16 +141,9 @@ fn assert_documented(families: &BTreeMap<String, Family>) {
 
 /// The parsed answer of the admin endpoint.
 async fn scrape(host: &TestHost) -> BTreeMap<String, Family> {
-    let admin = format!("http://{}", host.app().admin_address().unwrap());
-    let connection = connect(&Access::Server(admin.parse().unwrap())).await.unwrap();
-    let request = http::Request::get("/metrics").body(kube::client::Body::empty()).unwrap();
-    let answer = connection.client.send(request).await.unwrap();
-    assert_eq!(
-        answer.headers()["content-type"],
-        "application/openmetrics-text; version=1.0.0; charset=utf-8"
-    );
-    let text = answer.into_body().collect().await.unwrap().to_bytes();
-    parse(std::str::from_utf8(&text).unwrap())
+    let (kind, text) = host.scrape("application/openmetrics-text").await.unwrap();
+    assert_eq!(kind, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    parse(&text)
 }
 
 /// The only sample of a family whose labels contain `series`.
@@ -252,7 +250,7 @@ async fn keys_and_filters_are_measured() {
     }
     let slow = |family: &str| sample(&families, family, "plugin=\"slow\"");
     // There is one worker: one key is in flight, and the other is pending.
-    assert_eq!((slow("informer_workqueue_in_hand"), slow("informer_workqueue_depth")), (1.0, 1.0));
+    assert_eq!((slow("informer_workqueue_in_flight"), slow("informer_workqueue_depth")), (1.0, 1.0));
     assert!(
         slow("informer_workqueue_unfinished_work_seconds")
             >= slow("informer_workqueue_longest_running_seconds")
@@ -261,12 +259,13 @@ async fn keys_and_filters_are_measured() {
     assert_eq!((quick("informer_filter_passed"), quick("informer_filter_when_errors")), (2.0, 1.0));
     let suppressed = |by: &str| {
         let samples = families["informer_filter_suppressed"].samples.iter();
-        let is = |name: &str| name.contains("plugin=\"quick\"") && name.contains(&format!("by=\"{by}\""));
+        let is =
+            |name: &str| name.contains("plugin=\"quick\"") && name.contains(&format!("condition=\"{by}\""));
         samples.filter(|(name, _)| is(name)).map(|(_, value)| *value).sum::<f64>()
     };
     assert_eq!((suppressed("when"), suppressed("changed")), (1.0, 0.0));
     // The host may have requested only the objects with the label.
     assert!(suppressed("labels") <= 1.0);
-    assert_eq!((quick("informer_queue_given_back"), quick("informer_runtime_went_back")), (0.0, 0.0));
+    assert_eq!((quick("informer_queue_given_back"), quick("informer_runtime_rollbacks")), (0.0, 0.0));
     host.stop().await;
 }

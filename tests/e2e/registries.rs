@@ -82,7 +82,27 @@ async fn a_tag_that_moves_reloads_the_plugin_between_two_events() {
     host.lines.said("echo", "add default/two ", "").await;
     assert_eq!(host.plugin("echo")["pull"]["artifact"], second.to_string());
     assert_eq!(host.degraded(), Vec::<String>::new());
+    assert_eq!(pulls(&host, "pulled"), 2.0);
+    assert_eq!(pulls(&host, "failed"), 0.0);
+    let bytes = version(1).len() + version(2).len();
+    assert_eq!(
+        sample(&host, "informer_registry_received_bytes_total{plugin=\"echo\"}"),
+        f64::from(u32::try_from(bytes).unwrap())
+    );
+    host.until("a pull that finds nothing new", |_| pulls(&host, "unchanged") > 0.0).await;
     host.stop().await;
+}
+
+/// The value of a series in the metrics.
+fn sample(host: &TestHost, series: &str) -> f64 {
+    let metrics = host.metrics();
+    let line = metrics.lines().find_map(|line| line.strip_prefix(series));
+    line.unwrap_or_else(|| panic!("no {series} in {metrics}")).trim().parse().unwrap()
+}
+
+/// The number of pulls that ended so.
+fn pulls(host: &TestHost, outcome: &str) -> f64 {
+    sample(host, &format!("informer_registry_pulls_total{{plugin=\"echo\",outcome=\"{outcome}\"}}"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,6 +127,7 @@ async fn a_host_that_has_the_component_starts_and_serves_without_the_registry() 
             && degraded.contains("does not answer"),
         "{degraded}"
     );
+    assert!(pulls(&host, "failed") >= 1.0);
     host.stop().await;
 
     let host = start(&server, &toml, &directory).await;

@@ -1,10 +1,9 @@
 //! Hot reload: a changed component file becomes the version in service, between two calls and without a relist.
 
 mod configuration;
-mod files;
+pub(crate) mod files;
 mod grants;
 mod mounted;
-mod storm;
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
@@ -98,7 +97,7 @@ async fn updates(objects: &ConfigMaps, done: &AtomicUsize, replaced: &AtomicBool
     }
 }
 
-fn assert_no_relist(host: &TestHost) {
+pub(crate) fn assert_no_relist(host: &TestHost) {
     let counters = &host.status()["informers"][0]["counters"];
     for (counter, expected) in [("lists", 1), ("relists", 0), ("watches", 1), ("failures", 0)] {
         assert_eq!(counters[counter], expected, "{counter}: {counters:#}");

@@ -1,6 +1,7 @@
 //! Traces of events, as a collector receives them.
 
 mod collector;
+mod real;
 
 use std::collections::BTreeSet;
 

@@ -3,16 +3,20 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// An example with a build script.
+use crate::projects::informer;
+
+/// An example that `informer build` builds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scripted {
     JavaScript,
     Python,
+    Go,
+    C,
     /// A controller without handlers, in JavaScript.
     Controller,
 }
@@ -30,39 +34,57 @@ impl Scripted {
         match self {
             Self::JavaScript => "deployments-js",
             Self::Python => "deployments-python",
+            Self::Go => "deployments-go",
+            Self::C => "deployments-c",
             Self::Controller => "pods-controller-js",
         }
     }
 
-    /// The component. The example's script builds it unless it was already built from the same sources. Two builds differ
-    /// in some bytes, and the host would compile the 18 MB of Python again. Blocks.
-    pub(crate) fn component(self) -> PathBuf {
+    /// The component. `informer build` builds it unless it was already built from the same sources. Two builds differ in some
+    /// bytes, and the host would compile the 18 MB of Python again.
+    pub(crate) async fn component(self) -> PathBuf {
         let directory = examples().join(self.folder());
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("languages");
         let component = kept.join(format!("{}-{}.wasm", self.folder(), digest(&directory)));
         if component.is_file() {
             return component;
         }
-        // Rename the file when it is complete, so that a killed build leaves no partial component.
+        // A build writes into the project, so that it gets a copy, with the SDKs at the same place beside it.
+        let scratch = tempfile::tempdir().unwrap();
+        let plugins = examples().join("../plugins").canonicalize().unwrap();
+        std::os::unix::fs::symlink(plugins, scratch.path().join("plugins")).unwrap();
+        let project = scratch.path().join("examples").join(self.folder());
+        for source in files(&directory) {
+            let copy = project.join(source.strip_prefix(&directory).unwrap());
+            fs::create_dir_all(copy.parent().unwrap()).unwrap();
+            fs::copy(&source, copy).unwrap();
+        }
+        let built: Value =
+            serde_json::from_str(&informer(&project, &["build", "--output", "json"]).await).unwrap();
+        let built = project.join(built["file"].as_str().unwrap());
+        // Rename the file when it is complete, so that a killed test leaves no partial component.
         let partial = component.with_extension(format!("{}.partial", std::process::id()));
-        let output =
-            Command::new(directory.join("build.sh")).arg(&partial).stdin(Stdio::null()).output().unwrap();
-        assert!(output.status.success(), "{self:?}: {}", String::from_utf8_lossy(&output.stderr));
+        fs::create_dir_all(&kept).unwrap();
+        fs::copy(built, &partial).unwrap();
         fs::rename(&partial, &component).unwrap();
         component
     }
 }
 
-/// A digest of all sources of a component: the example, its build tools and the WIT files.
+/// A digest of all sources of a component: the example, the SDKs with their build tools, and the WIT files.
 fn digest(directory: &Path) -> String {
-    let mut sources = Vec::new();
-    let beside = |folder: &str| examples().join("..").join(folder);
-    let (javascript, python) = (beside("plugins/sdk/javascript"), beside("plugins/sdk/python"));
-    for directory in [directory, &javascript, &python, &beside("wit")] {
-        let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-        sources.extend(files.filter(|path| path.is_file()));
+    let beside = |folder: &str| files(&examples().join("..").join(folder));
+    let mut sources = files(directory);
+    for folder in [
+        "plugins/sdk/javascript",
+        "plugins/sdk/python",
+        "plugins/sdk/go",
+        "plugins/sdk/c",
+        "host/author/src/build",
+        "wit",
+    ] {
+        sources.extend(beside(folder));
     }
-    sources.sort();
     let mut hash = Sha256::new();
     for source in sources {
         let text = fs::read(&source).unwrap();
@@ -71,4 +93,19 @@ fn digest(directory: &Path) -> String {
         hash.update(text);
     }
     hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The files below a folder, sorted, without components that were built there.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_none_or(|extension| extension != "wasm") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
 }

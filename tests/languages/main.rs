@@ -8,6 +8,9 @@
 //! | `controller` | a component in JavaScript that only exports `reconciler` receives keys, reads the cache and is retried |
 //! | `same_lines` | a plugin in each language logs the same lines for the same changes |
 //! | `projects` | what `informer new` writes in each language builds and runs |
+//! | `sdk` | the SDKs are complete packages, and their unit tests pass |
+//! | `story` | a plugin in each language uses its SDK: pages, a conflict, errors of the host, failures with a stack |
+//! | `sdk_go` | the SDK for Go is a module whose tests pass, as do those of new projects |
 //! | `resync` | each deployment is delivered again, unchanged, with the cause `resync` |
 #![expect(
     clippy::unwrap_used,
@@ -25,3 +28,6 @@ mod pods;
 mod projects;
 mod resync;
 mod same_lines;
+mod sdk;
+mod sdk_go;
+mod story;

@@ -53,7 +53,18 @@ impl Project {
             project.build().await;
             println!("{}: built again in {:.1} s", project.name, begun.elapsed().as_secs_f64() - cold);
         }
+        project.play().await;
         project
+    }
+
+    /// Plays the story that came with the project.
+    async fn play(&self) {
+        let begun = Instant::now();
+        let played = command(&self.folder, &["test"]).await.output().await.unwrap();
+        let (stdout, stderr) =
+            (String::from_utf8_lossy(&played.stdout), String::from_utf8_lossy(&played.stderr));
+        assert!(played.status.success(), "{}: {stdout}{stderr}", self.name);
+        println!("{}: its story took {:.1} s", self.name, begun.elapsed().as_secs_f64());
     }
 
     async fn build(&self) -> Value {
@@ -73,15 +84,20 @@ impl Project {
     }
 }
 
-/// Runs the binary, which must succeed, and returns what it printed.
-async fn informer(folder: &Path, arguments: &[&str]) -> String {
+async fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary::informer().await);
     // Projects in Rust share what they depend on. Flags for the tests are not valid for a guest.
     command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects"));
     for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
         command.env_remove(flags);
     }
-    let output = command.args(arguments).current_dir(folder).output().await.unwrap();
+    command.args(arguments).current_dir(folder);
+    command
+}
+
+/// Runs the binary, which must succeed, and returns what it printed.
+pub(crate) async fn informer(folder: &Path, arguments: &[&str]) -> String {
+    let output = command(folder, arguments).await.output().await.unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?} in {}: {stderr}", folder.display());
     String::from_utf8(output.stdout).unwrap()

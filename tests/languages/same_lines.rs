@@ -1,4 +1,4 @@
-//! The same changes in three languages.
+//! The same changes in five languages.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -12,15 +12,15 @@ use crate::{
     example::Scripted,
 };
 
-/// The deadline for compiling three components, one of which has 18 MB (Python), on a busy build machine.
+/// The deadline for compiling all components, one of which has 18 MB (Python), on a busy build machine.
 const COMPILED_WITHIN: Duration = Duration::from_secs(600);
 
 /// The lines with which each plugin lists the deployments at the start.
 const LISTING: [&str; 3] = ["deployments in default: 2", "1 -> nginx", "2 -> web"];
 
-/// A host with all three plugins, and the lines that each of them must have logged so far, without the listing.
+/// A host with all plugins, and the lines that each of them must have logged so far, without the listing.
 struct Story {
-    plugins: [(&'static str, PathBuf); 3],
+    plugins: [(&'static str, PathBuf); 5],
     host: TestHost,
     expected: Vec<String>,
 }
@@ -29,7 +29,7 @@ struct Story {
 
 impl Story {
     /// Starts the host. The plugins must log the expected lines first.
-    async fn begin(plugins: [(&'static str, PathBuf); 3], cluster: &Cluster, expected: &[String]) -> Self {
+    async fn begin(plugins: [(&'static str, PathBuf); 5], cluster: &Cluster, expected: &[String]) -> Self {
         let tables = plugins.iter().map(|(name, component)| plugin(name, component, ""));
         let configuration = WATCH.to_owned() + &tables.collect::<String>();
         let host = TestHost::start(&cluster.server.url(), &configuration).await.unwrap();
@@ -68,15 +68,14 @@ impl Story {
 }
 
 /// The components with the names of their plugins.
-async fn components() -> [(&'static str, PathBuf); 3] {
-    let build = || {
-        [
-            ("rust", deployments_rust()),
-            ("javascript", Scripted::JavaScript.component()),
-            ("python", Scripted::Python.component()),
-        ]
-    };
-    tokio::task::spawn_blocking(build).await.unwrap()
+async fn components() -> [(&'static str, PathBuf); 5] {
+    [
+        ("rust", tokio::task::spawn_blocking(deployments_rust).await.unwrap()),
+        ("javascript", Scripted::JavaScript.component().await),
+        ("python", Scripted::Python.component().await),
+        ("go", Scripted::Go.component().await),
+        ("c", Scripted::C.component().await),
+    ]
 }
 
 /// Removes the listing from the lines. The listing is contiguous, after the first notification and before the first
@@ -95,7 +94,7 @@ fn without_listing(plugin: &str, lines: &[String]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs Node.js and Python: run by cargo xtask test --all"]
+#[ignore = "needs Node.js, Python and Go: run by cargo xtask test --all"]
 async fn the_same_changes_lead_to_the_same_lines_in_every_language() {
     let plugins = components().await;
     let cluster = Cluster::start().await;

@@ -20,7 +20,7 @@ mod process;
 mod site;
 mod user;
 
-pub use informer_programs::{Unavailable, cosign, helm, kubectl, oracle};
+pub use informer_programs::{Unavailable, cosign, helm, kubectl, oracle, promtool};
 pub use options::Options;
 pub(crate) use process::Process;
 pub use user::User;

@@ -1,4 +1,4 @@
-//! kubectl and helm as child processes.
+//! kubectl, helm and promtool as child processes.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a program that does not run is a failed test")]
 
 use std::{
@@ -61,6 +61,14 @@ impl CommandLine {
         Self::new(spawn_blocking(cluster::helm).await.unwrap().unwrap(), kubeconfig)
     }
 
+    /// The real promtool, like [`Self::kubectl`].
+    ///
+    /// # Panics
+    /// Panics if the program cannot be built.
+    pub async fn promtool() -> Self {
+        Self::new(spawn_blocking(cluster::promtool).await.unwrap().unwrap(), "")
+    }
+
     fn new(program: PathBuf, kubeconfig: &str) -> Self {
         let home = TempDir::new().unwrap();
         std::fs::write(home.path().join("kubeconfig"), kubeconfig).unwrap();
@@ -78,10 +86,17 @@ impl CommandLine {
     /// # Panics
     /// Panics if the command does not end in time.
     pub async fn run(&self, arguments: &[&str]) -> Ended {
-        let output = self.command(arguments).output();
-        let output = timeout(PATIENCE, output).await.expect("the command hangs").unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ended { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) }
+        ended(self.command(arguments)).await
+    }
+
+    /// Runs a command like [`Self::run`], with this file as its standard input.
+    ///
+    /// # Panics
+    /// Panics if the command does not end in time, or the file cannot be read.
+    pub async fn reads(&self, arguments: &[&str], file: &Path) -> Ended {
+        let mut command = self.command(arguments);
+        command.stdin(std::fs::File::open(file).unwrap());
+        ended(command).await
     }
 
     /// Runs a command, which must succeed, and returns its standard output.
@@ -131,6 +146,12 @@ impl CommandLine {
             .kill_on_drop(true);
         command
     }
+}
+
+async fn ended(mut command: Command) -> Ended {
+    let output = timeout(PATIENCE, command.output()).await.expect("the command hangs").unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ended { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 // === impl Watching ===

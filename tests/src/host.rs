@@ -2,6 +2,8 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
+use anyhow::Context;
+use http_body_util::BodyExt;
 use informer::{
     admin::Probe,
     app::{App, Options, StopReport, engine_config},
@@ -143,6 +145,18 @@ impl TestHost {
     /// The metrics, as the admin endpoint returns them to Prometheus.
     pub fn metrics(&self) -> String {
         self.app.probe().metrics()
+    }
+
+    /// What the admin endpoint answers to `GET /metrics` with this `Accept`: the content type and the text.
+    pub async fn scrape(&self, accept: &str) -> anyhow::Result<(String, String)> {
+        let admin = self.app.admin_address().context("the admin endpoint is off")?;
+        let connection = connect(&Access::Server(format!("http://{admin}").parse()?)).await?;
+        let request = http::Request::get("/metrics").header(http::header::ACCEPT, accept);
+        let answer = connection.client.send(request.body(kube::client::Body::empty())?).await?;
+        let kind = answer.headers().get(http::header::CONTENT_TYPE).context("no content type")?;
+        let kind = kind.to_str()?.to_owned();
+        let text = answer.into_body().collect().await?.to_bytes();
+        Ok((kind, String::from_utf8(text.into())?))
     }
 
     /// Why the host is not ready. It is empty if the host is ready.

@@ -1,10 +1,11 @@
 //! Shared parts of the tests: [`host`] is the whole host in this process, [`binary`] the built program, [`cluster`] a
-//! real kube-apiserver and etcd, [`node`] a node for it, [`registry`] a real registry, [`command_line`] kubectl and helm,
-//! [`proxy`] a connection that a test can cut, [`orders`] a custom resource that is created and deleted, [`toml`] parts of a
-//! configuration, and [`writer`] a plugin that writes.
+//! real kube-apiserver and etcd, [`node`] a node for it, [`registry`] a real registry, [`collector`] a real collector of
+//! OpenTelemetry, [`command_line`] kubectl, helm and promtool, [`proxy`] a connection that a test can cut, [`orders`] a custom resource that
+//! is created and deleted, [`toml`] parts of a configuration, and [`writer`] a plugin that writes.
 
 pub mod binary;
 pub mod cluster;
+pub mod collector;
 pub mod command_line;
 pub mod host;
 pub mod node;

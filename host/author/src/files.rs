@@ -48,8 +48,8 @@ pub enum WriteError {
 /// tools that compare times see no change. Returns the files that were written.
 ///
 /// # Errors
-/// With [`Existing::Refuse`], a file exists with other contents; then nothing was written. Or the system refuses; then some
-/// of the files may be written.
+/// - A file exists with other contents and `existing` is [`Existing::Refuse`]: nothing was written.
+/// - The system refuses to read or write a file: some of the files may have been written.
 pub fn write(folder: &Path, files: &[TextFile<'_>], existing: Existing) -> Result<Vec<PathBuf>, WriteError> {
     let mut changed = Vec::new();
     for file in files {

@@ -5,6 +5,7 @@
 //! - [`build()`] makes a component of the sources, as the [`Manifest`] of the project says. Compilers are programs of the author's
 //!   machine, or pinned packages in a [`Cache`].
 //! - [`WIT`] is the interface, which [`write()`] puts into a folder.
+//! - [`sdk()`] is the SDK of a language, for the folder [`SDK`] of a project.
 //! - [`Inspection`] is what a WebAssembly file contains and what made it.
 //!
 //! This crate has no part in running plugins: it uses nothing of `cache`, `dispatch` and `runtime`, and they use nothing of it.
@@ -18,6 +19,7 @@ mod inspect;
 mod language;
 mod manifest;
 mod project;
+mod sdk;
 mod tool;
 mod wit;
 mod wit_world;
@@ -30,6 +32,7 @@ pub use inspect::{Inspection, Kind, NotWasm, Toolchain};
 pub use language::Language;
 pub use manifest::{MANIFEST, Manifest};
 pub use project::{InvalidName, Project};
+pub use sdk::{SDK, sdk};
 pub use tool::{Cache, ToolError};
 pub use wit::WIT;
 pub use wit_world::WorldError;

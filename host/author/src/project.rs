@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Existing, Language, MANIFEST, TextFile, WIT, WriteError, write};
+use crate::{Existing, Language, MANIFEST, SDK, TextFile, WIT, WriteError, sdk, write};
 
 /// The repository of this program, which has the SDK for Rust.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
@@ -36,6 +36,8 @@ struct Template {
     source: &'static str,
     handler: &'static str,
     reconciler: &'static str,
+    /// The path of its tests, and their text for handlers and for a reconciler, unless they are in the source.
+    tests: Option<(&'static str, &'static str, &'static str)>,
     /// The other files that only this language has.
     others: &'static [(&'static str, &'static str)],
     /// What `informer build` needs, for the README.
@@ -52,8 +54,11 @@ macro_rules! template {
     };
 }
 
-const GENERATED: &str =
-    "| `wit/`, `bindings/` | the interface, and what `informer build` generates from it |\n";
+const C_FILES: &str = "| `sdk/`, `wit/` | the SDK and the interface, written anew by `informer wit wit --replace`; `sdk/informer.h` is the manual |\n\
+    | `bindings/` | what `informer build` generates from the interface |\n";
+
+const GO_FILES: &str = "| `main_test.go` | its tests, for `go test` |\n\
+    | `sdk/`, `wit/` | the SDK and the interface, written anew by `informer wit wit --replace`; `sdk/README.md` has recipes |\n";
 
 // === impl Project ===
 
@@ -98,16 +103,32 @@ impl Project {
             (template.source.to_owned(), self.filled(source, &template)),
             ("README.md".to_owned(), self.filled(template!("common/README.md"), &template)),
             ("informer.toml".to_owned(), self.filled(template!("common/informer.toml"), &template)),
+            (format!("{}.test.yaml", self.name), self.story().to_owned()),
             (MANIFEST.to_owned(), self.manifest()),
             (".gitignore".to_owned(), format!("*.wasm\n*.partial\n{}", template.ignored)),
         ];
+        if let Some((path, handler, reconciler)) = template.tests {
+            let tests = if self.reconciler { reconciler } else { handler };
+            files.push((path.to_owned(), self.filled(tests, &template)));
+        }
         for (path, text) in template.others {
             files.push(((*path).to_owned(), self.filled(text, &template)));
         }
         if self.world().is_some() {
             files.extend(WIT.iter().map(|file| (format!("wit/{}", file.path), file.text.to_owned())));
         }
+        let sdk = sdk(self.language).iter();
+        files.extend(sdk.map(|file| (format!("{SDK}/{}", file.path), file.text.to_owned())));
         files
+    }
+
+    /// What `informer test` plays.
+    fn story(&self) -> &'static str {
+        if self.reconciler {
+            template!("common/reconciler.test.yaml")
+        } else {
+            template!("common/handler.test.yaml")
+        }
     }
 
     fn manifest(&self) -> String {
@@ -128,11 +149,10 @@ impl Project {
             Some(path) => format!("{{ path = {:?} }}", path.display().to_string()),
             None => format!("{{ git = \"{REPOSITORY}\" }}"),
         };
-        let grant = match (self.reconciler, self.language) {
-            (false, _) => "  keyvalue = \"64KiB\"",
-            (true, Language::Rust) => "  # write = [\"patch apps/v1/deployments @default\"]",
-            // Some toolchains import the whole world, and with it the client.
-            (true, _) => "  write = []",
+        let grant = if self.reconciler {
+            "  # write = [\"patch apps/v1/deployments @default\"]"
+        } else {
+            "  keyvalue = \"64KiB\""
         };
         [
             ("__GRANT__", grant),
@@ -158,6 +178,7 @@ impl Template {
                 source: "src/lib.rs",
                 handler: template!("rust/handler.rs"),
                 reconciler: template!("rust/reconciler.rs"),
+                tests: None,
                 others: &[("Cargo.toml", template!("rust/Cargo.toml.template"))],
                 compiler: "Rust with the target wasm32-wasip2",
                 folders: "| `Cargo.toml` | the package; `cargo test` runs its tests |\n",
@@ -184,29 +205,40 @@ impl Template {
                 source: "src/app.py",
                 handler: template!("python/handler.py"),
                 reconciler: template!("python/reconciler.py"),
+                tests: None,
                 others: &[],
                 compiler: "Python 3.9 or newer with pip",
-                folders: "| `wit/` | the interface |\n",
+                folders: "| `sdk/`, `wit/` | the SDK, with its manual in `sdk/README.md`, and the interface; `informer wit wit --replace` renews both |\n",
                 ignored: "__pycache__/\n",
             },
-            Language::Go => Self {
-                source: "main.go",
-                handler: template!("go/handler.go"),
-                reconciler: template!("go/reconciler.go"),
-                others: &[("go.mod", template!("go/go.mod.template"))],
-                compiler: "Go 1.24 or newer",
-                folders: GENERATED,
-                ignored: "bindings/\n",
-            },
+            Language::Go => Self::of_go(),
             Language::C => Self {
                 source: "src/plugin.c",
                 handler: template!("c/handler.c"),
                 reconciler: template!("c/reconciler.c"),
+                tests: None,
                 others: &[],
                 compiler: "zig, a WASI SDK in `WASI_SDK_PATH`, or Python 3.9 with pip, which brings zig",
-                folders: GENERATED,
+                folders: C_FILES,
                 ignored: "bindings/\n",
             },
+        }
+    }
+
+    fn of_go() -> Self {
+        Self {
+            source: "main.go",
+            handler: template!("go/handler.go"),
+            reconciler: template!("go/reconciler.go"),
+            tests: Some((
+                "main_test.go",
+                template!("go/handler_test.go"),
+                template!("go/reconciler_test.go"),
+            )),
+            others: &[("go.mod", template!("go/go.mod.template"))],
+            compiler: "Go 1.24 or newer",
+            folders: GO_FILES,
+            ignored: "bindings/\n",
         }
     }
 
@@ -216,9 +248,10 @@ impl Template {
             source: "",
             handler: "",
             reconciler: "",
+            tests: None,
             others: &[],
             compiler: "Node.js 18 or newer with npm",
-            folders: "| `wit/` | the interface; `bindings/` has its types in TypeScript |\n\
+            folders: "| `sdk/`, `wit/` | the SDK, with its manual in `sdk/README.md`, and the interface; `informer wit wit --replace` renews both |\n\
                       | `package.json` | packages from npm that the plugin uses: `npm install NAME`, then `import` |\n",
             ignored: "bindings/\nnode_modules/\n",
         }

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use wit_parser::{Resolve, WorldId};
+use wit_parser::{PackageId, Resolve, WorldId, WorldItem};
 
 /// The world, with everything that it refers to.
 pub(crate) struct World {
     pub(crate) resolve: Resolve,
     pub(crate) id: WorldId,
+    package: PackageId,
 }
 
 /// Why a world cannot be used.
@@ -52,6 +53,51 @@ impl World {
             let found = worlds.keys().cloned().collect();
             return Err(WorldError::Unknown { world: world.to_owned(), folder: folder.to_owned(), found });
         };
-        Ok(Self { resolve, id })
+        Ok(Self { resolve, id, package })
+    }
+
+    /// Adds the imports of the world `host`, if there is one: whatever the world imports, a component may call what the host serves,
+    /// and imports only what it calls.
+    #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
+    pub(crate) fn import_all_of_the_host(&mut self) {
+        let Some(&host) = self.resolve.packages[self.package].worlds.get("host") else { return };
+        let imports = self.resolve.worlds[host].imports.clone();
+        let own = &mut self.resolve.worlds[self.id].imports;
+        for (key, item) in imports {
+            own.entry(key).or_insert(item);
+        }
+    }
+
+    /// The names of the interfaces that the world exports, without their packages.
+    #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
+    pub(crate) fn exported_interfaces(&self) -> Vec<String> {
+        let exports = self.resolve.worlds[self.id].exports.values();
+        let names = exports.filter_map(|item| match item {
+            WorldItem::Interface { id, .. } => self.resolve.interfaces[*id].name.clone(),
+            _ => None,
+        });
+        names.collect()
+    }
+
+    /// A WIT file with a world that has the exports of this one, and other imports. Each import is the full name of an interface.
+    #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
+    pub(crate) fn with_imports(&self, name: &str, imports: &[&str]) -> String {
+        let package = &self.resolve.packages[self.package].name;
+        let mut text = format!("package {package};\n\nworld {name} {{\n");
+        for import in imports {
+            // An interface of the same package has no other name than its own.
+            let id = self
+                .resolve
+                .interfaces
+                .iter()
+                .find(|(id, _)| self.resolve.id_of(*id).as_deref() == Some(import));
+            let own = id.filter(|(_, interface)| interface.package == Some(self.package));
+            let import = own.and_then(|(_, interface)| interface.name.as_deref()).unwrap_or(import);
+            text += &format!("    import {import};\n");
+        }
+        for export in self.exported_interfaces() {
+            text += &format!("    export {export};\n");
+        }
+        text + "}\n"
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use informer_types::{Backoff, Gvr, LabelSelector, Pointer, Tracer};
 
-use crate::Compression;
+use crate::{Compression, IndexPaths};
 
 /// A watch drops this field by default: it is 20 to 30 % of a typical object, and hardly any program reads it.
 pub(crate) const MANAGED_FIELDS: &str = "/metadata/managedFields";
@@ -35,9 +35,8 @@ pub struct WatchConfig {
     /// apiVersion and kind that the server then sends. If a server sends whole objects nevertheless, only their
     /// metadata is kept.
     pub metadata_only: bool,
-    /// Named indexes (I-5). The index values of an object are the scalar at the pointer, or each scalar of the array
-    /// there.
-    pub indexes: BTreeMap<String, Pointer>,
+    /// Named indexes (I-5). The index values of an object are the scalars at the paths, and the scalars of the arrays there.
+    pub indexes: BTreeMap<String, IndexPaths>,
     /// How the bodies of objects are kept in memory.
     pub compression: Compression,
     /// The resync period of listeners without a period of their own. Zero means never (P-9). `None` means the factory's

@@ -5,14 +5,16 @@
 
 mod index;
 mod object_set;
+mod path;
 mod store;
 
 use std::{collections::HashSet, sync::Arc};
 
-use informer_types::{Object, ObjectKey, Pointer};
+use informer_types::{Object, ObjectKey};
 use parking_lot::RwLock;
 
 pub(crate) use object_set::ObjectSet;
+pub use path::{IndexPath, IndexPaths};
 pub(crate) use store::{Present, is_unchanged};
 
 use store::{Store, Values, Write};
@@ -23,9 +25,9 @@ pub(crate) struct Indexer {
     store: RwLock<Store>,
 }
 
-/// An index of this name exists already, at another pointer (I-8).
+/// An index of this name exists already, with other paths (I-8).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is already an index `{0}`, at another pointer")]
+#[error("there is already an index `{0}`, with other paths")]
 pub(crate) struct IndexExists(pub(crate) String);
 
 /// The result of a replacement.
@@ -41,18 +43,18 @@ pub(crate) struct Replaced {
 
 impl Indexer {
     /// Adds indexes and fills them from the stored objects, in one step for readers (I-8). An index that exists already
-    /// at the same pointer stays as it is. The caller holds the informer's lock, so that no write happens meanwhile.
+    /// with the same paths stays as it is. The caller holds the informer's lock, so that no write happens meanwhile.
     pub(crate) fn add_indexes<'a>(
         &self,
-        indexes: impl IntoIterator<Item = (&'a String, &'a Pointer)>,
+        indexes: impl IntoIterator<Item = (&'a String, &'a IndexPaths)>,
     ) -> Result<(), IndexExists> {
         let mut store = self.store.write();
         let mut new = Vec::new();
-        for (name, pointer) in indexes {
+        for (name, paths) in indexes {
             match store.index(name) {
-                Some(index) if index.pointer == *pointer => {}
+                Some(index) if index.paths == *paths => {}
                 Some(_) => return Err(IndexExists(name.clone())),
-                None => new.push((name.clone(), pointer.clone())),
+                None => new.push((name.clone(), paths.clone())),
             }
         }
         store.add_indexes(new);
@@ -96,12 +98,12 @@ impl Indexer {
     pub(crate) fn put(&self, object: Arc<Object>) -> Present {
         let store = self.store.read();
         let old = store.get(object.namespace(), object.name()).cloned();
-        let pointers = Arc::clone(&store.pointers);
+        let plan = Arc::clone(&store.plan);
         drop(store);
         // Only the controller writes, so the state that was read above has not changed.
         let present = Present::of(old, object);
         if let Some(write) = present.write() {
-            let values = Values::of(&pointers, write);
+            let values = Values::of(&plan, write);
             self.store.write().apply(write, &values);
         }
         present
@@ -111,10 +113,10 @@ impl Indexer {
     pub(crate) fn remove(&self, key: &ObjectKey) -> Option<Arc<Object>> {
         let store = self.store.read();
         let old = store.get(&key.namespace, &key.name).cloned()?;
-        let pointers = Arc::clone(&store.pointers);
+        let plan = Arc::clone(&store.plan);
         drop(store);
         let write = Write { old: Some(&old), new: None };
-        let values = Values::of(&pointers, write);
+        let values = Values::of(&plan, write);
         self.store.write().apply(write, &values);
         Some(old)
     }
@@ -128,11 +130,11 @@ impl Indexer {
         kept: &[ObjectKey],
     ) -> Replaced {
         let replaced = self.compare(namespace, objects, kept);
-        let pointers = Arc::clone(&self.store.read().pointers);
+        let plan = Arc::clone(&self.store.read().plan);
         let deletions = replaced.deleted.iter().map(|old| Write { old: Some(old), new: None });
         let writes: Vec<(Write<'_>, Values)> = deletions
             .chain(replaced.present.iter().filter_map(Present::write))
-            .map(|write| (write, Values::of(&pointers, write)))
+            .map(|write| (write, Values::of(&plan, write)))
             .collect();
         let mut store = self.store.write();
         for (write, values) in writes {

@@ -157,6 +157,15 @@ impl Processor {
         self.lock().listeners.iter().filter_map(|listener| listener.next_resync).min()
     }
 
+    /// Brings each resync nearer.
+    pub(crate) fn hasten_resyncs(&self, by: Duration) {
+        let now = Instant::now();
+        for listener in &mut self.lock().listeners {
+            listener.next_resync = listener.next_resync.map(|at| at.checked_sub(by).unwrap_or(now));
+        }
+        self.resync_moved.notify_one();
+    }
+
     /// Returns when [`next_resync`](Self::next_resync) may have changed since the last return.
     pub(crate) async fn resync_moved(&self) {
         self.resync_moved.notified().await;

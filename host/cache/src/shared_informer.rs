@@ -12,9 +12,10 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
-use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Pointer, Source, Tracer};
+use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Source, Tracer};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +28,7 @@ use crate::{
     ErrorClass, InformerKey, InformerStatus, ListenerConfig, ListenerStatus, Lister, Phase, Registration,
     WatchConfig,
     delta_queue::DeltaGauge,
-    indexer::Indexer,
+    indexer::{IndexPaths, Indexer},
     processor::Processor,
     status::{Counters, ReflectorCell},
 };
@@ -260,6 +261,17 @@ impl SharedInformer {
             })
     }
 
+    /// Time until the next resync of a listener; `None` if no listener has a resync period.
+    pub fn next_resync(&self) -> Option<Duration> {
+        let next = self.inner.processor.next_resync();
+        next.map(|at| at.saturating_duration_since(tokio::time::Instant::now()))
+    }
+
+    /// Brings the resyncs of all listeners nearer, for tests of plugins.
+    pub fn hasten_resyncs(&self, by: Duration) {
+        self.inner.processor.hasten_resyncs(by);
+    }
+
     /// Returns true once the first list of every watched namespace is in the cache and was offered to the listeners
     /// (C-12). Whether the listeners have handled it is reported by [`Registration::has_synced`].
     pub fn has_synced(&self) -> bool {
@@ -341,7 +353,7 @@ impl SharedInformer {
     }
 
     /// Adds the indexes that do not exist yet (I-8).
-    pub(crate) fn add_indexes(&self, indexes: &BTreeMap<String, Pointer>) {
+    pub(crate) fn add_indexes(&self, indexes: &BTreeMap<String, IndexPaths>) {
         // The informer's lock keeps the controller from writing meanwhile.
         let _lock = self.inner.processor.lock();
         if let Err(error) = self.inner.indexer.add_indexes(indexes) {

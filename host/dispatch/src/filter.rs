@@ -2,13 +2,13 @@
 //!
 //! A [`Filter`] stands between a listener and the plugin's queue and judges each notification in this order:
 //!
-//! 1. **Which objects.** `namespaces`, `labels`, `fields`, and a `when` that names only the object decide whether a *state* belongs to the
+//! 1. **Which objects.** `namespaces`, `labels`, `annotations`, `fields`, and a `when` that names only the object decide whether a *state* belongs to the
 //!    subscription. The filter remembers which objects are inside. It maps an update by the old and the new state (P-21): inside
 //!    before and after is an update; only after is an addition, which is never initial (C-11); only before is a deletion of the
 //!    old state, whose final state is known; neither is nothing.
 //! 2. `initial`: the additions of the first list.
 //! 3. `events`: which calls are made, after that mapping.
-//! 4. `changed`: an update passes only if the value at one of the pointers differs. An update without a newer state always
+//! 4. `changed`: an update passes only if it is a change by [`Changed`]. An update without a newer state always
 //!    passes, because it was requested (a resync, or a relist with `relist = "all"`).
 //! 5. **Which changes.** A `when` that names the change itself (`old`, `event` or `cause`) judges the notification as the handler
 //!    would receive it. See [`When`] for deletions.
@@ -25,8 +25,8 @@
 //! error on the new state the object is inside, and a later answer can take it out.
 //!
 //! # Cost
-//! A filter without conditions reads nothing. `labels`, and `fields` of name and namespace, read the object's header. Other fields
-//! and `changed` scan its text. Only `when` builds values from the text, once for each state. The filter remembers one key for
+//! A filter without conditions reads nothing. `labels`, and `fields` of name and namespace, read the object's header. `annotations`,
+//! other fields and `changed` scan its text. Only `when` builds values from the text, once for each state. The filter remembers one key for
 //! each object inside, and only if it has a condition on objects.
 
 mod config;
@@ -41,12 +41,10 @@ use std::{
     },
 };
 
-use informer_types::{
-    Cause, Change, Notification, NotificationSink, Object, ObjectKey, Step, Tracer, differs,
-};
+use informer_types::{Cause, Change, Notification, NotificationSink, Object, ObjectKey, Step, Tracer};
 use parking_lot::Mutex;
 
-pub use config::{Events, FilterConfig};
+pub use config::{Changed, Events, FilterConfig};
 pub use stats::{FilterStats, Suppressed, WhenStats};
 pub use when::{InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, When, WhenError};
 
@@ -227,6 +225,11 @@ impl<S: NotificationSink> Filter<S> {
         if !self.config.labels.selects(object) {
             return Err(Condition::Labels);
         }
+        match self.config.annotations.selects(object) {
+            Ok(true) => {}
+            Ok(false) => return Err(Condition::Annotations),
+            Err(_) => stats.unreadable += 1,
+        }
         match self.config.fields.selects(object) {
             Ok(true) => {}
             Ok(false) => return Err(Condition::Fields),
@@ -250,7 +253,7 @@ impl<S: NotificationSink> Filter<S> {
             stats.unreadable += 1;
             return true;
         };
-        differs(&before, &after, &self.config.changed).unwrap_or_else(|_| {
+        self.config.changed.differ(&before, &after).unwrap_or_else(|_| {
             stats.unreadable += 1;
             true
         })
@@ -286,7 +289,8 @@ fn unanswered((errors, unreadable): (u64, u64), stats: &FilterStats) -> Option<B
     if stats.when.errors > errors {
         return Some(format!("when: {}", stats.when.last_error.as_deref().unwrap_or_default()).into());
     }
-    (stats.unreadable > unreadable).then(|| "fields or changed: the object's JSON cannot be read".into())
+    (stats.unreadable > unreadable)
+        .then(|| "annotations, fields or changed: the object's JSON cannot be read".into())
 }
 
 /// Returns true if a `when` about changes accepts this one.

@@ -185,13 +185,16 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         self.waits.first_key_value().map(|((due, _), _)| *due)
     }
 
-    /// The first wait that follows failed calls, whose number `failed` returns. Looks at the earliest waits only, so that a
-    /// long queue costs no more than a short one.
+    /// The first wait that follows failed calls, whose number `failed` returns. Returns `None` while a pause or a quarantine
+    /// holds calls back. Looks at the earliest waits only, so that a long queue costs no more than a short one.
     pub(crate) fn next_retry(&self, failed: impl Fn(&P) -> u32, now: Instant) -> Option<NextRetry>
     where
         K: ToString,
     {
         const LOOKED_AT: usize = 64;
+        if self.circuit.holds_back() {
+            return None;
+        }
         let earliest = self.waits.iter().take(LOOKED_AT);
         earliest.filter_map(|(due, id)| Some((due.0, self.slots.get(*id)?))).find_map(|(due, slot)| {
             let attempts = failed(&slot.payload);

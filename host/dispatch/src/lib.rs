@@ -66,8 +66,8 @@ pub use dead_letter::DeadLetter;
 pub use dispatcher::{DispatchConfig, Dispatcher};
 pub use entry::ObjectRef;
 pub use filter::{
-    Events, Filter, FilterConfig, FilterStats, InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, Suppressed, When,
-    WhenError, WhenStats,
+    Changed, Events, Filter, FilterConfig, FilterStats, InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, Suppressed,
+    When, WhenError, WhenStats,
 };
 pub use keyed::{NextRetry, Quarantine, QuarantineConfig, Stands};
 pub use letters::{DeadLetterKeeper, DeadLetterStore, Letter, LetterBox};

@@ -8,7 +8,11 @@ mod keying;
 mod notifications;
 mod stats;
 
-use std::{collections::VecDeque, sync::Arc, time::Instant};
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use informer_types::{Change, Delivery, Notification, NotificationSink, ObjectKey, Source, Tracer};
 
@@ -133,6 +137,22 @@ impl Queue {
     /// Ends a pause.
     pub fn resume(&self) {
         self.0.set_paused(false);
+    }
+
+    /// Stops the clock of this queue, for tests of plugins: retries, delays, rates and the quarantine wait for
+    /// [`advance`](Self::advance). Time limits of calls are not affected.
+    pub fn stop_clock(&self) {
+        self.0.stop_clock();
+    }
+
+    /// Moves a stopped clock. It does nothing while the clock runs.
+    pub fn advance(&self, by: Duration) {
+        self.0.advance(by);
+    }
+
+    /// Time until a worker gets something without a further offer; zero if something is ready now. `None` means never.
+    pub fn next_due(&self) -> Option<Duration> {
+        self.0.next_due()
     }
 
     /// Discards what is pending and, from now on, every offer and every retry (D-10). Workers that wait get `None`. A second

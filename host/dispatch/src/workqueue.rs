@@ -106,6 +106,22 @@ impl RateLimitingQueue {
         self.0.set_paused(false);
     }
 
+    /// Stops the clock of this queue, for tests of plugins: retries, delays, rates and the quarantine wait for
+    /// [`advance`](Self::advance). Time limits of calls are not affected.
+    pub fn stop_clock(&self) {
+        self.0.stop_clock();
+    }
+
+    /// Moves a stopped clock. It does nothing while the clock runs.
+    pub fn advance(&self, by: Duration) {
+        self.0.advance(by);
+    }
+
+    /// Time until a worker gets something without a further offer; zero if something is ready now. `None` means never.
+    pub fn next_due(&self) -> Option<Duration> {
+        self.0.next_due()
+    }
+
     /// While the keys are held, no key is handed out: no reconciler is in service.
     pub(crate) fn set_held(&self, held: bool) {
         self.0.with(|keys, _| keys.held = held);

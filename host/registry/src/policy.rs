@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::{Digest, Reference, pattern::Pattern};
+use informer_types::Pattern;
+
+use crate::{Digest, Reference};
 
 /// What is required of the artifacts of some repositories.
 #[derive(Clone, Debug, PartialEq)]

@@ -56,6 +56,8 @@ pub struct Pulled {
     pub layer: Digest,
     /// The component; `None` if it is known.
     pub component: Option<Vec<u8>>,
+    /// Bytes of the component that the registry sent: none if it is known or was cached.
+    pub sent_bytes: u64,
 }
 
 /// What a registry has under a name.
@@ -233,10 +235,11 @@ impl Puller {
             (wish.interfaces)(interfaces).map_err(refused)?;
         }
         let layer = parsed.layer;
-        let component = if (wish.known)(layer.digest) {
-            None
+        let (component, sent_bytes) = if (wish.known)(layer.digest) {
+            (None, 0)
         } else {
-            Some(self.layer(&transport, (reference, &exact), layer, from).await?)
+            let (component, sent) = self.layer(&transport, (reference, &exact), layer, from).await?;
+            (Some(component), sent)
         };
         if let (Some(store), From::Registry) = (&self.store, from) {
             store
@@ -247,7 +250,7 @@ impl Puller {
                 store.set_tag(reference, artifact).await;
             }
         }
-        Ok(Pulled { artifact, layer: layer.digest, component })
+        Ok(Pulled { artifact, layer: layer.digest, component, sent_bytes })
     }
 
     /// The digest of the manifest that is wanted.
@@ -300,15 +303,16 @@ impl Puller {
         Ok(())
     }
 
+    /// The component, and how many of its bytes the registry sent.
     async fn layer(
         &self,
         transport: &Transport,
         (reference, exact): (&Reference, &Reference),
         layer: Part,
         from: From,
-    ) -> Result<Vec<u8>, RegistryError> {
+    ) -> Result<(Vec<u8>, u64), RegistryError> {
         if let Some(bytes) = self.part(layer.digest, self.layer_bytes).await {
-            return Ok(bytes);
+            return Ok((bytes, 0));
         }
         if from == From::Cache {
             return Err(RegistryError::NotCached(reference.clone()));
@@ -320,7 +324,8 @@ impl Puller {
         if let Some(store) = &self.store {
             store.keep_all([(layer.digest, bytes.as_slice())]).await;
         }
-        Ok(bytes)
+        let sent = bytes.len() as u64;
+        Ok((bytes, sent))
     }
 
     async fn part(&self, digest: Digest, limit: u64) -> Option<Vec<u8>> {

@@ -12,7 +12,11 @@ use crate::{
         plugin::Info,
         reconciler::{self, ReconcileError},
     },
-    capabilities::{answer::meta, config::start_config, secret::Masks},
+    capabilities::{
+        answer::{meta, meta_bytes},
+        config::start_config,
+        secret::Masks,
+    },
     exports::Exports,
     failure::failure,
     guest::{Attempt, Guest},
@@ -82,7 +86,10 @@ impl Call for Start {
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Self::Answer> {
         match start_config(store.data_mut()).await {
-            Ok(config) => exports.plugin.call_start(store, &config).await,
+            Ok(config) => {
+                store.data_mut().receives(config.len());
+                exports.plugin.call_start(store, &config).await
+            }
             Err(error) => Ok(Err(error.to_string())),
         }
     }
@@ -122,10 +129,10 @@ impl Call for &Delivery {
         let gvr = notification.source.to_string();
         store.data_mut().call.objects.are_of(notification.source.clone());
         let masks = Masks::new(&store.data().config, notification.source.gvr());
-        let event = |store: &mut Store<Guest>, object: &Arc<Object>| EventObject {
-            gvr,
-            meta: meta(object),
-            id: hold(store, object, &masks),
+        let event = |store: &mut Store<Guest>, object: &Arc<Object>| {
+            let meta = meta(object);
+            store.data_mut().receives(gvr.len() + meta_bytes(&meta));
+            EventObject { gvr, meta, id: hold(store, object, &masks) }
         };
         let answer = match &notification.change {
             Change::Added { object } => {
@@ -158,6 +165,7 @@ impl Call for &Request {
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {
         let reconciler = exports.reconciler.as_ref().ok_or(Interruption::NotExported("reconciler"))?;
+        store.data_mut().receives(self.key.len());
         reconciler.call_reconcile(store, &self.key).await.map(reconciled)
     }
 }

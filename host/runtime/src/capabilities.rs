@@ -29,7 +29,7 @@ mod workqueue;
 
 pub use self::http::{
     Directory, HttpClient, HttpConfig, HttpConfigError, HttpGrant, HttpOutcome, HttpStats, Interfaces,
-    InvalidHttpGrant, Protected, Resolver, SystemInterfaces, SystemResolver, Ticket,
+    InvalidHttpGrant, Protected, Resolver, SystemInterfaces, SystemResolver, Ticket, Wire,
 };
 pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
 pub use config::{ConfigFilesError, ConfigSource, NoConfigFiles};

@@ -35,6 +35,7 @@ pub struct Component {
     pub(crate) compiled: wasmtime::component::Component,
     structures: Amount,
     digest: Arc<str>,
+    bytes: u64,
     prepared_in: Duration,
 }
 
@@ -99,7 +100,7 @@ impl Component {
     async fn from_digested(engine: &Engine, bytes: Vec<u8>, digest: String) -> Result<Self, LoadError> {
         check_preamble(&bytes)?;
         check_size(engine, bytes.len() as u64)?;
-        let begun = Instant::now();
+        let (begun, size) = (Instant::now(), bytes.len() as u64);
         let counting = tokio::task::spawn_blocking(move || {
             let structures = Census::of(&bytes)?.structures();
             Ok::<_, LoadError>((structures, bytes))
@@ -109,7 +110,7 @@ impl Component {
             Some(compiled) => (compiled, begun.elapsed()),
             None => engine.compile(bytes, &digest).await?,
         };
-        Ok(Self { compiled, structures, digest: digest.into(), prepared_in })
+        Ok(Self { compiled, structures, digest: digest.into(), bytes: size, prepared_in })
     }
 
     /// Lower-case hex of the SHA-256 of the component's bytes.
@@ -120,6 +121,17 @@ impl Component {
     /// What wasmtime allocates for one instance besides memories and tables.
     pub(crate) fn structures(&self) -> Amount {
         self.structures
+    }
+
+    /// The size of the component in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The size of its compiled code in bytes, with the tables that belong to it.
+    pub fn code_bytes(&self) -> u64 {
+        let code = self.compiled.image_range();
+        code.end.addr().saturating_sub(code.start.addr()) as u64
     }
 
     /// How long it took to compile the component, or to load its code from the cache.

@@ -27,4 +27,8 @@ pub(crate) struct InstanceCounters {
     pub(crate) retired: Counter,
     /// Calls of guests to the host.
     pub(crate) host_calls: Counter,
+    /// Bytes of data that guests received from the host, without the bodies of HTTP answers.
+    pub(crate) received_bytes: Counter,
+    /// Bytes of data that guests passed to the host, without logs and the bodies of HTTP requests.
+    pub(crate) sent_bytes: Counter,
 }

@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use informer_types::{CallTrace, EventTrace};
 use wasmtime::component::ResourceTable;
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::{HostWallClock, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use crate::{
-    LogStream, PluginConfig, Sources,
+    LogStream, PluginConfig, Sources, WallClock,
     capabilities::{
         answer::LastQuery, config::ConfigTable, http::Egress, lister::OpenLists, objects::Objects,
     },
@@ -55,6 +55,10 @@ pub(crate) struct CallState {
     pub(crate) trace: Option<CallTrace>,
     /// Calls made to the host so far.
     host_calls: u32,
+    /// Bytes of data that the guest received from the host so far.
+    received_bytes: u64,
+    /// Bytes of data that the guest passed to the host so far.
+    sent_bytes: u64,
     pub(crate) objects: Objects,
     pub(crate) lists: OpenLists,
 }
@@ -68,6 +72,19 @@ pub(crate) struct Attempt {
     pub(crate) queued: Duration,
     /// The trace of the event that it is for.
     pub(crate) event: EventTrace,
+}
+
+/// The clock of [`Sources::wall_clock`], as wasmtime reads it.
+struct GivenClock(Arc<dyn WallClock>);
+
+impl HostWallClock for GivenClock {
+    fn resolution(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
 }
 
 // === impl Guest ===
@@ -88,11 +105,14 @@ impl Guest {
             Arc::clone(&counters.output),
         );
         // No environment, no arguments, no directories. TCP, UDP and name lookup are off by default.
-        let wasi = WasiCtx::builder()
-            .stdout(output.stream(LogStream::Stdout))
+        let mut wasi = WasiCtx::builder();
+        wasi.stdout(output.stream(LogStream::Stdout))
             .stderr(output.stream(LogStream::Stderr))
-            .max_random_size(RANDOM_BYTES)
-            .build();
+            .max_random_size(RANDOM_BYTES);
+        if let Some(clock) = &sources.wall_clock {
+            wasi.wall_clock(GivenClock(Arc::clone(clock)));
+        }
+        let wasi = wasi.build();
         let (handles, table) = Handles::new(config.grants.http.is_some());
         let http = Egress::new(
             sources.http.clone(),
@@ -119,6 +139,8 @@ impl Guest {
                 attempt: Attempt::default(),
                 trace: None,
                 host_calls: 0,
+                received_bytes: 0,
+                sent_bytes: 0,
                 objects: Objects::default(),
                 lists: OpenLists::default(),
             },
@@ -150,6 +172,16 @@ impl Guest {
         self
     }
 
+    /// Counts data that the host passes to the guest: objects, fields, values, configuration, and answers of the API server.
+    pub(crate) fn receives(&mut self, bytes: usize) {
+        self.call.received_bytes = self.call.received_bytes.saturating_add(bytes as u64);
+    }
+
+    /// Counts data that the guest passed to the host: key-values, keys, and bodies of requests to the API server.
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.call.sent_bytes = self.call.sent_bytes.saturating_add(bytes as u64);
+    }
+
     pub(crate) fn made_too_many_calls(&self) -> bool {
         self.config.limits.host_calls.is_some_and(|most| self.call.host_calls > most.get())
     }
@@ -157,7 +189,10 @@ impl Guest {
     /// Ends the call: releases what the call held and logs the rest of what the guest printed.
     pub(crate) fn end(&mut self) {
         self.output.end();
-        self.counters.instances.host_calls.add(self.call.host_calls.into());
+        let counters = &self.counters.instances;
+        counters.host_calls.add(self.call.host_calls.into());
+        counters.received_bytes.add(self.call.received_bytes);
+        counters.sent_bytes.add(self.call.sent_bytes);
         self.call.renew();
         // The trace of an event is over only when nothing has it.
         self.http.hooks.trace = None;
@@ -187,7 +222,7 @@ impl CallState {
     fn renew(&mut self) {
         self.objects.renew();
         self.lists.renew();
-        self.host_calls = 0;
+        (self.host_calls, self.received_bytes, self.sent_bytes) = (0, 0, 0);
         self.attempt = Attempt::default();
         self.trace = None;
     }

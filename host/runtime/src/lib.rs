@@ -51,6 +51,6 @@ pub use engine::{CodeCache, CodeKey, Compiler, Engine, EngineConfig, EngineError
 pub use log_sink::{LogLevel, LogLine, LogSink, LogStream};
 pub use memory::GuestMemory;
 pub use plugin::{Plugin, Rejected, VersionInfo};
-pub use sources::Sources;
+pub use sources::{Sources, WallClock};
 pub use stats::{InstanceStats, PluginStats};
 pub use threads::GuestThreads;

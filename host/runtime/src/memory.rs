@@ -27,6 +27,8 @@ const STORE: u64 = 64 << 10;
 pub(crate) struct MemoryLimit {
     limit: u64,
     used: Amount,
+    /// Bytes of linear memories, which are a part of `used`.
+    linear: u64,
     account: Arc<Account>,
     /// The first refusal, if the guest was refused memory.
     pub(crate) refused: Option<Refusal>,
@@ -46,7 +48,7 @@ pub(crate) enum Refusal {
 impl MemoryLimit {
     /// A limit in bytes for one instance of the plugin with this account.
     pub(crate) fn new(limit: usize, account: Arc<Account>) -> Self {
-        Self { limit: limit as u64, used: Amount::default(), account, refused: None }
+        Self { limit: limit as u64, used: Amount::default(), linear: 0, account, refused: None }
     }
 
     /// The ceiling over all plugins.
@@ -82,6 +84,7 @@ impl MemoryLimit {
 impl Drop for MemoryLimit {
     fn drop(&mut self) {
         self.account.give_back(self.used);
+        self.account.linear_ended(self.linear);
     }
 }
 
@@ -94,7 +97,16 @@ impl ResourceLimiter for MemoryLimit {
     ) -> wasmtime::Result<bool> {
         // wasmtime refuses it itself, after this call.
         let fails = maximum.is_some_and(|maximum| desired > maximum);
-        Ok(fails || self.charge_bytes(desired.saturating_sub(current)))
+        if fails {
+            return Ok(true);
+        }
+        let more = desired.saturating_sub(current);
+        let granted = self.charge_bytes(more);
+        if granted {
+            self.linear = self.linear.saturating_add(more as u64);
+            self.account.linear_grew(more as u64);
+        }
+        Ok(granted)
     }
 
     fn table_growing(

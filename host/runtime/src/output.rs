@@ -106,6 +106,7 @@ impl Output {
             return;
         }
         let bytes = fields.iter().map(|(key, value)| key.len() + value.len() + FIELD_BYTES).sum();
+        state.shared.bytes.add((message.len() + bytes) as u64);
         let message = state.take(message);
         let fields = if state.take_whole(bytes) { fields } else { &[] };
         if let Some(message) = message {
@@ -166,6 +167,7 @@ impl Output {
 
     fn write(&self, stream: LogStream, bytes: &[u8]) {
         let mut state = self.0.lock();
+        state.shared.bytes.add(bytes.len() as u64);
         if stream == LogStream::Stderr {
             state.remember(bytes);
         }

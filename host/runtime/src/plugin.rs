@@ -171,6 +171,7 @@ impl Plugin {
     pub fn stats(&self) -> PluginStats {
         let shared = self.shared.load();
         let Shared { counters, lane, slots, account, .. } = &**shared;
+        let http = counters.http.snapshot();
         PluginStats {
             instances: InstanceStats {
                 created: counters.instances.created.get(),
@@ -179,12 +180,15 @@ impl Plugin {
                 waited: slots.waited.get(),
             },
             memory_bytes: account.bytes(),
+            linear_memory_bytes: account.linear_bytes(),
+            received_bytes: counters.instances.received_bytes.get() + http.received_bytes,
+            sent_bytes: counters.instances.sent_bytes.get() + counters.output.bytes.get() + http.sent_bytes,
             memory_refusals: account.refusals.get(),
             host_calls: counters.instances.host_calls.get(),
             log_bytes_dropped: counters.output.bytes_dropped.get(),
             log_lines_left_out: counters.output.lines_left_out(),
             client: *counters.client.lock(),
-            http: counters.http.snapshot(),
+            http,
             keyvalue: counters.keyvalue.snapshot(),
             metrics: counters.metrics.stats(),
             running: lane.counters.running.duration(),

@@ -1,6 +1,6 @@
 //! The parts of the process that a plugin's capabilities use.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use informer_types::Workqueue;
 
@@ -26,6 +26,14 @@ pub struct Sources {
     pub config: Arc<dyn ConfigSource>,
     /// The plugin's own queue of keys.
     pub workqueue: Arc<dyn Workqueue>,
+    /// The clock that guests read by `wasi:clocks/wall-clock`; `None` means the clock of the system.
+    pub wall_clock: Option<Arc<dyn WallClock>>,
+}
+
+/// A clock for guests in place of the clock of the system.
+pub trait WallClock: Send + Sync + 'static {
+    /// Time since 1970-01-01T00:00:00Z.
+    fn now(&self) -> Duration;
 }
 
 impl std::fmt::Debug for Sources {

@@ -24,6 +24,14 @@ pub struct PluginStats {
     pub instances: InstanceStats,
     /// Bytes that are charged to its living instances.
     pub memory_bytes: u64,
+    /// Bytes of the linear memories of its living instances, which are a part of `memory_bytes`.
+    pub linear_memory_bytes: u64,
+    /// Bytes of data that its guests received from the host in calls that ended. Data are objects, fields, values, configuration,
+    /// and the answers to requests.
+    pub received_bytes: u64,
+    /// Bytes of data that its guests passed to the host. Keys, values and bodies of requests count when their call ends; logs count
+    /// at once.
+    pub sent_bytes: u64,
     /// Number of times that a guest was refused memory.
     pub memory_refusals: u64,
     /// Bytes of log dropped because a call exceeded `log_bytes`.

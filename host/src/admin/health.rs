@@ -33,7 +33,7 @@ type Running = State<Arc<dyn Probe>>;
 ///   again.
 /// - `/readyz`: 200, or 503 with a line for each check that fails. A watch fails until its first list is in the cache; a plugin
 ///   fails while it has no version in service.
-/// - `/metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
+/// - `/metrics`: OpenMetrics text if the request accepts it, and otherwise the text format of Prometheus; see METRICS.md.
 ///
 /// With a `reviewer`, `/metrics` needs a bearer token of an identity that may get it: 401 without one, 403 without the right, 429
 /// if there are too many unknown tokens, and 503 with the reason if the API server does not review the token.
@@ -73,7 +73,7 @@ async fn metrics(State(probe): Running, headers: HeaderMap, access: Option<Arc<A
     {
         return refusal;
     }
-    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], probe.metrics()).into_response()
+    metrics::answer(&headers, probe.metrics())
 }
 
 async fn unknown() -> (StatusCode, &'static str) {

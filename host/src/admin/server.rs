@@ -5,7 +5,7 @@ use std::{io, sync::Arc};
 use axum::{
     Json, Router,
     extract::{DefaultBodyLimit, Query, State, rejection::QueryRejection},
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::{HeaderMap, StatusCode},
     middleware::{from_fn_with_state, map_response},
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -41,7 +41,7 @@ type Running = State<Arc<dyn Probe>>;
 ///   from serving, `ok` is followed by it: a watch that fails after its first list does not make the host unready,
 ///   because its plugins still have work and their caches.
 /// - `GET /status`: [`Status`].
-/// - `GET /metrics`: OpenMetrics text, which Prometheus reads; see METRICS.md.
+/// - `GET /metrics`: OpenMetrics text if the request accepts it, and otherwise the text format of Prometheus; see METRICS.md.
 /// - `POST /reload` with a [`ReloadRequest`]: a [`Report`](super::types::Report) once the reload is done; 503 if the host takes no reload
 ///   now.
 /// - `POST /log-level` with a [`LogLevelRequest`]: 400 if there is no such level.
@@ -177,8 +177,8 @@ async fn explain(
     probe.explain(&request).map(Json).map_err(|error| refusal(StatusCode::NOT_FOUND, error))
 }
 
-async fn metrics(State(probe): Running) -> Response {
-    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], probe.metrics()).into_response()
+async fn metrics(State(probe): Running, headers: HeaderMap) -> Response {
+    metrics::answer(&headers, probe.metrics())
 }
 
 async fn unknown() -> (StatusCode, Json<Failed>) {

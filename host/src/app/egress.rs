@@ -9,7 +9,7 @@ use std::{
 };
 
 use http::{Uri, uri::Scheme};
-use informer_runtime::capabilities::{ApiClient, HttpClient, HttpConfig, HttpConfigError, Protected};
+use informer_runtime::capabilities::{ApiClient, HttpClient, HttpConfig, HttpConfigError, Protected, Wire};
 use informer_system::{HttpAddress, read_file};
 
 use super::blocking::off_the_workers;
@@ -45,7 +45,7 @@ pub enum EgressError {
 ///
 /// No plugin may reach the endpoints of the host and the API server: at `server`, at the Service `kubernetes` if the host runs in a
 /// Pod, and at the addresses that the API server lists through `api`. The host cannot find other ways to the control plane,
-/// such as a load balancer in front of it that no list names: list them in `http-deny`.
+/// such as a load balancer in front of it that no list names: list them in `http-deny`. With a `wire`, nothing leaves this process.
 ///
 /// # Errors
 /// [`EgressError`], with the remedy.
@@ -53,6 +53,7 @@ pub(crate) async fn http_client(
     host: &Host,
     server: &str,
     api: Arc<dyn ApiClient>,
+    wire: Option<Arc<dyn Wire>>,
 ) -> Result<HttpClient, EgressError> {
     let extra_authorities = match &host.http_ca {
         Some(path) => {
@@ -71,6 +72,7 @@ pub(crate) async fn http_client(
         api_server: Some(Arc::new(ControlPlane::new(api))),
         deny: host.http_deny.clone(),
         extra_authorities,
+        wire,
         ..HttpConfig::default()
     })?)
 }

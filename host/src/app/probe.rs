@@ -294,6 +294,11 @@ fn expose(plugin: &RunningPlugin, into: &mut Exposition) {
     metrics::expose(metrics::QUEUE, &plugin.queue().stats(), &[name], into);
     metrics::expose(metrics::WORKQUEUE, &workqueue(plugin), &[name], into);
     metrics::expose(metrics::RUNTIME, &plugin.plugin().stats(), &[name], into);
-    metrics::expose(metrics::LOADED, &plugin.plugin().version().is_some(), &[name], into);
+    metrics::expose(metrics::PULLS, &plugin.versions().pulls().stats(), &[name], into);
+    let version = plugin.plugin().version();
+    metrics::expose(metrics::LOADED, &version.is_some(), &[name], into);
+    if let Some(version) = version {
+        metrics::expose(metrics::VERSION, &version, &[name], into);
+    }
     into.add_own(plugin.name(), plugin.plugin().metrics());
 }

@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     blocking::off_the_workers, directories::Directories, objects::is_of_object, origin::Origin, settings,
+    staging::Stage,
 };
 use crate::{
     admin::types::{Report, Verdict},
@@ -77,6 +78,8 @@ pub(super) struct Parts {
     pub(super) state: State,
     /// The trace of what each stage decides about each object.
     pub(super) tracer: Tracer,
+    /// What a test puts in place of the outside world.
+    pub(super) stage: Stage,
 }
 
 /// One plugin of the running host. Its queue receives notifications from the start; calls begin once its informers have
@@ -123,24 +126,28 @@ impl RunningPlugin {
         let config_files = ConfigFiles::new(config.config_files.clone());
         let log_level = PluginLevel::new(config.log_level);
         let tracer = parts.tracer.of_plugin(&*name);
-        let queue = Queue::traced(&settings::queue(&config), tracer.clone());
-        let limiter = settings::limiter(&config.workqueue);
-        let workqueue = RateLimitingQueue::traced(config.workqueue.capacity, limiter, tracer.clone());
+        let (queue, workqueue) = queues(&config, parts, &tracer);
         let gate = Gate::new(queue.clone(), workqueue.clone());
         let subscriptions = Subscriptions::new(&config, watches, &parts.factory, &queue, tracer)?;
         let api = parts.api.of_plugin(config.account.clone());
         let sources = Sources {
             lister: Arc::clone(subscriptions.lister()) as _,
-            client: ClientSource::new(Arc::new(api.clone()), event_instance()),
+            client: ClientSource::new(Arc::new(parts.stage.witnessed(&api)), event_instance()),
             http: parts.http.clone(),
             log: Arc::new(LeveledLog::new(log_level.clone(), Arc::clone(&parts.log))),
             keyvalue: Arc::clone(&parts.keyvalue),
             config: Arc::new(config_files.clone()),
             workqueue: Arc::new(workqueue.clone()),
+            wall_clock: parts.stage.wall_clock.clone(),
         };
         let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
         let queues = (queue.clone(), workqueue.clone());
-        let calls = Arc::new(Calls::new(Arc::clone(&plugin), queues, &config.subscriptions));
+        let calls = Arc::new(Calls::new(
+            Arc::clone(&plugin),
+            queues,
+            &config.subscriptions,
+            parts.stage.stand.clone(),
+        ));
         let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &name);
         workqueue.set_quarantine(config.quarantine.clone());
         let (dispatcher, reconcilers) = {
@@ -435,6 +442,18 @@ impl RunningPlugin {
             }
         }
     }
+}
+
+/// The queues of a plugin, without anything in them.
+fn queues(config: &config::Plugin, parts: &Parts, tracer: &Tracer) -> (Queue, RateLimitingQueue) {
+    let queue = Queue::traced(&settings::queue(config), tracer.clone());
+    let limiter = settings::limiter(&config.workqueue);
+    let workqueue = RateLimitingQueue::traced(config.workqueue.capacity, limiter, tracer.clone());
+    if parts.stage.stops_clocks() {
+        queue.stop_clock();
+        workqueue.stop_clock();
+    }
+    (queue, workqueue)
 }
 
 /// The name of this host in the Events that it records: in a cluster, the name of the pod.

@@ -1,6 +1,9 @@
 //! `informer build`: the component of a project.
 
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use anyhow::Context;
 use clap::Args;
@@ -37,13 +40,7 @@ pub struct BuildArgs {
 /// # Errors
 /// The folder has no project, a compiler is missing, or the sources have a mistake.
 pub(super) async fn run(args: BuildArgs, output: Output) -> anyhow::Result<bool> {
-    let path = args.directory.join(MANIFEST);
-    let text = read_file(&path, MANIFEST_BYTES).with_context(|| {
-        format!("cannot read {}; `informer new NAME --lang LANGUAGE` makes a project", path.display())
-    })?;
-    let manifest =
-        String::from_utf8(text).context("it is not UTF-8").and_then(|text| Ok(toml::from_str(&text)?));
-    let manifest: Manifest = manifest.with_context(|| path.display().to_string())?;
+    let manifest = manifest(&args.directory)?;
     let (begun, language) = (Instant::now(), manifest.language);
     // Compilers run for seconds.
     let building = tokio::task::spawn_blocking(move || build(&args.directory, &manifest, &Cache::of_user()));
@@ -57,4 +54,15 @@ pub(super) async fn run(args: BuildArgs, output: Output) -> anyhow::Result<bool>
         Output::Text => print(&format!("{file}: {kibibytes} KiB, from {language} in {seconds:.1} s\n")),
     }
     Ok(true)
+}
+
+/// Reads how a project is built.
+pub(super) fn manifest(project: &Path) -> anyhow::Result<Manifest> {
+    let path = project.join(MANIFEST);
+    let text = read_file(&path, MANIFEST_BYTES).with_context(|| {
+        format!("cannot read {}; `informer new NAME --lang LANGUAGE` makes a project", path.display())
+    })?;
+    let manifest =
+        String::from_utf8(text).context("it is not UTF-8").and_then(|text| Ok(toml::from_str(&text)?));
+    manifest.with_context(|| path.display().to_string())
 }

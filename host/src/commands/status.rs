@@ -185,17 +185,17 @@ fn pull(pull: &Pull) -> Option<String> {
     ))
 }
 
-/// `v1/pods shop/web failed 3 times, and is called again in 4.2s; 2 more wait`
+/// `v1/pods shop/web failed 3 times, and is called again in 4.2 s; 2 more wait`
 fn retry(next: &NextRetry, waiting: usize) -> String {
     let more = match waiting.saturating_sub(1) {
         0 => String::new(),
         more => format!("; {more} more wait"),
     };
     format!(
-        "{} failed {}, and is called again in {:.1?}{more}",
+        "{} failed {}, and is called again in {:.1} s{more}",
         next.key,
         counted(next.attempts.into(), "time"),
-        next.retry_in
+        next.retry_in.as_secs_f64()
     )
 }
 
@@ -345,7 +345,7 @@ mod tests {
                 "watch v1/secrets: watching, synced, 3 objects, started again 2 times after a bug of the host, resource version 77, last event 7 s ago",
                 "plugin echo: no version in service, 0 calls acknowledged, 2 notifications pending, 0 dead letters",
                 "  in quarantine for 7 s",
-                "  v1/pods shop/web failed 2 times, and is called again in 4.2s; 2 more wait",
+                "  v1/pods shop/web failed 2 times, and is called again in 4.2 s; 2 more wait",
                 "  more changes are pending than its capacity: they merge until it has caught up",
                 "  its file is refused: not a component",
                 "  its registry: ghcr.io does not answer: refused; failed 3 times, tried again in 20 s",

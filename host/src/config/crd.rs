@@ -185,9 +185,14 @@ fn complete(schema: &mut Map<String, Value>) {
     if schema.contains_key("enum") {
         schema.insert("type".to_owned(), json!("string"));
     }
-    // A number of bytes, or a text with a unit.
-    if schema.remove("anyOf").is_some() {
-        schema.insert("x-kubernetes-int-or-string".to_owned(), json!(true));
+    if let Some(either) = schema.remove("anyOf") {
+        let list = either.as_array().and_then(|either| either.iter().find(|one| one["type"] == "array"));
+        match list.and_then(Value::as_object) {
+            // A list of one is written with brackets here.
+            Some(list) => schema.extend(list.clone()),
+            // A number of bytes, or a text with a unit.
+            None => drop(schema.insert("x-kubernetes-int-or-string".to_owned(), json!(true))),
+        }
     }
     if let Some(Value::Object(items)) = schema.get_mut("items") {
         complete(items);

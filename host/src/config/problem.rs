@@ -59,7 +59,7 @@ pub(super) struct Problems<'t> {
 
 impl Problem {
     /// The problem without its line and column: `spec.on[0].watch: what was found; what would be right`.
-    pub(super) fn without_place(&self) -> String {
+    pub(crate) fn without_place(&self) -> String {
         let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
         format!("{}: {}{remedy}", self.key, self.message)
     }

@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, sync::LazyLock};
 
-use informer_registry::{Pattern, Policy, RegistrySettings, Settings, Signer, SignerKind};
+use informer_registry::{Policy, RegistrySettings, Settings, Signer, SignerKind};
+use informer_types::Pattern;
 
 use super::{
     context::Context,

@@ -255,6 +255,11 @@ impl<V: Scalar> Value for Vec<V> {
         let (at, value) = table.value(key)?;
         let path = table.path_of(key);
         let Some(elements) = value.as_array() else {
+            if V::ALONE && value.is_str() {
+                let only: V = table.read(value, at, &path)?;
+                let item = Located { value: only.plain(), at, key: path.clone() };
+                return Some((vec![only], Located { value: vec![item], at, key: path }));
+            }
             let remedy = format!("write for example {key} = [{}]", V::elements());
             table.problems.add(at, &path, value::mismatch("an array", value, remedy));
             return None;
@@ -276,7 +281,8 @@ impl<V: Scalar> Value for Vec<V> {
     }
 
     fn schema() -> serde_json::Value {
-        json!({"type": "array", "items": V::schema(None)})
+        let list = json!({"type": "array", "items": V::schema(None)});
+        if V::ALONE { json!({"anyOf": [V::schema(None), list]}) } else { list }
     }
 }
 

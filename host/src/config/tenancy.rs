@@ -2,9 +2,10 @@
 
 use std::{num::NonZeroUsize, sync::Arc, sync::LazyLock};
 
-use informer_registry::Pattern;
 use informer_runtime::capabilities::HttpGrant;
-use informer_types::{Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants};
+use informer_types::{
+    Namespaces, Pattern, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,
+};
 
 use super::{
     key::{Draft, Key, Section, sub},

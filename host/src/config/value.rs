@@ -1,9 +1,11 @@
 //! The types of values in the file: how each is read, shown and described.
 
 mod address;
+mod changed;
 mod duration;
 mod endpoint;
 mod field;
+mod index;
 mod json;
 mod number;
 mod scalar;
@@ -12,6 +14,7 @@ mod text;
 mod url;
 
 pub use address::{NotLoopback, local, loopback};
+pub(super) use changed::ChangedPart;
 pub(super) use duration::Share;
 pub(super) use endpoint::Endpoint;
 pub(super) use field::Holds;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
-use informer_cache::Compression;
+use informer_cache::{Compression, IndexPaths};
 use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 
 use super::{
@@ -44,8 +44,8 @@ pub struct Watch {
     pub metadata_only: bool,
     /// How the objects are kept in memory.
     pub compression: Compression,
-    /// Indexes by name: the scalar at the pointer, or each scalar of the array there. All pointers lead to what is kept.
-    pub indexes: BTreeMap<String, Pointer>,
+    /// Indexes by name: the scalars at the paths, and the scalars of the arrays there. All paths lead to what is kept.
+    pub indexes: BTreeMap<String, IndexPaths>,
 }
 
 /// The watches of a file.
@@ -57,7 +57,8 @@ pub(super) struct Watched {
 
 type K<V> = Key<Watch, V>;
 
-pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| Section {
+pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| {
+    Section {
     doc: "One shared informer: one watch and one cache of a resource, for all plugins together. At least \
           one is needed, and each resource at most once. An informer runs while some plugin subscribes to \
           it or may read it. If the CRD of a resource is not installed yet, the informer waits for it.",
@@ -108,13 +109,16 @@ pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| Section {
             "How objects are kept in memory. \"zstd\" compresses each with a dictionary trained on the \
              first objects, several times smaller. \"off\" keeps them as they came.",
         ),
-        K::<BTreeMap<String, Pointer>>::new("index", |watch| &mut watch.indexes)
+        K::<BTreeMap<String, IndexPaths>>::new("index", |watch| &mut watch.indexes)
             .also("{ by-account = \"/spec/template/spec/serviceAccountName\" }")
             .doc(
                 "Indexes that plugins list objects by: a name, and a JSON pointer to a scalar, or to an \
-                 array whose scalars are the values.",
+                 array whose scalars are the values. The token `*` stands for every element of an array, as in \
+                 \"/spec/volumes/*/configMap/name\". Several pointers in an array are one index with the values \
+                 at all of them.",
             ),
     ],
+}
 });
 
 // === impl Watch ===
@@ -128,6 +132,11 @@ impl Watch {
         let message = format!("`{}` is not watched in namespace `{namespace}`", self.gvr);
         let remedy = format!("add \"{namespace}\" to `namespaces` of its [[watch]], or remove it here");
         Some(Fault::new(message, remedy))
+    }
+
+    /// Returns true if something besides metadata is not kept of the objects.
+    pub(super) fn keeps_part(&self) -> bool {
+        self.metadata_only || !self.keep.is_empty() || self.drop.iter().any(|dropped| !is_metadata(dropped))
     }
 
     /// Notes a pointer to something that is not kept of the objects.
@@ -255,13 +264,13 @@ fn judge(draft: &Draft<Watch>, problems: &mut Problems<'_>) {
         }
     }
     for name in draft.items("index") {
-        match watch.indexes.get(&name.value) {
-            Some(pointer) if pointer.tokens().is_empty() => {
+        for path in watch.indexes.get(&name.value).into_iter().flat_map(IndexPaths::iter) {
+            if path.first().tokens().is_empty() {
                 let remedy = "write the pointer of a field, like \"/spec/nodeName\"";
                 problems.refuse(name, Fault::new("the whole object cannot be an index", remedy));
+            } else {
+                watch.keeps(path.first(), name, problems);
             }
-            Some(pointer) => watch.keeps(pointer, name, problems),
-            None => {}
         }
     }
 }

@@ -11,9 +11,6 @@ use prometheus_client::{
     registry::Registry,
 };
 
-/// The content type of the metrics in the OpenMetrics text format.
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 /// Names of labels with their values.
 pub(super) type Labels = Vec<(String, String)>;
 

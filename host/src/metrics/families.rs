@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use informer_cache::{CacheMemory, InformerStatus, ReflectorStatus};
 use informer_dispatch::{FilterStats, QueueStats, workqueue::WorkqueueStats};
+use informer_registry::PullStats;
 use informer_runtime::{
-    GuestMemory, PluginStats,
+    GuestMemory, PluginStats, VersionInfo,
     capabilities::{HttpOutcome, MetricKind, MetricValue},
 };
 use informer_system::Process;
@@ -79,7 +80,7 @@ pub(crate) const FILTER: &Families<FilterStats> = &[
     ("filter_entered", Counter(|filter| filter.entered)),
     ("filter_left", Counter(|filter| filter.left)),
     ("filter_unreadable", Counter(|filter| filter.unreadable)),
-    ("filter_suppressed", Counters("by", |filter| filter.suppressed.by_condition().into())),
+    ("filter_suppressed", Counters("condition", |filter| filter.suppressed.by_condition().into())),
     ("filter_when_evaluations", Counter(|filter| filter.when.evaluations)),
     ("filter_when_errors", Counter(|filter| filter.when.errors)),
     ("filter_when_seconds", TotalSeconds(|filter| filter.when.time)),
@@ -89,7 +90,7 @@ pub(crate) const FILTER: &Families<FilterStats> = &[
 pub(crate) const QUEUE: &Families<QueueStats> = &[
     ("queue_offered", Counter(|queue| queue.offered)),
     ("queue_acknowledged", Counter(|queue| queue.acknowledged)),
-    ("queue_merged", Counters("into", |queue| queue.merged.by_kind().into())),
+    ("queue_merged", Counters("kind", |queue| queue.merged.by_kind().into())),
     ("queue_cancelled", Counter(|queue| queue.cancelled)),
     ("queue_dead", Counter(|queue| queue.dead)),
     ("queue_dropped", Counter(|queue| queue.dropped)),
@@ -103,7 +104,7 @@ pub(crate) const QUEUE: &Families<QueueStats> = &[
     ("queue_quarantines", Counter(|queue| queue.quarantines)),
     ("queue_dead_letters_evicted", Counter(|queue| queue.dead_letters_evicted)),
     ("queue_pending", Gauge(|queue| queue.pending)),
-    ("queue_waiting", Gauge(|queue| queue.waiting)),
+    ("queue_delayed", Gauge(|queue| queue.waiting)),
     ("queue_in_flight", Gauge(|queue| queue.in_flight)),
     ("queue_objects", Gauge(|queue| queue.objects)),
     ("queue_dead_letters", Gauge(|queue| queue.dead_letters)),
@@ -120,7 +121,7 @@ pub(crate) const WORKQUEUE: &Families<WorkqueueStats> = &[
     ("workqueue_succeeded", Counter(|keys| keys.succeeded)),
     ("workqueue_requeued", Counter(|keys| keys.requeued)),
     ("workqueue_failed", Counter(|keys| keys.failed)),
-    ("workqueue_put_back", Counter(|keys| keys.put_back)),
+    ("workqueue_given_back", Counter(|keys| keys.put_back)),
     ("workqueue_discarded", Counter(|keys| keys.discarded)),
     ("workqueue_dropped", Counter(|keys| keys.dropped)),
     ("workqueue_dropped_keys_evicted", Counter(|keys| keys.dropped_keys_evicted)),
@@ -129,7 +130,7 @@ pub(crate) const WORKQUEUE: &Families<WorkqueueStats> = &[
     ("workqueue_delayed", Gauge(|keys| keys.delayed)),
     ("workqueue_dropped_keys", Gauge(|keys| keys.dropped_keys)),
     ("workqueue_quarantined", Gauge(|keys| keys.quarantine.is_some().into())),
-    ("workqueue_in_hand", Gauge(|keys| keys.in_flight)),
+    ("workqueue_in_flight", Gauge(|keys| keys.in_flight)),
     ("workqueue_unfinished_work_seconds", Seconds(|keys| Some(keys.unfinished_work))),
     ("workqueue_longest_running_seconds", Seconds(|keys| Some(keys.longest_running))),
     ("workqueue_queue_duration_seconds", Histograms(|keys| &keys.latency)),
@@ -147,8 +148,11 @@ pub(crate) const RUNTIME: &Families<PluginStats> = &[
     ("runtime_host_calls", Counter(|plugin| plugin.host_calls)),
     ("runtime_throttled", Counter(|plugin| plugin.throttled)),
     ("runtime_turns_waited", Counter(|plugin| plugin.turns_waited)),
-    ("runtime_went_back", Counter(|plugin| plugin.went_back)),
+    ("runtime_rollbacks", Counter(|plugin| plugin.went_back)),
     ("runtime_memory_bytes", Gauge(|plugin| bytes(plugin.memory_bytes))),
+    ("runtime_linear_memory_bytes", Gauge(|plugin| bytes(plugin.linear_memory_bytes))),
+    ("runtime_received_bytes", Counter(|plugin| plugin.received_bytes)),
+    ("runtime_sent_bytes", Counter(|plugin| plugin.sent_bytes)),
     ("runtime_memory_refusals", Counter(|plugin| plugin.memory_refusals)),
     ("runtime_log_dropped_bytes", Counter(|plugin| plugin.log_bytes_dropped)),
     ("runtime_log_left_out_lines", Counter(|plugin| plugin.log_lines_left_out)),
@@ -195,6 +199,24 @@ pub(crate) const TELEMETRY: &Families<informer_telemetry::Stats> = &[(
         vec![("exported", spans.exported), ("dropped", spans.dropped), ("failed", spans.failed)]
     }),
 )];
+
+/// The pulls of one plugin from its registry.
+pub(crate) const PULLS: &Families<PullStats> = &[
+    (
+        "registry_pulls",
+        Counters("outcome", |pulls| {
+            vec![("pulled", pulls.pulled), ("unchanged", pulls.unchanged), ("failed", pulls.failed)]
+        }),
+    ),
+    ("registry_received_bytes", Counter(|pulls| pulls.received_bytes)),
+];
+
+/// The version of one plugin that is in service.
+pub(crate) const VERSION: &Families<VersionInfo> = &[
+    ("runtime_component_bytes", Gauge(|version| bytes(version.component_bytes))),
+    ("runtime_code_bytes", Gauge(|version| bytes(version.code_bytes))),
+    ("runtime_compile_seconds", Seconds(|version| Some(version.prepared_in))),
+];
 
 /// One plugin.
 pub(crate) const LOADED: &Families<bool> = &[("runtime_loaded", Gauge(|loaded| (*loaded).into()))];

@@ -10,6 +10,7 @@ use informer_types::{
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
+use super::witness::WitnessStand;
 use crate::config::{Enqueue, Subscription};
 
 /// Which keys the notifications of a plugin become: `enqueue` of each subscription.
@@ -27,6 +28,7 @@ pub(crate) struct Calls {
     swaps: watch::Receiver<u64>,
     /// The number of swaps that the queues were notified of.
     noted: Mutex<u64>,
+    stand: WitnessStand,
 }
 
 // === impl Enqueues ===
@@ -54,13 +56,14 @@ impl Calls {
         plugin: Arc<Plugin>,
         (queue, workqueue): (Queue, RateLimitingQueue),
         subscriptions: impl IntoIterator<Item = &'a Subscription>,
+        stand: WitnessStand,
     ) -> Self {
         let enqueues = Enqueues::default();
         enqueues.set(subscriptions);
         let keys_of = enqueues.clone();
         let queue = queue.with_keys(workqueue.clone(), move |source, change| keys_of.keys(source, change));
         let swaps = plugin.swaps();
-        Self { plugin, queue, workqueue, enqueues, swaps, noted: Mutex::default() }
+        Self { plugin, queue, workqueue, enqueues, swaps, noted: Mutex::default(), stand }
     }
 
     /// Makes keys as these subscriptions define from now on.
@@ -91,7 +94,11 @@ impl Calls {
 
 impl EventHandler for Calls {
     async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
+        let seen = self.stand.is_taken().then(|| delivery.clone());
         let outcome = self.plugin.handle(delivery).await;
+        if let (Some(seen), Some(outcome)) = (&seen, &outcome) {
+            self.stand.see(|witness| witness.handled(self.plugin.name(), seen, outcome));
+        }
         if matches!(outcome, None | Some(Outcome::Retry { .. })) {
             self.note_swaps();
         }
@@ -101,7 +108,11 @@ impl EventHandler for Calls {
 
 impl Reconciler for Calls {
     async fn reconcile(&self, request: Request) -> Option<Reconciled> {
+        let seen = self.stand.is_taken().then(|| request.clone());
         let reconciled = self.plugin.reconcile(request).await;
+        if let (Some(seen), Some(reconciled)) = (&seen, &reconciled) {
+            self.stand.see(|witness| witness.reconciled(self.plugin.name(), seen, reconciled));
+        }
         if matches!(reconciled, None | Some(Reconciled::Retry { .. })) {
             self.note_swaps();
         }

@@ -13,7 +13,7 @@ use informer::{
 };
 
 use informer_cache::WatchListMode;
-use informer_dispatch::{DeliveryMode, Events, Fate, QuarantineConfig, Rate, RetryConfig, When};
+use informer_dispatch::{Changed, DeliveryMode, Events, Fate, QuarantineConfig, Rate, RetryConfig, When};
 use informer_runtime::InstancePolicy;
 use informer_system::HttpAddress;
 use informer_types::{ReadGrant, SecretGrants};
@@ -91,7 +91,7 @@ const EVERY_KEY: &str = r#"
         fields = "spec.nodeName=node-1"
         resync = "10m"
         drop = []
-        index = { by-node = "/spec/nodeName" }
+        index = { by-node = "/spec/nodeName", by-volume = ["/spec/volumes/*/configMap/name", "/spec/volumes/*/name"] }
 
         [[plugin]]
         name = "p"
@@ -99,7 +99,7 @@ const EVERY_KEY: &str = r#"
         instance = "warm"
         max-calls = 1000
         idle-timeout = "0s"
-        on = [{ watch = "v1/pods", events = ["update"], labels = "app=x", fields = "status.phase!=Failed", when = "object.spec.nodeName != \"\"", changed = ["/spec", "/metadata/labels"], resync = "30s", relist = "all", initial = "skip", enqueue = "controller" }]
+        on = [{ watch = "v1/pods", events = ["update"], labels = "app=x", annotations = "auto=true", fields = "status.phase!=Failed", when = "object.spec.nodeName != \"\"", changed = ["generation", "/metadata/labels"], resync = "30s", relist = "all", initial = "skip", enqueue = "controller" }]
         workqueue = { workers = 2, capacity = 9, attempts = 6, min = "1s", max = "2s", qps = 3, burst = 4 }
         queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }
@@ -222,9 +222,31 @@ fn every_key_of_a_subscription_has_an_effect() {
         ("app in (x)".into(), "status.phase!=Failed".into())
     );
     assert_eq!(on.filter.when.as_ref().map(When::text), Some("object.spec.nodeName != \"\""));
-    assert_eq!(on.filter.changed, ["/spec".parse().unwrap(), "/metadata/labels".parse().unwrap()]);
+    assert_eq!(on.filter.annotations.to_string(), "auto in (true)");
+    let pointers = vec!["/metadata/labels".parse().unwrap()];
+    assert_eq!(on.filter.changed, Changed { generation: true, partial: false, pointers });
     assert_eq!((on.relist, on.filter.initial, on.enqueue), (Relist::All, false, Enqueue::Controller));
     assert_eq!(on.resync, Some(Duration::from_secs(30)));
+}
+
+/// What is not kept cannot be compared.
+#[test]
+fn generation_alone_needs_no_brackets_and_knows_what_the_watch_keeps() {
+    let changed = |watch: &str| {
+        let text = format!(
+            "[[watch]]\ngvr = \"v1/pods\"\n{watch}\n[[plugin]]\nname = \"p\"\nsource = \"p\"\n\
+             [[plugin.on]]\nwatch = \"v1/pods\"\nchanged = \"generation\""
+        );
+        let changed = good(&text).plugins[0].subscriptions[0].filter.changed.clone();
+        assert!(changed.generation && changed.pointers.is_empty());
+        changed.partial
+    };
+
+    assert!(!changed(""));
+    assert!(!changed("drop = [\"/metadata/managedFields\", \"/metadata/annotations\"]"));
+    assert!(changed("drop = [\"/spec\"]"));
+    assert!(changed("keep = [\"/spec\"]"));
+    assert!(changed("metadata-only = true"));
 }
 
 #[test]

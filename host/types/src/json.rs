@@ -3,7 +3,7 @@
 mod locate;
 mod scan;
 
-use std::{fmt, str::FromStr};
+use std::{collections::HashMap, fmt, str::FromStr};
 
 pub use locate::locate;
 pub use scan::{NotJson, RawString, Scanner};
@@ -33,8 +33,8 @@ pub struct InvalidJson(#[from] serde_json::Error);
 
 impl Pointer {
     /// Makes a pointer from unescaped tokens, outermost first.
-    pub(crate) fn of<'a>(tokens: impl Iterator<Item = &'a str>) -> Self {
-        Self(tokens.map(str::to_owned).collect())
+    pub fn of<T: AsRef<str>>(tokens: impl IntoIterator<Item = T>) -> Self {
+        Self(tokens.into_iter().map(|token| token.as_ref().to_owned()).collect())
     }
 
     /// The unescaped reference tokens, outermost first.
@@ -77,6 +77,40 @@ pub fn differs(old: &str, new: &str, pointers: &[Pointer]) -> Result<bool, Inval
         }
     }
     Ok(false)
+}
+
+/// Returns true if two JSON objects differ in a member whose name is not in `except`. Members are compared as by [`differs()`].
+///
+/// # Errors
+/// [`InvalidJson`] if a text is no JSON object.
+pub fn members_differ(old: &str, new: &str, except: &[&str]) -> Result<bool, InvalidJson> {
+    let (mut before, after) = (members(old, except)?, members(new, except)?);
+    for (name, value) in after {
+        if !same(before.remove(&name), Some(value))? {
+            return Ok(true);
+        }
+    }
+    Ok(!before.is_empty())
+}
+
+/// The texts of the members by name; if a name occurs twice, the last one wins.
+fn members<'a>(json: &'a str, except: &[&str]) -> Result<HashMap<String, &'a str>, InvalidJson> {
+    let mut members = HashMap::new();
+    let read = Scanner::new(json).object(|scanner, key| {
+        let (name, range) = (key.unescaped(), scanner.skip()?);
+        if !except.contains(&&*name) {
+            members.insert(name.into_owned(), json.get(range).unwrap_or_default());
+        }
+        Ok::<(), NotJson>(())
+    });
+    match read {
+        Ok(()) => Ok(members),
+        // The parser reports the error and its position.
+        Err(NotJson) => Ok(serde_json::from_str::<HashMap<String, &serde_json::value::RawValue>>(json)?
+            .into_iter()
+            .map(|(name, value)| (name, value.get()))
+            .collect()),
+    }
 }
 
 /// Compares two values. A tree is built only if their texts differ.

@@ -32,6 +32,7 @@ mod key;
 mod notification;
 mod object;
 mod one_line;
+mod pattern;
 mod selector;
 mod service_account;
 mod sync;
@@ -50,12 +51,18 @@ pub use grant::{
 pub use gvr::{Gvr, InvalidGvr, Source};
 pub use handler::{Delivery, EventHandler, Outcome};
 pub use histogram::Histogram;
-pub use json::{InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, differs, locate};
+pub use json::{
+    InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, differs, locate, members_differ,
+};
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Change, Notification, NotificationSink};
 pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner};
 pub use one_line::{excerpt, is_hidden, one_line, some_of, visible_json};
-pub use selector::{FieldSelector, InvalidFieldSelector, InvalidSelector, LabelSelector, UnreadableObject};
+pub use pattern::{InvalidPattern, Pattern};
+pub use selector::{
+    AnnotationSelector, FieldSelector, InvalidAnnotationSelector, InvalidFieldSelector, InvalidSelector,
+    LabelSelector, UnreadableObject,
+};
 pub use service_account::{InvalidServiceAccount, ServiceAccount, is_object_name};
 pub use sync::SyncToken;
 pub use token_bucket::TokenBucket;

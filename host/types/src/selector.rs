@@ -1,9 +1,11 @@
-//! Kubernetes selectors, by labels and by fields.
+//! Kubernetes selectors, by labels, annotations and fields.
 
+mod annotation;
 mod field;
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
+pub use annotation::{AnnotationSelector, InvalidAnnotationSelector};
 pub use field::{FieldSelector, InvalidFieldSelector, UnreadableObject};
 
 use crate::Object;

@@ -47,6 +47,8 @@ async fn build_outside_a_project_and_a_wrong_manifest_say_what_would_be_right() 
         "{}",
         build().await
     );
+    // A folder without the files. A project without the folder uses the interface of the binary.
+    fs::create_dir(directory.path().join("wit")).unwrap();
     for (text, problem) in [
         ("name = \"../x\"\nlanguage = \"go\"\nworld = \"controller\"", "`../x` is no name for a plugin"),
         ("name = \"x\"\nlanguage = \"cobol\"", "unknown variant `cobol`"),

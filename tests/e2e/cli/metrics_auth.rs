@@ -108,7 +108,8 @@ async fn start(server: &Reviewing) -> (Running, String, TempDir) {
 }
 
 async fn scrape(address: &str, token: &str) -> (u16, String) {
-    ask_with(address, "GET /metrics", &format!("Authorization: Bearer {token}\r\n")).await
+    let lines = format!("Authorization: Bearer {token}\r\nAccept: application/openmetrics-text\r\n");
+    ask_with(address, "GET /metrics", &lines).await
 }
 
 #[tokio::test]

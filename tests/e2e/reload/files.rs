@@ -16,7 +16,7 @@ pub(crate) fn version(n: usize) -> Vec<u8> {
 }
 
 /// Another component with a custom section, like [`version`].
-pub(super) fn with_section(guest_name: &str, n: usize) -> Vec<u8> {
+pub(crate) fn with_section(guest_name: &str, n: usize) -> Vec<u8> {
     let (name, payload) = (b"test", format!("version {n}"));
     let mut component = fs::read(guest(guest_name)).unwrap();
     let length = 1 + name.len() + payload.len();

@@ -66,6 +66,7 @@ pub(crate) fn run(input: &[u8]) {
         keyvalue: Arc::new(KeyValues::default()),
         config: Arc::new(NoConfigFiles),
         workqueue: Arc::new(Keys::default()),
+        wall_clock: None,
     };
     let plugin = Plugin::new(engine.clone(), config(grants.clone()), sources);
     let outcome = RUNTIME.block_on(async {

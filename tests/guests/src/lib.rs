@@ -58,6 +58,16 @@ pub fn configmaps_keyvalue() -> PathBuf {
     found(built.join("configmaps_keyvalue.wasm"))
 }
 
+/// The component of `plugins/janitor`.
+///
+/// # Panics
+/// Panics with cargo's output if it does not build.
+pub fn janitor() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build(&["--package", "informer-janitor", "--lib"]));
+    found(built.join("informer_janitor.wasm"))
+}
+
 /// Builds the packages. Returns the directory of the artefacts.
 fn build(what: &[&str]) -> PathBuf {
     add_target();

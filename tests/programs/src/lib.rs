@@ -1,5 +1,6 @@
-//! The Go programs that suites run beside the host: the parts of a real cluster, kubectl, Helm, registries, cosign, and the oracle.
-//! Each is built once from the Go modules in `tests/cluster` and `tests/registries`, and kept in the user's cache.
+//! The Go programs that suites run beside the host: the parts of a real cluster, kubectl, Helm, promtool, registries,
+//! cosign, a collector of OpenTelemetry, and the oracle. Each is built once from the Go modules in `tests/cluster`, `tests/deploy`,
+//! `tests/e2e` and `tests/registries`, and kept in the user's cache.
 #![forbid(unsafe_code)]
 
 mod program;
@@ -177,6 +178,14 @@ pub fn helm() -> Result<PathBuf, Unavailable> {
 /// The same as [`kubectl()`].
 pub fn oracle() -> Result<PathBuf, Unavailable> {
     Builder::from_env()?.obtain(Program::Oracle)
+}
+
+/// The real promtool. Builds it first if it is not in the cache. Blocks like [`kubectl()`].
+///
+/// # Errors
+/// The same as [`kubectl()`].
+pub fn promtool() -> Result<PathBuf, Unavailable> {
+    Builder::from_env()?.obtain(Program::Promtool)
 }
 
 /// The real cosign. Builds it first if it is not in the cache. Blocks like [`kubectl()`].

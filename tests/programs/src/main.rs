@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use informer_programs::{Builder, Program};
 
 /// The programs of `cargo xtask test --all`.
-const OF_THE_GATE: [Program; 8] = [
+const OF_THE_GATE: [Program; 10] = [
     Program::Etcd,
     Program::KubeApiserver,
     Program::KubeControllerManager,
@@ -15,6 +15,8 @@ const OF_THE_GATE: [Program; 8] = [
     Program::RegistryWithLists,
     Program::PlainRegistry,
     Program::Helm,
+    Program::Promtool,
+    Program::Collector,
 ];
 
 fn main() -> ExitCode {

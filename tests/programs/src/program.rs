@@ -16,10 +16,15 @@ const CLIENT_GO: &str = "v0.36.3";
 /// The release of Helm that `tests/cluster/helm/go.mod` requires.
 const HELM: &str = "v4.3.1";
 
+/// The release of Prometheus that `tests/deploy/promtool/go.mod` requires: version 3 in the way of Go modules.
+const PROMETHEUS: &str = "v0.316.0";
+
 /// The release of distribution that `tests/registries/servers/go.mod` requires.
 const DISTRIBUTION: &str = "v3.1.2";
 /// The release of go-containerregistry that `tests/registries/servers/go.mod` requires.
 const GO_CONTAINERREGISTRY: &str = "v0.22.1";
+/// The release of the OTLP receiver that `tests/e2e/collector/go.mod` requires.
+const OTLP_RECEIVER: &str = "v0.165.0";
 /// The release of cosign that `tests/registries/cosign/go.mod` requires.
 const COSIGN: &str = "v3.1.3";
 
@@ -33,9 +38,14 @@ const KUBERNETES_LINKING: &str = "-s -w \
 /// The version in `helm version`.
 const HELM_LINKING: &str = "-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.1";
 
-/// A program of the Go modules in `tests/cluster` and `tests/registries`.
+/// Leaves out the clients of the clouds, which take most of the time of a build.
+const PROMTOOL_TAGS: [&str; 2] = ["-tags", "remove_all_sd"];
+
+/// A program of the Go modules in `tests/cluster`, `tests/deploy`, `tests/e2e` and `tests/registries`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
+    /// The OTLP receiver of the OpenTelemetry Collector.
+    Collector,
     /// Signs and verifies artifacts.
     Cosign,
     /// The database of the API server.
@@ -58,6 +68,8 @@ pub enum Program {
     RegistryWithLists,
     /// The registry of distribution, without lists of referrers.
     PlainRegistry,
+    /// Checks rules and metrics for Prometheus.
+    Promtool,
 }
 
 // === impl Program ===
@@ -67,6 +79,7 @@ impl Program {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Collector => "collector",
             Self::Cosign => "cosign",
             Self::Etcd => "etcd",
             Self::Helm => "helm",
@@ -78,6 +91,7 @@ impl Program {
             Self::Oracle => "oracle",
             Self::RegistryWithLists => "go-containerregistry",
             Self::PlainRegistry => "distribution",
+            Self::Promtool => "promtool",
         }
     }
 
@@ -86,9 +100,11 @@ impl Program {
             Self::Etcd => ETCD,
             Self::Helm => HELM,
             Self::Oracle => CLIENT_GO,
+            Self::Collector => OTLP_RECEIVER,
             Self::Cosign => COSIGN,
             Self::RegistryWithLists => GO_CONTAINERREGISTRY,
             Self::PlainRegistry => DISTRIBUTION,
+            Self::Promtool => PROMETHEUS,
             _ => KUBERNETES,
         }
     }
@@ -99,7 +115,9 @@ impl Program {
             Self::Etcd => "cluster/etcd",
             Self::Helm => "cluster/helm",
             Self::Oracle => "cluster/oracle",
+            Self::Collector => "e2e/collector",
             Self::Cosign => "registries/cosign",
+            Self::Promtool => "deploy/promtool",
             Self::RegistryWithLists | Self::PlainRegistry => "registries/servers",
             _ => "cluster/kubernetes",
         };
@@ -107,9 +125,9 @@ impl Program {
     }
 
     /// The arguments of `go`, without the output.
-    pub(crate) fn build_arguments(self) -> [&'static str; 6] {
+    pub(crate) fn build_arguments(self) -> Vec<&'static str> {
         let (linking, package) = match self {
-            Self::Etcd | Self::Oracle => ("-s -w", "."),
+            Self::Collector | Self::Etcd | Self::Oracle => ("-s -w", "."),
             Self::Helm => (HELM_LINKING, "helm.sh/helm/v4/cmd/helm"),
             Self::KubeApiserver => (KUBERNETES_LINKING, "./kube-apiserver"),
             Self::KubeControllerManager => (KUBERNETES_LINKING, "./kube-controller-manager"),
@@ -119,8 +137,10 @@ impl Program {
             Self::RegistryWithLists => ("-s -w", "./lists"),
             Self::PlainRegistry => ("-s -w", "./plain"),
             Self::Kubectl => (KUBERNETES_LINKING, "k8s.io/kubernetes/cmd/kubectl"),
+            Self::Promtool => ("-s -w", "github.com/prometheus/prometheus/cmd/promtool"),
         };
-        ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", linking, package]
+        let tags: &[_] = if self == Self::Promtool { &PROMTOOL_TAGS } else { &[] };
+        [&["-mod=readonly", "-trimpath", "-buildvcs=false"], tags, &["-ldflags", linking, package]].concat()
     }
 
     /// The file name of the built program. It changes with every input of the build.

@@ -101,5 +101,13 @@ fn the_versions_equal_those_of_the_go_modules() {
     // Go marks the module of a tool as indirect.
     assert!(module(Program::Helm).contains(&format!("helm.sh/helm/v4 {helm} // indirect\n")));
     assert!(Program::Helm.build_arguments().join(" ").contains(&format!("version.version={helm}")));
+    let prometheus = Program::Promtool.version();
+    assert!(
+        module(Program::Promtool)
+            .contains(&format!("github.com/prometheus/prometheus {prometheus} // indirect\n"))
+    );
+    let receiver = Program::Collector.version();
+    let required = format!("go.opentelemetry.io/collector/receiver/otlpreceiver {receiver}\n");
+    assert!(module(Program::Collector).contains(&required));
     assert!(module(Program::Etcd).contains(&format!("go.etcd.io/etcd/server/v3 {etcd}\n")));
 }

@@ -1,6 +1,14 @@
 //! Runs other programs, and prints a line before each and its time afterwards.
 
-use std::{path::PathBuf, process::Command, time::Instant};
+use std::{
+    io::{self, Write},
+    panic::resume_unwind,
+    path::PathBuf,
+    process::Command,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread::scope,
+    time::Instant,
+};
 
 /// The purpose of a command in a few words.
 pub(crate) struct Step(String);
@@ -44,6 +52,26 @@ impl Run {
         Ok(())
     }
 
+    /// Runs the program to its end beside others, and prints its output when it has ended.
+    ///
+    /// # Errors
+    /// As for [`Run::run`].
+    pub(crate) fn run_beside(mut self, step: &Step) -> Result<(), String> {
+        println!("==> {}, beside others", step.0);
+        let started = Instant::now();
+        let output = self.0.output().map_err(|error| self.not_started(&error))?;
+        // One lock for all of it, so that outputs do not mix.
+        let mut stdout = io::stdout().lock();
+        let printed = [format!("==> {}\n", step.0).as_bytes(), &output.stderr, &output.stdout].concat();
+        // A closed stdout has no reader to inform.
+        stdout.write_all(&printed).ok();
+        if !output.status.success() {
+            return Err(format!("`{}` failed ({}): {}", step.0, output.status, self.line()));
+        }
+        writeln!(stdout, "    {} took {:.1} s", step.0, started.elapsed().as_secs_f64()).ok();
+        Ok(())
+    }
+
     /// Runs the program to its end and returns what it printed to stdout.
     ///
     /// # Errors
@@ -77,9 +105,31 @@ impl Run {
         words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
-    fn not_started(&self, error: &std::io::Error) -> String {
+    fn not_started(&self, error: &io::Error) -> String {
         format!("cannot start `{}`: {error}", self.0.get_program().to_string_lossy())
     }
+}
+
+/// Does the work for each item, at most `at_once` at a time, in the order of the items.
+///
+/// # Errors
+/// The errors of all items, one a line. An error does not stop the work for the others.
+pub(crate) fn for_each<T: Sync>(
+    items: &[T],
+    at_once: usize,
+    work: impl Fn(&T) -> Result<(), String> + Sync,
+) -> Result<(), String> {
+    let next = AtomicUsize::new(0);
+    let lane = || {
+        let rest = std::iter::from_fn(|| items.get(next.fetch_add(1, Ordering::Relaxed)));
+        rest.filter_map(|item| work(item).err()).collect::<Vec<_>>()
+    };
+    let problems: Vec<String> = scope(|scope| {
+        let lanes: Vec<_> = (0..at_once.min(items.len())).map(|_| scope.spawn(lane)).collect();
+        let ended = lanes.into_iter().map(|lane| lane.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.flatten().collect()
+    });
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }
 
 /// The cargo that runs this process.

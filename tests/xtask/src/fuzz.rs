@@ -2,14 +2,12 @@
 
 use std::{
     fs,
-    panic::resume_unwind,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
-    thread::{available_parallelism, scope},
+    thread::available_parallelism,
 };
 
 use crate::{
-    command::{Run, Step, cargo, root, target_dir},
+    command::{Run, Step, cargo, for_each, root, target_dir},
     guests,
     tool::Tool,
 };
@@ -72,24 +70,11 @@ fn fuzz_all(chosen: Option<String>, seconds: u64, search: Search) -> Result<(), 
     let program = build()?;
     let jobs = available_parallelism().map_or(1, usize::from).min(targets.len());
     println!("==> fuzz {} targets for {seconds} s each, {jobs} at a time", targets.len());
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut problems = Vec::new();
-        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match fuzz(&program, target, seconds, search) {
-                Ok(summary) => println!("    {target}: {summary}"),
-                Err(problem) => problems.push(problem),
-            }
-        }
-        problems
-    };
-    let problems: Vec<String> = scope(|scope| {
-        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
-        let ended =
-            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        ended.flatten().collect()
-    });
-    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+    for_each(&targets, jobs, |target| {
+        let summary = fuzz(&program, target, seconds, search)?;
+        println!("    {target}: {summary}");
+        Ok(())
+    })
 }
 
 fn parsed(arguments: &[String]) -> Result<(Option<String>, u64), String> {

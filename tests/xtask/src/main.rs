@@ -81,10 +81,9 @@ fn demo(rest: &[String]) -> Result<(), String> {
 
 fn bench(rest: &[String]) -> Result<(), String> {
     guests::build_all()?;
-    let mut arguments =
-        vec!["run", "--release", "--package", "informer-bench", "--bin", "informer-bench", "--"];
+    let build = ["--release", "--package", "informer-bench", "--features", "jemalloc"];
+    cargo(&[["build"].as_slice(), &build, &["--bins"]].concat()).run(&Step::new("build the benchmark"))?;
+    let mut arguments = [["run"].as_slice(), &build, &["--bin", "informer-bench", "--"]].concat();
     arguments.extend(rest.iter().map(String::as_str));
-    cargo(&["build", "--release", "--package", "informer-bench", "--bins"])
-        .run(&Step::new("build the benchmark"))?;
     cargo(&arguments).run(&Step::new("run the benchmark"))
 }

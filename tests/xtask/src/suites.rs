@@ -1,9 +1,12 @@
 //! The test suites.
 
-use std::process::{Child, Command};
+use std::{
+    process::{Child, Command},
+    thread::available_parallelism,
+};
 
 use crate::{
-    command::{Step, cargo, target_dir},
+    command::{Run, Step, cargo, for_each, target_dir},
     fuzz, guests, node, pictures,
     tool::{GO, Tool},
 };
@@ -37,7 +40,7 @@ const CHROMEDRIVER: Tool = Tool {
     install: "run `apt-get install chromium-driver`, or install Chrome and its driver",
 };
 
-const MORE_THAN_RUST: [Suite; 6] = [
+const MORE_THAN_RUST: [Suite; 7] = [
     Suite {
         test: "cluster",
         shows: "against a real kube-apiserver, etcd and client-go, built from their Go modules",
@@ -54,8 +57,15 @@ const MORE_THAN_RUST: [Suite; 6] = [
     },
     Suite {
         test: "deploy",
-        shows: "the chart and the kustomize files with Helm, kubectl and a real kube-apiserver",
+        shows: "the chart and the kustomize files with Helm, kubectl and a real kube-apiserver; rules and metrics with promtool",
         tools: &[GO],
+        ..PLAIN
+    },
+    Suite {
+        test: "e2e",
+        shows: "traces with the OTLP receiver of the OpenTelemetry Collector, built from its Go module",
+        tools: &[GO],
+        arguments: &["--ignored", "the_real_collector"],
         ..PLAIN
     },
     Suite {
@@ -73,6 +83,12 @@ const MORE_THAN_RUST: [Suite; 6] = [
         ..PLAIN
     },
 ];
+
+/// Number of suites that run at the same time, unless they measure. Most of their tests wait for time to pass.
+const SUITES_AT_ONCE: usize = 2;
+
+/// Number of tests of one binary that run at the same time for each processor. Most tests wait for time to pass.
+const TESTS_PER_PROCESSOR: usize = 3;
 
 /// What most suites have.
 const PLAIN: Suite = Suite {
@@ -117,11 +133,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         // The last step runs them, with stricter limits.
         tests.extend(["--", "--skip", "hostile::"]);
     }
-    cargo(&tests).run(&Step::new("run the tests"))?;
+    many_tests_at_once(cargo(&tests)).run(&Step::new("run the tests"))?;
     pictures::run(&["--check".to_owned()])?;
     let Some(programs) = programs else { return Ok(()) };
     programs.wait();
-    MORE_THAN_RUST.iter().try_for_each(Suite::run)?;
+    let (measuring, others): (Vec<Suite>, Vec<Suite>) =
+        MORE_THAN_RUST.into_iter().partition(|suite| suite.measures);
+    for_each(&others, SUITES_AT_ONCE, Suite::run)?;
+    measuring.iter().try_for_each(Suite::run)?;
     fuzz::run_in_the_gate()?;
     time_hostile_plugins()
 }
@@ -129,6 +148,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 /// The Go programs of the suites, which are built while the tests run. Most tests wait for time to pass, so the machine has
 /// processor time to spare. A suite whose program is missing builds it, or fails with the reason.
 struct Programs(Option<Child>);
+
+/// Sets the number of tests of one binary that run at the same time, unless the environment has one.
+fn many_tests_at_once(tests: Run) -> Run {
+    const THREADS: &str = "RUST_TEST_THREADS";
+    if std::env::var_os(THREADS).is_some() {
+        return tests;
+    }
+    let threads = available_parallelism().map_or(1, usize::from) * TESTS_PER_PROCESSOR;
+    tests.env(THREADS, &threads.to_string())
+}
 
 /// Runs the suite of hostile plugins, also with limits for the neighbour's 99th percentile. It runs alone, one
 /// case at a time, because other work on the machine changes this figure more than any host does.
@@ -185,11 +214,11 @@ impl Suite {
         // Test all members together: another set of members would compile dependencies again with other features.
         let suite = ["test", "--workspace", "--exclude", "informer-bench", "--test", self.test];
         let mut arguments = [suite.as_slice(), &["--"], self.arguments].concat();
+        let step = Step::new(format!("test {}", self.shows));
         if self.measures {
             arguments.extend(["--test-threads=1", "--nocapture"]);
+            return cargo(&arguments).env("INFORMER_QUIET_MACHINE", "1").run(&step);
         }
-        let run = cargo(&arguments);
-        let run = if self.measures { run.env("INFORMER_QUIET_MACHINE", "1") } else { run };
-        run.run(&Step::new(format!("test {}", self.shows)))
+        many_tests_at_once(cargo(&arguments)).run_beside(&step)
     }
 }

@@ -1,69 +1,69 @@
-//! Bindings for Go: packages from wit-bindgen, and what they need below and above them.
+//! Bindings for Go: packages from wit-bindgen, on top of the SDK.
 //!
-//! The generated packages refer to a module that is elsewhere. Ours are written into the project instead, so that a build needs no
-//! module proxy.
+//! The SDK contains the packages of all interfaces that this host serves and calls. A project gets packages only for interfaces that
+//! its world adds to them.
 
 use wit_bindgen_go::{Format, Opts};
+use wit_parser::WorldKey;
 
 use super::{Generated, NoBindings, generated};
 use crate::wit_world::World;
 
-/// The module of the packages that the generated code imports.
+/// The module of the SDK.
+const SDK: &str = "github.com/informer-host/informer/plugins/sdk/go";
+
+/// The module of the packages that the generated code imports. The SDK has packages in their place, so that a build needs no module
+/// proxy.
 const ELSEWHERE: &str = "go.bytecodealliance.org/pkg/wit/";
 
-/// Packages of every plugin: the path and the text. `MODULE` stands for the module of the project.
-const PACKAGES: [(&str, &str); 4] = [
-    ("wit/runtime/runtime.go", include_str!("go/runtime.go")),
-    ("wit/types/types.go", include_str!("go/types.go")),
-    ("plugin/plugin.go", include_str!("go/plugin.go")),
-    ("export_informer_plugin_plugin/export.go", include_str!("go/export_plugin.go")),
-];
+/// The packages of WIT whose interfaces are in the SDK.
+const OF_THE_SDK: [&str; 4] = ["informer:plugin/", "wasi:keyvalue/", "wasi:config/", "wasi:logging/"];
 
-/// Packages of a plugin that exports an interface: the generated package of the interface, and the files.
-const EXPORTS: [(&str, [(&str, &str); 2]); 2] = [
-    (
-        "informer_plugin_handler/wit_bindings.go",
-        [
-            ("handler/handler.go", include_str!("go/handler.go")),
-            ("export_informer_plugin_handler/export.go", include_str!("go/export_handler.go")),
-        ],
-    ),
-    (
-        "informer_plugin_reconciler/wit_bindings.go",
-        [
-            ("reconciler/reconciler.go", include_str!("go/reconciler.go")),
-            ("export_informer_plugin_reconciler/export.go", include_str!("go/export_reconciler.go")),
-        ],
-    ),
-];
-
-/// An empty file of assembler, which lets the Go compiler accept functions without a body.
-const EMPTY: (&str, &str) =
-    ("wit/runtime/empty.s", "// This file lets functions of the host be declared in this package.\n");
-
-/// The bindings of the world, for a folder `bindings` in a Go module of this name.
+/// The bindings of what the world imports beyond the SDK, for a folder `bindings` in a Go module of this name.
 ///
 /// # Errors
 /// The generator does not support the world.
 pub(crate) fn go(world: &mut World, module: &str) -> Result<Generated, NoBindings> {
-    let folder = format!("{module}/bindings");
+    let beyond = |name: &str| !OF_THE_SDK.iter().any(|package| name.starts_with(package));
+    if retain(world, beyond, |_| false) == 0 {
+        return Ok(Generated::new());
+    }
+    let mut files = packages(world, &format!("{module}/bindings"))?;
+    // What a plugin exports is in the SDK.
+    files.retain(|(path, _)| !path.starts_with("wit_exports/"));
+    Ok(files)
+}
+
+/// Keeps the imports and exports with these names. Returns the number of imports.
+#[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
+fn retain(world: &mut World, imports: impl Fn(&str) -> bool, exports: impl Fn(&str) -> bool) -> usize {
+    let name = |key: &WorldKey| world.resolve.name_world_key(key);
+    let kept = |keys: Vec<(WorldKey, String)>, keep: &dyn Fn(&str) -> bool| {
+        keys.into_iter().filter(|(_, name)| keep(name)).map(|(key, _)| key).collect::<Vec<_>>()
+    };
+    let of = &world.resolve.worlds[world.id];
+    let imports = kept(of.imports.keys().map(|key| (key.clone(), name(key))).collect(), &imports);
+    let exports = kept(of.exports.keys().map(|key| (key.clone(), name(key))).collect(), &exports);
+    let of = &mut world.resolve.worlds[world.id];
+    of.imports.retain(|key, _| imports.contains(key));
+    of.exports.retain(|key, _| exports.contains(key));
+    imports.len()
+}
+
+/// The generated packages, in a folder that has this path as a package.
+fn packages(world: &mut World, folder: &str) -> Result<Generated, NoBindings> {
     let options = Opts {
         format: Format::False,
-        pkg_name: Some(folder.clone()),
-        export_pkg_name: Some(folder.clone()),
+        pkg_name: Some(folder.to_owned()),
+        export_pkg_name: Some(folder.to_owned()),
         ..Opts::default()
     };
     let mut files = generated(options.build(), world)?;
     for (_, text) in &mut files {
-        *text = text.replace(ELSEWHERE, &format!("{folder}/wit/"));
+        *text = text.replace(ELSEWHERE, &format!("{SDK}/bindings/wit/"));
     }
-    let mut ours = PACKAGES.to_vec();
-    for (interface, packages) in EXPORTS {
-        if files.iter().any(|(path, _)| path == interface) {
-            ours.extend(packages);
-        }
-    }
-    files.extend(ours.into_iter().map(|(path, text)| (path.to_owned(), text.replace("MODULE", module))));
-    files.push((EMPTY.0.to_owned(), EMPTY.1.to_owned()));
     Ok(files)
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,24 +14,6 @@ fn text<'a>(files: &'a Generated, path: &str) -> &'a str {
 }
 
 #[test]
-fn packages_of_go_import_only_the_module_of_the_project() {
-    let files = go(&mut world("event-handler-with-standard").unwrap(), "example.com/hello").unwrap();
-
-    for (path, text) in &files {
-        let foreign =
-            text.lines().find(|line| line.contains("go.bytecodealliance.org") || line.contains("MODULE"));
-        assert_eq!(foreign, None, "{path}");
-    }
-    let exports = text(&files, "wit_exports/wit_exports.go");
-    assert!(exports.contains("\"example.com/hello/bindings/wit/runtime\""), "{exports}");
-    assert!(text(&files, "handler/handler.go").contains("func Register("));
-    assert!(!files.iter().any(|(path, _)| path.starts_with("reconciler/")));
-    let files = go(&mut world("controller").unwrap(), "hello").unwrap();
-    assert!(text(&files, "export_informer_plugin_reconciler/export.go").contains("func Reconcile("));
-    assert!(!files.iter().any(|(path, _)| path.starts_with("handler/")));
-}
-
-#[test]
 fn the_header_of_c_has_names_that_do_not_depend_on_the_world() {
     for name in ["event-handler", "controller-with-standard"] {
         let files = c(&mut world(name).unwrap()).unwrap();

@@ -24,7 +24,7 @@ const HEAD: &str = "// Written by `informer build` from the WIT files. A functio
 
 /// The declarations of the world: `informer.d.ts`.
 pub(crate) fn typescript(world: &World) -> Generated {
-    let World { resolve, id } = world;
+    let World { resolve, id, .. } = world;
     let mut text = HEAD.to_owned();
     for (key, item) in &resolve.worlds[*id].imports {
         if let WorldItem::Interface { id, .. } = item {
@@ -127,7 +127,6 @@ fn of(resolve: &Resolve, ty: &Type) -> String {
     match ty {
         Type::Bool => "boolean".to_owned(),
         Type::String | Type::Char => "string".to_owned(),
-        Type::U64 | Type::S64 => "bigint".to_owned(),
         Type::Id(id) => match &resolve.types[*id] {
             TypeDef { name: Some(name), .. } => name.to_upper_camel_case(),
             definition => structure(resolve, &definition.kind),

@@ -15,13 +15,17 @@ const REQUIREMENTS: &str = include_str!("../../../../plugins/sdk/c/requirements.
 
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let mut world = build.world()?;
+    world.import_all_of_the_host();
+    let sdk = build.sdk()?;
     let generated = build.bindings(&bindings::c(&mut world)?)?;
     let core = build.scratch("core.wasm");
     let mut compiler = compiler(build)?;
     // The default of zig is a stack of 16 MiB, which counts towards the memory of each instance.
     compiler.args(["-Os", "-Wall", "-mexec-model=reactor", "-Wl,-z,stack-size=131072", "-s"]);
-    compiler.args(["-I", BINDINGS, "-o"]).arg(&core);
-    compiler.args(sources(&build.project.join("src"), "c")?).args(sources(&generated, "c")?);
+    compiler.args(["-I", BINDINGS, "-I"]).arg(&sdk).arg("-o").arg(&core);
+    for folder in [&build.project.join("src"), &generated, &sdk] {
+        compiler.args(sources(folder, "c")?);
+    }
     run(compiler.current_dir(build.project), "the C compiler")?;
     Ok(component::of_module(Build::read(&core)?, &world)?)
 }

@@ -10,10 +10,12 @@ const GO: Tool = Tool { program: "go", install: "install Go 1.24 or newer: https
 
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let mut world = build.world()?;
+    world.import_all_of_the_host();
     let go_mod = String::from_utf8_lossy(&Build::read(&build.project.join("go.mod"))?).into_owned();
     let module = go_mod.lines().find_map(|line| line.trim().strip_prefix("module "));
     let module = module.ok_or_else(|| BuildError::Project("go.mod has no line `module NAME`".to_owned()))?;
-    build.bindings(&bindings::go(&mut world, module.trim())?)?;
+    // The bindings of what the SDK has are in the SDK.
+    build.bindings(&bindings::go(&mut build.world()?, module.trim())?)?;
     let core = build.scratch("core.wasm");
     let mut go = GO.command()?;
     go.args(["build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o"]).arg(&core).arg(".");

@@ -1,32 +1,87 @@
-//! Python: componentize-py puts the modules and CPython into a component.
+//! Python: componentize-py puts the modules, the SDK and CPython into a component.
 
-use std::fs;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
 
 use super::step::{Build, BuildError, sources};
-use crate::tool::{self, PYTHON, run, wheels, with_wheels};
+use crate::{
+    Existing, TextFile,
+    tool::{self, PYTHON, run, wheels, with_wheels},
+    write,
+};
 
 const REQUIREMENTS: &str = include_str!("../../../../plugins/sdk/python/requirements.txt");
 
-/// The folder of the sources, and the module with the classes that the world exports.
+/// The folder of the sources, and the package of the SDK.
 const FOLDER: &str = "src";
-const MODULE: &str = "app";
+const SDK_PACKAGE: &str = "informer_sdk";
+
+/// The module with the classes that the world exports: the author's module `app`, and the modules of the SDK, which cannot be imported
+/// when the component runs.
+const MODULE: &str = "built_by_informer";
+const MODULE_FILE: &str = "built_by_informer.py";
+const ENTRY: &str =
+    "import app as _app\n\nglobals().update({k: v for k, v in vars(_app).items() if k[0] != \"_\"})\n";
 
 const COMPONENTIZE: &str = "import sys, componentize_py; sys.exit(componentize_py.script())";
 
+/// What the sources use, as the module `_used` of the SDK reports it.
+#[derive(Deserialize)]
+struct Used {
+    /// Modules of the SDK.
+    modules: Vec<String>,
+    /// Interfaces of the host. `None` means those of the world.
+    interfaces: Option<Vec<String>>,
+}
+
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let wheels = wheels(build.cache, "componentize-py", REQUIREMENTS)?;
-    let (folder, copy, component) =
-        (build.project.join(FOLDER), build.scratch("src"), build.scratch("plugin.wasm"));
+    let (sdk, copy, component) = (build.sdk()?, build.scratch("src"), build.scratch("plugin.wasm"));
     // The build imports the modules, and Python writes byte code beside them: it gets a copy.
-    for source in sources(&folder, "py")? {
-        let to = copy.join(source.strip_prefix(&folder).unwrap_or(&source));
-        let copied = to.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::copy(&source, &to));
-        copied.map_err(|error| tool::io_error(&source, error))?;
-    }
+    copied(&build.project.join(FOLDER), &copy)?;
+    let used = used(&sdk, &copy)?;
+    copied(&sdk.join(SDK_PACKAGE), &copy.join(SDK_PACKAGE))?;
+    let imports = used.modules.iter().map(|module| format!("import {SDK_PACKAGE}.{module}\n"));
+    let entry = imports.collect::<String>() + ENTRY;
+    write(&copy, &[TextFile { path: MODULE_FILE, text: &entry }], Existing::Replace)?;
+    let (wit, world) = match &used.interfaces {
+        Some(interfaces) => {
+            let interfaces: Vec<&str> = interfaces.iter().map(String::as_str).collect();
+            build.narrowed(&build.world()?, &interfaces)?
+        }
+        None => (build.wit()?, build.world_name()?),
+    };
     let mut python = PYTHON.command()?;
     with_wheels(&mut python, wheels.as_os_str()).args(["-c", COMPONENTIZE, "--quiet", "--wit-path"]);
-    python.arg(build.wit()).args(["--world", build.world_name()?, "componentize", "--python-path"]);
+    python.arg(wit).args(["--world", world, "componentize", "--python-path"]);
     python.arg(&copy).arg("--output").arg(&component).arg(MODULE);
     run(&mut python, "componentize-py")?;
     Build::read(&component)
+}
+
+/// Copies the Python files below a folder.
+fn copied(folder: &Path, to: &Path) -> Result<(), BuildError> {
+    for source in sources(folder, "py")? {
+        let copy: PathBuf = to.join(source.strip_prefix(folder).unwrap_or(&source));
+        let copied = copy.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::copy(&source, &copy));
+        copied.map_err(|error| tool::io_error(&source, error))?;
+    }
+    Ok(())
+}
+
+/// What the sources use of the SDK.
+fn used(sdk: &Path, folder: &Path) -> Result<Used, BuildError> {
+    let mut python = PYTHON.command()?;
+    // `-B`: no byte code in the folder of the author.
+    python.args(["-B", "-m", "informer_sdk._used"]).arg(folder).env("PYTHONPATH", sdk);
+    let output = python.output().map_err(|error| tool::io_error(folder, error))?;
+    let printed = output.status.success().then(|| serde_json::from_slice(&output.stdout).ok()).flatten();
+    printed.ok_or_else(|| {
+        let problem = String::from_utf8_lossy(&output.stderr);
+        BuildError::Project(format!("the SDK in {} cannot be used:\n{}", sdk.display(), problem.trim()))
+    })
 }

@@ -8,16 +8,17 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    Existing, InvalidName, Manifest, TextFile, WriteError,
+    Existing, InvalidName, Manifest, SDK, TextFile, WIT, WriteError,
     bindings::{Generated, NoBindings},
     component::NotOfTheWorld,
+    sdk,
     tool::{self, Cache, ToolError},
     wit_world::{World, WorldError},
     write,
 };
 
 /// The folder of the WIT files in a project, and that of the generated bindings.
-const WIT: &str = "wit";
+const WIT_FOLDER: &str = "wit";
 pub(super) const BINDINGS: &str = "bindings";
 
 /// Why a project cannot be built.
@@ -63,13 +64,49 @@ impl Build<'_> {
         self.manifest.world.as_deref().ok_or_else(missing)
     }
 
-    /// The folder of the WIT files.
-    pub(super) fn wit(&self) -> PathBuf {
-        self.project.join(WIT)
+    /// The folder of the WIT files: that of the project, or the interface of this program.
+    pub(super) fn wit(&self) -> Result<PathBuf, BuildError> {
+        self.folder(WIT_FOLDER, WIT)
+    }
+
+    /// The folder of the SDK: that of the project, or the one of this program.
+    pub(super) fn sdk(&self) -> Result<PathBuf, BuildError> {
+        self.folder(SDK, sdk(self.manifest.language))
+    }
+
+    /// A folder of the project. If the project has none, a folder with these files that ends with the build.
+    fn folder(&self, name: &str, files: &[TextFile<'_>]) -> Result<PathBuf, BuildError> {
+        let own = self.project.join(name);
+        if own.is_dir() {
+            return Ok(own);
+        }
+        let folder = self.scratch(name);
+        write(&folder, files, Existing::Replace)?;
+        Ok(folder)
+    }
+
+    /// The WIT files with a world that has the exports of another one, and imports only these interfaces: a component that imports
+    /// less needs fewer grants. Returns their folder, which ends with the build, and the name of the world.
+    pub(super) fn narrowed(
+        &self,
+        world: &World,
+        imports: &[&str],
+    ) -> Result<(PathBuf, &'static str), BuildError> {
+        const NAME: &str = "built-by-informer";
+        let (from, to) = (self.wit()?, self.scratch("narrowed"));
+        for source in sources(&from, "wit")? {
+            let copy = to.join(source.strip_prefix(&from).unwrap_or(&source));
+            let copied =
+                copy.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::copy(&source, &copy));
+            copied.map_err(|error| tool::io_error(&source, error))?;
+        }
+        let file = TextFile { path: "built-by-informer.wit", text: &world.with_imports(NAME, imports) };
+        write(&to, &[file], Existing::Replace)?;
+        Ok((to, NAME))
     }
 
     pub(super) fn world(&self) -> Result<World, BuildError> {
-        Ok(World::read(&self.wit(), self.world_name()?)?)
+        Ok(World::read(&self.wit()?, self.world_name()?)?)
     }
 
     /// Writes the bindings into the project. Files that are as they should be are not touched.

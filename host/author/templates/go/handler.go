@@ -2,20 +2,27 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
-	"strconv"
+	"log/slog"
 
-	"__NAME__/bindings/handler"
-	"__NAME__/bindings/informer_plugin_lister"
-	"__NAME__/bindings/informer_plugin_objects"
-	"__NAME__/bindings/plugin"
-	"__NAME__/bindings/wasi_keyvalue_store"
-	_ "__NAME__/bindings/wit_exports"
-	"__NAME__/bindings/wit/types"
+	informer "github.com/informer-host/informer/plugins/sdk/go"
+	"github.com/informer-host/informer/plugins/sdk/go/handler"
+	"github.com/informer-host/informer/plugins/sdk/go/keyvalue"
+	"github.com/informer-host/informer/plugins/sdk/go/lister"
 )
 
-const deployments = "apps/v1/deployments"
+const (
+	deployments = "apps/v1/deployments"
+	// changes keeps how often each object has changed. It survives restarts of the host.
+	changes = keyvalue.Bucket("changes")
+)
+
+// fields are what the plugin reads of a Deployment.
+type fields struct {
+	Replicas int    `pointer:"/spec/replicas"`
+	Image    string `pointer:"/spec/template/spec/containers/0/image"`
+}
 
 type hello struct{}
 
@@ -23,89 +30,40 @@ func init() { handler.Register(hello{}) }
 
 func main() {}
 
-func (hello) OnAdd(object handler.Object, _ handler.Cause) error { return report("added", object) }
+func (hello) OnAdd(_ context.Context, object *informer.Object) error { return report("added", object) }
 
-func (hello) OnUpdate(_ uint32, object handler.Object, _ handler.Cause) error {
+func (hello) OnUpdate(_ context.Context, _, object *informer.Object) error {
 	return report("updated", object)
 }
 
-func (hello) OnDelete(object handler.Object, _ bool) error {
-	bucket, err := plugin.Value(wasi_keyvalue_store.Open("changes"))
+func (hello) OnDelete(_ context.Context, object *informer.Object) error {
+	count, _, err := keyvalue.Load[int](changes, object.Key().String())
 	if err != nil {
 		return err
 	}
-	defer bucket.Drop()
-	changes, err := count(bucket, key(object))
-	if err != nil {
-		return err
-	}
-	if _, err := plugin.Value(bucket.Delete(key(object))); err != nil {
-		return err
-	}
-	plugin.Log(fmt.Sprintf("deleted %s after %d changes", key(object), changes))
-	return nil
+	slog.Info(fmt.Sprintf("deleted %s after %d changes", object.Key(), count))
+	return changes.Delete(object.Key().String())
 }
 
-// report logs two fields of the object, the number of objects in its namespace, and how often it has changed.
-func report(what string, object handler.Object) error {
-	pointers := []string{"/spec/replicas", "/spec/template/spec/containers/0/image"}
-	fields, err := plugin.Value(informer_plugin_objects.GetMany(object.Id, pointers))
-	if err != nil {
+// report logs two fields of the object, the number of objects in its namespace, and how often it has changed. An error is retried
+// with a growing delay.
+func report(what string, object *informer.Object) error {
+	deployment := fields{Replicas: 1, Image: "nothing"}
+	if err := object.Read(&deployment); err != nil {
 		return err
 	}
-	var replicas int
-	var image string
-	if err := json.Unmarshal([]byte(fields[0].SomeOr("1")), &replicas); err != nil {
-		return err
-	}
-	if err := json.Unmarshal([]byte(fields[1].SomeOr(`"nothing"`)), &image); err != nil {
-		return err
-	}
-	neighbours, err := list(object.Meta.Namespace)
-	if err != nil {
-		return err
-	}
-	bucket, err := plugin.Value(wasi_keyvalue_store.Open("changes"))
-	if err != nil {
-		return err
-	}
-	defer bucket.Drop()
-	changes, err := count(bucket, key(object))
-	if err != nil {
-		return err
-	}
-	changes++
-	if _, err := plugin.Value(bucket.Set(key(object), []byte(strconv.Itoa(changes)))); err != nil {
-		return err
-	}
-	plugin.Log(fmt.Sprintf("%s %s: %d x %s, %d in %s, change %d",
-		what, key(object), replicas, image, neighbours, object.Meta.Namespace, changes), "rv", object.Meta.ResourceVersion)
-	return nil
-}
-
-// list returns the number of objects in a namespace, page by page from the cache of the host.
-func list(namespace string) (int, error) {
-	selector := informer_plugin_lister.Selector{Namespace: types.Some(namespace)}
-	found, token := 0, types.None[string]()
-	for {
-		page, err := plugin.Value(informer_plugin_lister.ListMeta(deployments, selector, informer_plugin_lister.Page{Token: token}))
+	neighbours := 0
+	for _, err := range lister.Metas(deployments, lister.Selector{Namespace: object.Namespace}) {
 		if err != nil {
-			return 0, err
+			return err
 		}
-		found += len(page.Items)
-		if token = page.Next; token.IsNone() {
-			return found, nil
-		}
+		neighbours++
 	}
-}
-
-// count returns the number that is kept for a key. It survives restarts of the host.
-func count(bucket *wasi_keyvalue_store.Bucket, key string) (int, error) {
-	kept, err := plugin.Value(bucket.Get(key))
-	if err != nil || kept.IsNone() {
-		return 0, err
+	count, err := changes.Increment(object.Key().String(), 1)
+	if err != nil {
+		return err
 	}
-	return strconv.Atoi(string(kept.Some()))
+	slog.Info(fmt.Sprintf("%s %s: %d x %s, %d in %s, change %d", what, object.Key(), deployment.Replicas, deployment.Image,
+		neighbours, object.Namespace, count), "rv", object.ResourceVersion)
+	return nil
 }
-
-func key(object handler.Object) string { return object.Meta.Namespace + "/" + object.Meta.Name }

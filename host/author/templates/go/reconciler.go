@@ -2,44 +2,39 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"log/slog"
 
-	"__NAME__/bindings/informer_plugin_lister"
-	"__NAME__/bindings/plugin"
-	"__NAME__/bindings/reconciler"
-	_ "__NAME__/bindings/wit_exports"
+	informer "github.com/informer-host/informer/plugins/sdk/go"
+	"github.com/informer-host/informer/plugins/sdk/go/lister"
+	"github.com/informer-host/informer/plugins/sdk/go/reconciler"
 )
 
 const deployments = "apps/v1/deployments"
+
+// fields are what the plugin reads of a Deployment.
+type fields struct {
+	Replicas int    `pointer:"/spec/replicas"`
+	Image    string `pointer:"/spec/template/spec/containers/0/image"`
+}
 
 func init() { reconciler.Register(reconcile) }
 
 func main() {}
 
 // reconcile makes the world match the object. An error is retried with a growing delay.
-func reconcile(key string) (reconciler.Outcome, error) {
-	namespace, name, _ := strings.Cut(key, "/")
-	pointers := []string{"/spec/replicas", "/spec/template/spec/containers/0/image"}
-	found, err := plugin.Value(informer_plugin_lister.GetFields(deployments,
-		informer_plugin_lister.ObjectKey{Namespace: namespace, Name: name}, pointers))
+func reconcile(_ context.Context, key informer.Key) (reconciler.Result, error) {
+	deployment := fields{Replicas: 1, Image: "nothing"}
+	err := lister.Read(deployments, key, &deployment)
+	if errors.Is(err, informer.NotFound) {
+		slog.Info(fmt.Sprintf("%s is gone", key))
+		return reconciler.Result{}, nil
+	}
 	if err != nil {
-		return reconciler.Done(), err
+		return reconciler.Result{}, err
 	}
-	if found.IsNone() {
-		plugin.Log(key + " is gone")
-		return reconciler.Done(), nil
-	}
-	var replicas int
-	var image string
-	fields := found.Some()
-	if err := json.Unmarshal([]byte(fields[0].SomeOr("1")), &replicas); err != nil {
-		return reconciler.Done(), err
-	}
-	if err := json.Unmarshal([]byte(fields[1].SomeOr(`"nothing"`)), &image); err != nil {
-		return reconciler.Done(), err
-	}
-	plugin.Log(fmt.Sprintf("reconciled %s: %d x %s", key, replicas, image))
-	return reconciler.Done(), nil
+	slog.Info(fmt.Sprintf("reconciled %s: %d x %s", key, deployment.Replicas, deployment.Image))
+	return reconciler.Result{}, nil
 }

@@ -1,96 +1,42 @@
-"""A plugin: the host calls the handlers when a Deployment is added, updated or deleted."""
+"""A plugin: the host calls the functions when a Deployment is added, updated or deleted."""
 
-import json
-from functools import wraps
+import logging
 
-from componentize_py_types import Err
-from wit_world import exports
-from wit_world.exports.handler import Failure_Permanent, Failure_Retry, Failure_RetryAfter
-from wit_world.exports.plugin import Info
-from wit_world.imports import lister, log, objects, wasi_keyvalue_store as store
-from wit_world.imports.lister import Page, Selector
+from informer_sdk import App, keyvalue, lister
 
-DEPLOYMENTS = "apps/v1/deployments"
-FAILURES = (Failure_Retry, Failure_RetryAfter, Failure_Permanent)
+app = App("__NAME__", "0.1.0")
 
 
-class Plugin(exports.Plugin):
-    def describe(self):
-        return Info(name="__NAME__", version="0.1.0", sdk="informer build")
-
-    def start(self, config):
-        pass
-
-    def stop(self):
-        pass
+@app.on_add
+def added(obj, cause):
+    report("added", obj)
 
 
-def retrying(handle):
-    """Turns every exception into a `Failure`. Any other exception is a trap, and the host drops the instance."""
-
-    @wraps(handle)
-    def call(*args):
-        try:
-            handle(*args)
-        except Err as refused:
-            if isinstance(refused.value, FAILURES):
-                raise
-            raise Err(Failure_Retry(f"the host refused the call: {refused.value}")) from refused
-        except Exception as error:
-            raise Err(Failure_Retry(repr(error))) from error
-
-    return call
+@app.on_update
+def updated(old, obj, cause):
+    report("updated", obj)
 
 
-class Handler(exports.Handler):
-    @retrying
-    def on_add(self, object, cause):
-        report("added", object)
-
-    @retrying
-    def on_update(self, old, new, cause):
-        report("updated", new)
-
-    @retrying
-    def on_delete(self, object, final_state_known):
-        with store.open("changes") as bucket:
-            changes = count(bucket, key(object))
-            bucket.delete(key(object))
-        write(f"deleted {key(object)} after {changes} changes", object)
+@app.on_delete
+def deleted(obj, final_state_known):
+    with keyvalue.open("changes") as bucket:
+        changes = bucket.get(obj.key, 0)
+        bucket.delete(obj.key)
+    logging.info(f"deleted {obj.key} after {changes} changes")
 
 
-def report(what, object):
-    """Logs two fields of the object, the number of objects in its namespace, and how often it has changed."""
-    fields = objects.get_many(object.id, ["/spec/replicas", "/spec/template/spec/containers/0/image"])
-    replicas, image = (None if text is None else json.loads(text) for text in fields)
-    namespace = object.meta.namespace
-    neighbours = sum(1 for _ in list_all(namespace))
+def report(what, obj):
+    """Logs two fields of the object, the number of objects in its namespace, and how often it has changed.
+
+    What is raised here is a failure: the host logs it and calls the function again.
+    """
+    replicas, image = obj.get_many("/spec/replicas", "/spec/template/spec/containers/0/image")
+    neighbours = sum(1 for _ in lister.list_meta("apps/v1/deployments", namespace=obj.namespace))
     # Values in a bucket are on the disk of the host: they survive restarts.
-    with store.open("changes") as bucket:
-        changes = count(bucket, key(object)) + 1
-        bucket.set(key(object), str(changes).encode())
-    write(f"{what} {key(object)}: {replicas or 1} x {image}, {neighbours} in {namespace}, change {changes}", object)
+    with keyvalue.open("changes") as bucket:
+        change = bucket.increment(obj.key)
+    line = f"{what} {obj.key}: {replicas or 1} x {image}, {neighbours} in {obj.namespace}, change {change}"
+    logging.info(line, extra={"rv": obj.resource_version})
 
 
-def list_all(namespace):
-    """The metadata of all objects of a namespace, page by page from the cache of the host."""
-    token = None
-    while True:
-        page = lister.list_meta(DEPLOYMENTS, Selector(namespace, "", None), Page(0, token))
-        yield from page.items
-        token = page.next
-        if token is None:
-            return
-
-
-def count(bucket, name):
-    kept = bucket.get(name)
-    return 0 if kept is None else int(kept)
-
-
-def key(object):
-    return f"{object.meta.namespace}/{object.meta.name}"
-
-
-def write(line, object):
-    log.write(log.Level.INFO, line, [("rv", object.meta.resource_version)])
+Plugin, Handler = app.Plugin, app.Handler

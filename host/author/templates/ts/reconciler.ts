@@ -1,48 +1,20 @@
 // A controller: the host calls `reconcile` with the key of each Deployment that changed.
 
-import { getFields } from "informer:plugin/lister@0.1.0";
-import { write } from "informer:plugin/log@0.1.0";
-import type { Exports as Plugin } from "informer:plugin/plugin@0.1.0";
-import type { Exports as Reconciler, Outcome, ReconcileError } from "informer:plugin/reconciler@0.1.0";
+import { definePlugin, lister } from "informer-sdk";
 
 const DEPLOYMENTS = "apps/v1/deployments";
 
-export const plugin: Plugin = {
-  describe: () => ({ name: "__NAME__", version: "0.1.0", sdk: "informer build" }),
-  start() {},
-  stop() {},
-};
-
-export const reconciler: Reconciler = {
-  // Makes the world match the object. An error is retried with a growing delay.
-  reconcile: retrying((key) => {
-    const [namespace = "", name = ""] = key.split("/");
-    const pointers = ["/spec/replicas", "/spec/template/spec/containers/0/image"];
-    const fields = getFields(DEPLOYMENTS, { namespace, name }, pointers);
-    if (fields === null) {
-      write("info", `${key} is gone`, []);
-      return { tag: "done" };
+export const { plugin, reconciler } = definePlugin({
+  name: "__NAME__",
+  version: "0.1.0",
+  // Makes the world match the object. What is thrown here is a failure: the key is retried with a growing delay.
+  reconcile(key) {
+    const fields = lister.getFields(DEPLOYMENTS, key, ["/spec/replicas", "/spec/template/spec/containers/0/image"]);
+    if (fields === undefined) {
+      console.log(`${key} is gone`);
+      return;
     }
-    const [replicas, image] = fields.map((text) => (text === null ? null : JSON.parse(text)));
-    write("info", `reconciled ${key}: ${replicas ?? 1} x ${image}`, []);
-    return { tag: "done" };
-  }),
-};
-
-// A reconciler must throw a `ReconcileError`. Any other exception is a trap, and the host drops the instance.
-function retrying(reconcile: (key: string) => Outcome): (key: string) => Outcome {
-  return (key) => {
-    try {
-      return reconcile(key);
-    } catch (error) {
-      const failure: ReconcileError = { tag: "retry", val: explain(error) };
-      throw failure;
-    }
-  };
-}
-
-// A refused call to the host throws an exception with the error of the host in `payload`.
-function explain(error: unknown): string {
-  const refusal = (error as { payload?: { code: string; message: string } }).payload;
-  return refusal ? `${refusal.code}: ${refusal.message}` : String(error);
-}
+    const [replicas = 1, image] = fields;
+    console.log(`reconciled ${key}: ${replicas} x ${image}`);
+  },
+});

@@ -1,17 +1,27 @@
-//! A named index: the objects by their value at a JSON pointer.
+//! A named index: the objects by their values at one or several paths.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use informer_types::{Object, Pointer, locate};
 use serde_json::{Value, value::RawValue};
 
-use super::ObjectSet;
+use super::{IndexPaths, ObjectSet};
 
 /// The objects by value (I-5 to I-7).
 pub(crate) struct Index {
     pub(super) name: String,
-    pub(super) pointer: Pointer,
+    pub(super) paths: IndexPaths,
     values: HashMap<Box<str>, ObjectSet>,
+}
+
+/// The paths of all indexes, arranged so that one pass over an object finds the first part of each.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// The first part of each path.
+    first: Vec<Pointer>,
+    /// The slot of the index of each path, and the pointers behind each `*`.
+    rest: Vec<(usize, Vec<Pointer>)>,
+    indexes: usize,
 }
 
 /// The values of one object, one list for each index.
@@ -21,8 +31,8 @@ pub(crate) struct IndexValues(Vec<Vec<String>>);
 // === impl Index ===
 
 impl Index {
-    pub(crate) fn new(name: String, pointer: Pointer) -> Self {
-        Self { name, pointer, values: HashMap::new() }
+    pub(crate) fn new(name: String, paths: IndexPaths) -> Self {
+        Self { name, paths, values: HashMap::new() }
     }
 
     pub(crate) fn get(&self, value: &str) -> impl Iterator<Item = &Arc<Object>> {
@@ -62,26 +72,67 @@ impl IndexValues {
     }
 }
 
-/// The values of an object at each pointer. A scalar is one value, an array has the values of its scalars, and anything
-/// else, including `null`, has no value. Returns `None` if the object cannot be read (I-9).
-pub(crate) fn values(object: &Object, pointers: &[Pointer]) -> Option<IndexValues> {
-    let json = object.json().ok()?;
-    let found = locate(&json, pointers).ok()?;
-    let texts = found.into_iter().map(|range| range.and_then(|range| json.get(range)));
-    Some(IndexValues(texts.map(|text| text.map_or_else(Vec::new, values_in)).collect()))
+// === impl Plan ===
+
+impl Plan {
+    /// The plan for these indexes, in their order.
+    pub(crate) fn of<'a>(indexes: impl IntoIterator<Item = &'a Index>) -> Self {
+        let mut plan = Self::default();
+        for index in indexes {
+            for path in index.paths.iter() {
+                plan.first.push(path.first().clone());
+                plan.rest.push((plan.indexes, path.below().to_vec()));
+            }
+            plan.indexes += 1;
+        }
+        plan
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.indexes == 0
+    }
+
+    /// The values of an object for each index, sorted and without duplicates. A scalar is one value, an array has the values of
+    /// its scalars, and anything else, including `null`, has no value. Returns `None` if the object cannot be read (I-9).
+    pub(crate) fn values(&self, object: &Object) -> Option<IndexValues> {
+        let json = object.json().ok()?;
+        let found = locate(&json, &self.first).ok()?;
+        let mut values = vec![Vec::new(); self.indexes];
+        for (range, (slot, below)) in found.into_iter().zip(&self.rest) {
+            if let (Some(text), Some(values)) =
+                (range.and_then(|range| json.get(range)), values.get_mut(*slot))
+            {
+                collect(text, below, values);
+            }
+        }
+        for values in &mut values {
+            values.sort();
+            values.dedup();
+        }
+        Some(IndexValues(values))
+    }
 }
 
-fn values_in(text: &str) -> Vec<String> {
-    let elements: Vec<Cow<'_, str>> = if text.starts_with('[') {
-        let raw: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
-        raw.into_iter().map(|raw| Cow::Borrowed(raw.get())).collect()
-    } else {
-        vec![Cow::Borrowed(text)]
+/// Adds the values below a JSON text: at it, or if there are pointers, at the first one in each of its elements, and so on.
+fn collect(text: &str, below: &[Pointer], values: &mut Vec<String>) {
+    let Some((next, below)) = below.split_first() else {
+        match elements(text) {
+            Some(elements) => values.extend(elements.into_iter().filter_map(|element| scalar(element.get()))),
+            None => values.extend(scalar(text)),
+        }
+        return;
     };
-    let mut values: Vec<String> = elements.iter().filter_map(|element| scalar(element)).collect();
-    values.sort();
-    values.dedup();
-    values
+    for element in elements(text).unwrap_or_default() {
+        let found = locate(element.get(), std::slice::from_ref(next)).unwrap_or_default();
+        if let Some(text) = found.into_iter().flatten().next().and_then(|range| element.get().get(range)) {
+            collect(text, below, values);
+        }
+    }
+}
+
+/// The elements of an array. Returns `None` for anything else.
+fn elements(text: &str) -> Option<Vec<&RawValue>> {
+    text.starts_with('[').then(|| serde_json::from_str(text).unwrap_or_default())
 }
 
 fn scalar(text: &str) -> Option<String> {
@@ -100,6 +151,13 @@ fn scalar(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn values(text: &str, below: &[&str]) -> Vec<String> {
+        let below: Vec<Pointer> = below.iter().map(|pointer| pointer.parse().unwrap()).collect();
+        let mut values = Vec::new();
+        collect(text, &below, &mut values);
+        values
+    }
+
     /// Scenario 101.
     #[test]
     fn only_scalars_and_arrays_of_scalars_have_index_values() {
@@ -110,9 +168,22 @@ mod tests {
             ("true", &["true"]),
             ("null", &[]),
             ("{}", &[]),
-            (r#"["a", 1, null, {"x":1}, ["b"], "a"]"#, &["1", "a"]),
+            (r#"["a", 1, null, {"x":1}, ["b"], "a"]"#, &["a", "1", "a"]),
         ] {
-            assert_eq!(values_in(text), expected, "{text}");
+            assert_eq!(values(text, &[]), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_star_stands_for_every_element_of_an_array() {
+        let volumes = r#"[{"configMap":{"name":"a"}}, {"secret":{}}, 3, [{"configMap":{"name":"no"}}], {"configMap":{"name":"b"}}]"#;
+        assert_eq!(values(volumes, &["/configMap/name"]), ["a", "b"]);
+        assert_eq!(values(r#"{"0":{"configMap":{"name":"a"}}}"#, &["/configMap/name"]), [""; 0]);
+
+        let nested = r#"[{"env":[{"v":"x"},{"v":"y"}]}, {"env":[]}, {}, {"env":[{"v":"z"}]}]"#;
+        assert_eq!(values(nested, &["/env", "/v"]), ["x", "y", "z"]);
+
+        // Elements that are themselves the values.
+        assert_eq!(values(r#"[["a"],["b","c"],"d"]"#, &[""]), ["a", "b", "c", "d"]);
     }
 }

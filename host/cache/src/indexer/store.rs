@@ -2,11 +2,11 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use informer_types::{Object, Pointer};
+use informer_types::Object;
 
 use super::{
-    ObjectSet,
-    index::{self, Index, IndexValues},
+    IndexPaths, ObjectSet,
+    index::{Index, IndexValues, Plan},
 };
 
 /// The objects by namespace (I-13) and name, and the named indexes over them.
@@ -14,8 +14,8 @@ use super::{
 pub(super) struct Store {
     namespaces: HashMap<Arc<str>, ObjectSet>,
     indexes: Vec<Index>,
-    /// The pointers of all indexes, in their order.
-    pub(super) pointers: Arc<[Pointer]>,
+    /// How the values of all indexes are found, in their order.
+    pub(super) plan: Arc<Plan>,
     pub(super) len: usize,
     /// The number of objects whose JSON an index could not read (I-9, D-9).
     pub(super) index_failures: u64,
@@ -80,18 +80,19 @@ impl Store {
         self.indexes.iter().map(|index| index.name.clone()).collect()
     }
 
-    pub(super) fn add_indexes(&mut self, new: Vec<(String, Pointer)>) {
-        for (name, pointer) in new {
-            let mut index = Index::new(name, pointer);
+    pub(super) fn add_indexes(&mut self, new: Vec<(String, IndexPaths)>) {
+        for (name, paths) in new {
+            let mut index = Index::new(name, paths);
+            let plan = Plan::of([&index]);
             for object in self.namespaces.values().flat_map(ObjectSet::iter) {
-                match index::values(object, std::slice::from_ref(&index.pointer)) {
+                match plan.values(object) {
                     Some(values) => index.insert(object, values.of(0)),
                     None => self.index_failures += 1,
                 }
             }
             self.indexes.push(index);
         }
-        self.pointers = self.indexes.iter().map(|index| index.pointer.clone()).collect();
+        self.plan = Arc::new(Plan::of(&self.indexes));
     }
 
     pub(super) fn apply(&mut self, Write { old, new }: Write<'_>, values: &Values) {
@@ -158,13 +159,13 @@ pub(crate) fn is_unchanged(old: &Object, new: &Object) -> bool {
 // === impl Values ===
 
 impl Values {
-    pub(super) fn of(pointers: &[Pointer], write: Write<'_>) -> Self {
-        if pointers.is_empty() {
+    pub(super) fn of(plan: &Plan, write: Write<'_>) -> Self {
+        if plan.is_empty() {
             return Self::default();
         }
         // An unreadable object has no values. The old one was counted when it was stored (I-9, D-9).
-        let old = write.old.map(|old| index::values(old, pointers));
-        let new = write.new.map(|new| index::values(new, pointers));
+        let old = write.old.map(|old| plan.values(old));
+        let new = write.new.map(|new| plan.values(new));
         let failures = u64::from(matches!(new, Some(None)));
         Self { old: old.flatten().unwrap_or_default(), new: new.flatten().unwrap_or_default(), failures }
     }

@@ -70,8 +70,35 @@ fn an_index_added_later_is_filled_and_a_taken_name_is_refused() {
     add_index(&indexer, "by-node", "/node").unwrap();
     let error = add_index(&indexer, "by-node", "/other").unwrap_err();
 
-    assert_eq!(error.to_string(), "there is already an index `by-node`, at another pointer");
+    assert_eq!(error.to_string(), "there is already an index `by-node`, with other paths");
     assert_eq!(indexer.by_index("none", "a").unwrap_err(), ["by-node"]);
+}
+
+/// One index with the names of ConfigMaps in two places of a Pod.
+#[test]
+fn an_index_of_several_paths_through_arrays_follows_every_change() {
+    let indexer = Indexer::default();
+    let paths = ["/volumes/*/configMap/name", "/containers/*/envFrom/*/configMapRef/name"];
+    let paths: IndexPaths = paths.into_iter().map(|path| path.parse().unwrap()).collect();
+    indexer.add_indexes([(&"by-node".to_owned(), &paths)]).unwrap();
+    add_index(&indexer, "by-plain", "/plain").unwrap();
+    let pod = |version: &str, json: &str| indexer.put(object("shop", "x", version, json));
+
+    pod(
+        "1",
+        r#"{"volumes":[{"configMap":{"name":"a"}},{"emptyDir":{}}],"plain":"p",
+        "containers":[{},{"envFrom":[{"configMapRef":{"name":"b"}},{"configMapRef":{"name":"a"}}]}]}"#,
+    );
+    assert_eq!(
+        (found(&indexer, "a"), found(&indexer, "b")),
+        (vec!["shop/x".to_owned()], vec!["shop/x".to_owned()])
+    );
+    assert_eq!(names(&indexer.by_index("by-plain", "p").unwrap()), ["shop/x"]);
+
+    pod("2", r#"{"containers":[{"envFrom":[{"configMapRef":{"name":"b"}}]}]}"#);
+    assert_eq!((found(&indexer, "a"), found(&indexer, "b")), (vec![], vec!["shop/x".to_owned()]));
+    indexer.remove(&ObjectKey::new("shop", "x"));
+    assert_eq!(found(&indexer, "b"), [""; 0]);
 }
 
 struct Broken;

@@ -56,6 +56,8 @@ pub(crate) struct Ledger {
     pub(crate) vanished: bool,
     /// True after an event that leads to a list.
     excused: bool,
+    /// How often the informer had found the resource missing at its last list.
+    vanishings: u64,
 }
 
 // === impl Ledger ===
@@ -140,9 +142,12 @@ impl Ledger {
     }
 
     /// Returns the defect of a list at this version, if any. A later list with pages requests the most recent
-    /// state (D-15).
-    pub(crate) fn check_list(&mut self, version: &str, paged: bool) -> Option<String> {
-        self.forget_if(version == if self.lists.is_empty() { "0" } else { "" });
+    /// state (D-15), as the first list of a new reflector does: only the informer's own count, `vanished`, tells which one it is.
+    pub(crate) fn check_list(&mut self, version: &str, paged: bool, vanished: u64) -> Option<String> {
+        let starts_anew = version == if self.lists.is_empty() { "0" } else { "" };
+        let unclear = paged && self.seen.is_some() && version.is_empty();
+        self.forget_if(starts_anew && (!unclear || vanished > self.vanishings));
+        self.vanishings = vanished;
         let expected = match self.seen {
             _ if self.unavailable => String::new(),
             None => "0".to_owned(),
@@ -156,8 +161,9 @@ impl Ledger {
     }
 
     /// Returns the defect of a streaming list at this version, if any.
-    pub(crate) fn check_stream(&mut self, version: &str) -> Option<String> {
+    pub(crate) fn check_stream(&mut self, version: &str, vanished: u64) -> Option<String> {
         self.forget_if(version.is_empty() && !self.unavailable);
+        self.vanishings = vanished;
         let seen = self.seen.filter(|_| !self.unavailable);
         let expected = seen.map(|seen| seen.to_string()).unwrap_or_default();
         if version != expected {

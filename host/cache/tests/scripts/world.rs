@@ -106,6 +106,7 @@ impl World {
     fn start(setup: &Setup) -> Self {
         let server = Server::new(setup);
         let (factory, informer) = informer(&server, setup, FactoryConfig::default().backoff);
+        server.lock().informer = Some(informer.clone());
         let plain = Listener { resync: 0, relist_all: false, holds: false };
         let listeners = vec![Joined::join(&informer, plain)];
         factory.start();
@@ -317,6 +318,8 @@ impl World {
 
     /// After the shutdown there is no task, no connection and no listener (P-18).
     async fn shut_down(self) {
+        // The informer owns the server.
+        self.server.lock().informer = None;
         let start = Instant::now();
         let stopped = timeout(Duration::from_secs(1), self.factory.shutdown()).await;
         assert!(stopped.is_ok() && start.elapsed().is_zero(), "no wait delays the stop (R-37)");

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use informer_types::{Change, FieldSelector, LabelSelector, Pointer};
+use informer_types::{
+    AnnotationSelector, Change, FieldSelector, InvalidJson, LabelSelector, Pointer, differs, locate,
+    members_differ,
+};
 
 use super::when::{Subject, When};
 
@@ -18,12 +21,26 @@ pub struct FilterConfig {
     pub namespaces: BTreeSet<String>,
     /// Selects objects by their labels. An empty selector selects all.
     pub labels: LabelSelector,
+    /// Selects objects by their annotations. An empty selector selects all.
+    pub annotations: AnnotationSelector,
     /// Selects objects by their fields. An empty selector selects all.
     pub fields: FieldSelector,
     /// Selects objects or changes by an expression.
     pub when: Option<When>,
-    /// An update passes only if the value at one of these pointers differs. If empty, every update passes.
-    pub changed: Vec<Pointer>,
+    /// Which updates are changes. Others do not pass.
+    pub changed: Changed,
+}
+
+/// Which updates are changes. If nothing is set, all of them are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// An update is a change if `metadata.generation` differs. For an object without a generation, such as a ConfigMap, it is a
+    /// change if anything differs but `metadata` and `status`, or if the deletion of the object was requested.
+    pub generation: bool,
+    /// Parts of the objects are not kept, so an object without a generation cannot be compared: each update is a change.
+    pub partial: bool,
+    /// An update is a change if the value at one of these pointers differs.
+    pub pointers: Vec<Pointer>,
 }
 
 /// Which calls are made.
@@ -47,9 +64,10 @@ impl Default for FilterConfig {
             initial: true,
             namespaces: BTreeSet::new(),
             labels: LabelSelector::default(),
+            annotations: AnnotationSelector::default(),
             fields: FieldSelector::default(),
             when: None,
-            changed: Vec::new(),
+            changed: Changed::default(),
         }
     }
 }
@@ -64,6 +82,7 @@ impl FilterConfig {
     pub(super) fn selects_objects(&self) -> bool {
         !self.namespaces.is_empty()
             || !self.labels.is_empty()
+            || !self.annotations.is_empty()
             || !self.fields.is_empty()
             || self.when_of(Subject::Object).is_some()
     }
@@ -76,6 +95,38 @@ impl FilterConfig {
     /// Returns true if there is no condition.
     pub(super) fn is_open(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+// === impl Changed ===
+
+impl Changed {
+    /// Returns true if every update is a change.
+    pub fn is_empty(&self) -> bool {
+        !self.generation && self.pointers.is_empty()
+    }
+
+    /// Returns true if an update from one text to the other is a change.
+    pub(super) fn differ(&self, old: &str, new: &str) -> Result<bool, InvalidJson> {
+        Ok((self.generation && self.generation_differs(old, new)?) || differs(old, new, &self.pointers)?)
+    }
+
+    fn generation_differs(&self, old: &str, new: &str) -> Result<bool, InvalidJson> {
+        let generation = [Pointer::of(["metadata", "generation"])];
+        let has_generation = locate(new, &generation)?.into_iter().any(|range| range.is_some());
+        if has_generation {
+            return differs(old, new, &generation);
+        }
+        let deletion = [Pointer::of(["metadata", "deletionTimestamp"])];
+        Ok(self.partial
+            || differs(old, new, &deletion)?
+            || members_differ(old, new, &["apiVersion", "kind", "metadata", "status"])?)
+    }
+}
+
+impl FromIterator<Pointer> for Changed {
+    fn from_iter<I: IntoIterator<Item = Pointer>>(pointers: I) -> Self {
+        Self { pointers: pointers.into_iter().collect(), ..Self::default() }
     }
 }
 

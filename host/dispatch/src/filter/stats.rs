@@ -19,7 +19,7 @@ pub struct FilterStats {
     pub left: u64,
     /// Notifications that did not pass, by the first condition that excluded them.
     pub suppressed: Suppressed,
-    /// Objects whose JSON could not be read for `fields` or `changed`, which is a bug of the host. The condition counted as
+    /// Objects whose JSON could not be read for `annotations`, `fields` or `changed`, which is a bug of the host. The condition counted as
     /// satisfied.
     pub unreadable: u64,
     /// Counters of the expression.
@@ -38,6 +38,8 @@ pub struct Suppressed {
     pub namespaces: u64,
     /// `labels`
     pub labels: u64,
+    /// `annotations`
+    pub annotations: u64,
     /// `fields`
     pub fields: u64,
     /// `changed`
@@ -71,6 +73,7 @@ pub(super) enum Condition {
     Events,
     Namespaces,
     Labels,
+    Annotations,
     Fields,
     Changed,
     When,
@@ -86,6 +89,7 @@ impl Condition {
             Self::Events => "events",
             Self::Namespaces => "namespaces",
             Self::Labels => "labels",
+            Self::Annotations => "annotations",
             Self::Fields => "fields",
             Self::Changed => "changed",
             Self::When => "when",
@@ -97,13 +101,14 @@ impl Condition {
 
 impl Suppressed {
     /// Each condition, by its key in `[[plugin.on]]`, with its number of notifications.
-    pub fn by_condition(&self) -> [(&'static str, u64); 7] {
-        let Self { initial, events, namespaces, labels, fields, changed, when } = *self;
+    pub fn by_condition(&self) -> [(&'static str, u64); 8] {
+        let Self { initial, events, namespaces, labels, annotations, fields, changed, when } = *self;
         [
             ("initial", initial),
             ("events", events),
             ("namespaces", namespaces),
             ("labels", labels),
+            ("annotations", annotations),
             ("fields", fields),
             ("changed", changed),
             ("when", when),
@@ -121,6 +126,7 @@ impl Suppressed {
             Condition::Events => &mut self.events,
             Condition::Namespaces => &mut self.namespaces,
             Condition::Labels => &mut self.labels,
+            Condition::Annotations => &mut self.annotations,
             Condition::Fields => &mut self.fields,
             Condition::Changed => &mut self.changed,
             Condition::When => &mut self.when,

@@ -54,6 +54,22 @@ impl Subscription {
     }
 }
 
+fn changed(pointers: &[&str]) -> Changed {
+    pointers.iter().map(|pointer| pointer.parse().unwrap()).collect()
+}
+
+/// Version `rv` of one object with this JSON.
+fn object(rv: &str, json: &str) -> Arc<Object> {
+    let header = Header {
+        namespace: Arc::from("shop"),
+        name: "web".into(),
+        uid: "u".into(),
+        resource_version: rv.to_owned().into(),
+        ..Header::default()
+    };
+    Arc::new(Object::new(&header, Body::Raw(json.into())).unwrap())
+}
+
 /// Version `rv` of one object, with a label `app` and a field `spec.n`.
 fn state(rv: &str, app: &str, n: &str) -> Arc<Object> {
     let header = Header {
@@ -153,7 +169,7 @@ fn a_filter_of_other_namespaces_succeeds_with_the_difference() {
 
 #[test]
 fn changed_counts_an_update_only_if_the_value_at_a_pointer_differs() {
-    let changed = vec!["/spec".parse().unwrap(), "/metadata/labels".parse().unwrap()];
+    let changed = changed(&["/spec", "/metadata/labels"]);
     let spec = Subscription::new(FilterConfig { changed, ..FilterConfig::default() });
     let (one, same, other) = (state("a1", "web", "1"), state("a2", "web", "1"), state("a3", "web", "2"));
 
@@ -164,10 +180,66 @@ fn changed_counts_an_update_only_if_the_value_at_a_pointer_differs() {
     assert_eq!(spec.filter.stats().suppressed.changed, 1);
 }
 
+/// The API server raises the generation with the spec, and keeps none for some kinds.
+#[test]
+fn the_generation_counts_and_without_one_all_but_metadata_and_status() {
+    let generation = |partial| {
+        let changed = Changed { generation: true, partial, ..Changed::default() };
+        Subscription::new(FilterConfig { changed, ..FilterConfig::default() })
+    };
+    let passes = |partial, old: &str, new: &str| {
+        let (old, new) = (object("1", old), object("2", new));
+        generation(partial).receives(update(&old, &new), Cause::Live) != NOTHING
+    };
+
+    let first = r#"{"metadata":{"generation":1,"labels":{}},"spec":{"n":1}}"#;
+    assert!(passes(false, first, r#"{"metadata":{"generation":2},"spec":{"n":2}}"#));
+    assert!(!passes(
+        false,
+        first,
+        r#"{"metadata":{"generation":1,"labels":{"a":"b"}},"spec":{"n":1},"status":{}}"#
+    ));
+    assert!(
+        !passes(true, first, r#"{"metadata":{"generation":1},"status":{}}"#),
+        "a generation is always kept"
+    );
+
+    let plain = r#"{"kind":"ConfigMap","metadata":{"labels":{}},"data":{"a":"1"}}"#;
+    assert!(passes(false, plain, r#"{"kind":"ConfigMap","metadata":{"labels":{}},"data":{"a":"2"}}"#));
+    assert!(passes(false, plain, r#"{"kind":"ConfigMap","metadata":{"labels":{}}}"#));
+    assert!(passes(false, plain, r#"{"metadata":{},"data":{"a":"1"},"binaryData":{}}"#));
+    assert!(passes(
+        false,
+        plain,
+        r#"{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"},"data":{"a":"1"}}"#
+    ));
+    assert!(!passes(false, plain, r#"{"data": { "a" : "1" },"metadata":{"labels":{"a":"b"}},"status":3}"#));
+    assert!(
+        passes(true, plain, r#"{"metadata":{"labels":{"a":"b"}}}"#),
+        "what is not kept cannot be compared"
+    );
+    assert!(passes(false, first, plain), "the old one had a generation");
+}
+
+#[test]
+fn annotations_select_objects_and_an_object_without_them_leaves() {
+    let annotations = "example.com/auto=true,!legacy".parse().unwrap();
+    let auto = Subscription::new(FilterConfig { annotations, ..FilterConfig::default() });
+    let none = object("1", r#"{"metadata":{"labels":{"example.com/auto":"true"}}}"#);
+    let with = object("2", r#"{"metadata":{"annotations":{"example.com/auto":"tr\u0075e"}}}"#);
+    let also = object("3", r#"{"metadata":{"annotations":{"legacy":"","example.com/auto":"true"}}}"#);
+
+    assert_eq!(auto.receives(add(&none), Cause::Live), NOTHING);
+    assert_eq!(auto.receives(update(&none, &with), Cause::Live), ["+2"]);
+    assert_eq!(auto.receives(update(&with, &also), Cause::Live), ["-2"]);
+    assert_eq!(auto.filter.stats().suppressed.annotations, 1);
+    assert_eq!(auto.filter.excludes(&also), Some("annotations"));
+}
+
 /// A resync or a relist that the subscription wants is delivered, although no field changed (D-5).
 #[test]
 fn changed_is_not_asked_of_an_update_that_brings_no_new_state() {
-    let changed = vec!["/spec".parse().unwrap()];
+    let changed = changed(&["/spec"]);
     let spec = Subscription::new(FilterConfig { changed, ..FilterConfig::default() });
     let (one, again) = (state("a1", "web", "1"), state("a1", "web", "1"));
 
@@ -181,7 +253,7 @@ fn a_body_that_cannot_be_read_withholds_nothing_and_is_counted() {
         let header = Header { resource_version: rv.to_owned().into(), ..Header::default() };
         Arc::new(Object::new(&header, Body::Raw("{".into())).unwrap())
     };
-    let (changed, fields) = (vec!["/spec".parse().unwrap()], "spec.n=1".parse().unwrap());
+    let (changed, fields) = (changed(&["/spec"]), "spec.n=1".parse().unwrap());
     let subscription = Subscription::new(FilterConfig { changed, fields, ..FilterConfig::default() });
 
     assert_eq!(subscription.receives(add(&broken("1")), Cause::Live), ["+1"]);

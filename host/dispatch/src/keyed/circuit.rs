@@ -112,6 +112,11 @@ impl Circuit {
         matches!(self.state, State::Open(_))
     }
 
+    /// Returns true during a pause or a quarantine: only probes of the quarantine are handed out.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.paused || self.is_open()
+    }
+
     /// Number of quarantines so far.
     pub(crate) fn opened(&self) -> u64 {
         self.opened

@@ -1,6 +1,11 @@
 //! A queue behind a lock, with workers that wait for it.
 
-use std::{fmt, pin::pin, sync::Arc, time::Instant};
+use std::{
+    fmt,
+    pin::pin,
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
 
 use parking_lot::Mutex;
 use tokio::{
@@ -66,6 +71,8 @@ struct Shared<F> {
     ready: Notify,
     /// A key was settled, or the queue was paused or ended.
     settled: Notify,
+    /// The time of a queue whose clock is stopped.
+    stopped: OnceLock<Mutex<Instant>>,
 }
 
 /// A key in flight. Dropping it before it is ended gives the key back.
@@ -86,14 +93,45 @@ impl<F> Clone for Handle<F> {
 
 impl<F: Face> Handle<F> {
     pub(crate) fn new(face: F) -> Self {
-        Self(Arc::new(Shared { face: Mutex::new(face), ready: Notify::new(), settled: Notify::new() }))
+        let (ready, settled) = (Notify::new(), Notify::new());
+        Self(Arc::new(Shared { face: Mutex::new(face), ready, settled, stopped: OnceLock::new() }))
     }
 
     /// Runs `change` under the lock. The time is read with the lock held, so that it is not before the changes of others.
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut F, Instant) -> T) -> T {
         let mut face = self.0.face.lock();
-        let now = now();
+        let now = self.now();
         change(&mut face, now)
+    }
+
+    /// Stops the clock: from now on the time of this queue moves by [`advance`](Self::advance) only, and no worker sleeps.
+    pub(crate) fn stop_clock(&self) {
+        self.0.stopped.get_or_init(|| Mutex::new(now()));
+        self.wake_workers();
+    }
+
+    /// Moves a stopped clock, and wakes the workers. It does nothing while the clock runs.
+    pub(crate) fn advance(&self, by: Duration) {
+        if let Some(stopped) = self.0.stopped.get() {
+            let mut time = stopped.lock();
+            *time = time.checked_add(by).unwrap_or(*time);
+            drop(time);
+            self.wake_workers();
+            // For a worker that is about to wait.
+            self.0.ready.notify_one();
+        }
+    }
+
+    /// Time until something becomes ready by itself; zero if something is ready now. `None` means never.
+    pub(crate) fn next_due(&self) -> Option<Duration> {
+        self.with(|face, now| match face.idle(now) {
+            Idle::Until(due) => due.map(|due| due.saturating_duration_since(now)),
+            Idle::Over => None,
+        })
+    }
+
+    fn now(&self) -> Instant {
+        self.0.stopped.get().map_or_else(now, |stopped| *stopped.lock())
     }
 
     /// Runs `change` under the lock, then wakes workers.
@@ -169,7 +207,7 @@ impl<F: Face> Handle<F> {
     /// # Cancel safety
     /// A dropped future has taken nothing.
     pub(crate) async fn next(&self) -> Option<Held<F>> {
-        wait(&self.0.ready, || self.take()).await
+        wait(&self.0.ready, || self.take(), || self.0.stopped.get().is_some()).await
     }
 
     /// Wakes all workers that wait for a key.
@@ -224,11 +262,15 @@ impl Drop for Alarm<'_> {
 }
 
 /// Calls `look` until it finds something: at once, after each notification of `ready`, and when the time that `look`
-/// returned has come. Returns `None` once the queue has ended.
+/// returned has come, unless `is_stopped` returns true. Returns `None` once the queue has ended.
 ///
 /// # Cancel safety
 /// A dropped future has taken nothing, and another worker sleeps in its place.
-async fn wait<T>(ready: &Notify, look: impl Fn() -> Result<T, Idle>) -> Option<T> {
+async fn wait<T>(
+    ready: &Notify,
+    look: impl Fn() -> Result<T, Idle>,
+    is_stopped: impl Fn() -> bool,
+) -> Option<T> {
     loop {
         // The fast path: no waiter is registered if there is work.
         if let Ok(found) = look() {
@@ -243,6 +285,7 @@ async fn wait<T>(ready: &Notify, look: impl Fn() -> Result<T, Idle>) -> Option<T
             Ok(found) => return Some(found),
             Err(Idle::Over) => return None,
             Err(Idle::Until(None)) => ready.await,
+            Err(Idle::Until(Some(_))) if is_stopped() => ready.await,
             Err(Idle::Until(Some(due))) => {
                 alarm.set = true;
                 select! {

@@ -176,8 +176,8 @@ impl Notifications {
     /// quarantine count as quiet: a plugin that does not work must not delay the shutdown.
     pub(super) fn is_quiet(&self, until: Instant, now: Instant) -> bool {
         let later = || self.next_due(now).is_none_or(|due| due > until);
-        let held_back = self.keyed.circuit.paused || self.keyed.circuit.is_open();
-        self.keyed.in_flight() == 0 && (held_back || (!self.keyed.has_ready() && later()))
+        self.keyed.in_flight() == 0
+            && (self.keyed.circuit.holds_back() || (!self.keyed.has_ready() && later()))
     }
 
     pub(super) fn stats(&self, now: Instant) -> QueueStats {

@@ -18,6 +18,8 @@ pub(crate) struct State {
     pub(crate) n: Option<u8>,
     /// `/status/n`
     pub(crate) status: u8,
+    /// The annotation `mark`: one of two.
+    pub(crate) mark: u8,
 }
 
 /// One thing that happens to one of four names.
@@ -49,7 +51,7 @@ pub(crate) struct History {
 
 pub(crate) fn state() -> impl Strategy<Value = State> {
     let n = prop_oneof![4 => (0..6_u8).prop_map(Some), 1 => Just(None)];
-    (0..3_u8, n, 0..2_u8).prop_map(|(app, n, status)| State { app, n, status })
+    (0..3_u8, n, 0..2_u8, 0..2_u8).prop_map(|(app, n, status, mark)| State { app, n, status, mark })
 }
 
 pub(crate) fn step() -> impl Strategy<Value = Step> {
@@ -69,7 +71,9 @@ impl State {
         let json: serde_json::Value = serde_json::from_str(&object.json().unwrap()).unwrap();
         let number = |pointer: &str| json.pointer(pointer).map(|n| n.as_u64().unwrap() as u8);
         let app = object.label("app").unwrap().trim_start_matches('a').parse().unwrap();
-        Self { app, n: number("/spec/n"), status: number("/status/n").unwrap() }
+        let mark = json["metadata"]["annotations"]["mark"].as_str().unwrap();
+        let mark = mark.trim_start_matches('m').parse().unwrap();
+        Self { app, n: number("/spec/n"), status: number("/status/n").unwrap(), mark }
     }
 }
 
@@ -156,7 +160,10 @@ impl History {
             ..Header::default()
         };
         let spec = state.n.map_or_else(|| "{}".to_owned(), |n| format!(r#"{{"n":{n}}}"#));
-        let body = format!(r#"{{"spec":{spec},"status":{{"n":{}}}}}"#, state.status);
+        // The generation follows the spec. An object without the field has none.
+        let generation = state.n.map_or_else(String::new, |n| format!(r#","generation":{}"#, n + 1));
+        let metadata = format!(r#"{{"annotations":{{"mark":"m{}"}}{generation}}}"#, state.mark);
+        let body = format!(r#"{{"spec":{spec},"status":{{"n":{}}},"metadata":{metadata}}}"#, state.status);
         Arc::new(Object::new(&header, Body::Raw(body.into())).unwrap())
     }
 

@@ -24,7 +24,8 @@ mod tests {
             labels: wish.labels().parse().unwrap(),
             fields: wish.fields().parse().unwrap(),
             when: wish.when().map(|text| text.parse().unwrap()),
-            changed: wish.changed().iter().map(|pointer| pointer.parse().unwrap()).collect(),
+            annotations: wish.annotations().parse().unwrap(),
+            changed: wish.changed(),
             initial: wish.initial,
             events: wish.events,
             ..FilterConfig::default()
@@ -53,7 +54,7 @@ mod tests {
     fn a_replacement_during_the_first_list_is_delivered_without_initial_additions()
     -> Result<(), TestCaseError> {
         let wish = Wish::of_events(Events { delete: false, ..Events::ALL }, false);
-        let state = |n| State { app: 0, n: Some(n), status: 0 };
+        let state = |n| State { app: 0, n: Some(n), status: 0, mark: 0 };
         let (first, second) = (state(3), state(0));
 
         play(&wish, vec![Step::Replace(3, first), Step::Resync, Step::Replace(3, second)])?;

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use informer_dispatch::Events;
+use informer_dispatch::{Changed, Events};
 use informer_types::{Cause, Change, Notification, NotificationSink, Object};
 use parking_lot::Mutex;
 use proptest::{prelude::*, test_runner::TestCaseError};
@@ -16,9 +16,18 @@ pub(crate) struct Wish {
     apps: Option<[u8; 2]>,
     status: Option<u8>,
     more_than: Option<u8>,
-    only_spec: bool,
+    annotated: Option<u8>,
+    only: Only,
     pub(crate) initial: bool,
     pub(crate) events: Events,
+}
+
+/// Which updates are changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Only {
+    All,
+    Spec,
+    Generation,
 }
 
 /// A handler, and what it received wrongly.
@@ -39,12 +48,15 @@ pub(crate) fn wish() -> impl Strategy<Value = Wish> {
     use proptest::option::of;
     let events = prop_oneof![2 => Just(Events::ALL), 3 => (any::<bool>(), any::<bool>(), any::<bool>())
         .prop_map(|(add, update, delete)| Events { add, update, delete })];
-    (of([0..3_u8, 0..3_u8]), of(0..2_u8), of(0..5_u8), any::<bool>(), any::<bool>(), events).prop_map(
-        |(apps, status, more_than, only_spec, initial, events)| Wish {
+    let only = prop_oneof![2 => Just(Only::All), 1 => Just(Only::Spec), 1 => Just(Only::Generation)];
+    let objects = (of([0..3_u8, 0..3_u8]), of(0..2_u8), of(0..5_u8), of(0..2_u8));
+    (objects, only, any::<bool>(), events).prop_map(
+        |((apps, status, more_than, annotated), only, initial, events)| Wish {
             apps,
             status,
             more_than,
-            only_spec,
+            annotated,
+            only,
             initial,
             events,
         },
@@ -56,7 +68,7 @@ pub(crate) fn wish() -> impl Strategy<Value = Wish> {
 impl Wish {
     /// A filter without a condition on objects.
     pub(crate) fn of_events(events: Events, initial: bool) -> Self {
-        Self { apps: None, status: None, more_than: None, only_spec: false, initial, events }
+        Self { apps: None, status: None, more_than: None, annotated: None, only: Only::All, initial, events }
     }
 
     pub(crate) fn labels(&self) -> String {
@@ -71,8 +83,16 @@ impl Wish {
         self.more_than.map(|n| format!("object.spec.n > {n}"))
     }
 
-    pub(crate) fn changed(&self) -> &[&str] {
-        if self.only_spec { &["/spec"] } else { &[] }
+    pub(crate) fn annotations(&self) -> String {
+        self.annotated.map_or_else(String::new, |mark| format!("mark=m{mark}"))
+    }
+
+    pub(crate) fn changed(&self) -> Changed {
+        match self.only {
+            Only::All => Changed::default(),
+            Only::Spec => ["/spec".parse().unwrap()].into_iter().collect(),
+            Only::Generation => Changed { generation: true, ..Changed::default() },
+        }
     }
 
     /// Each object that matches is received when it comes to match.
@@ -98,6 +118,7 @@ impl Wish {
     fn wants(&self, state: State) -> bool {
         self.apps.is_none_or(|apps| apps.contains(&state.app))
             && self.status.is_none_or(|status| status == state.status)
+            && self.annotated.is_none_or(|mark| mark == state.mark)
             && self.more_than.is_none_or(|least| state.n.is_none_or(|n| n > least))
     }
 }

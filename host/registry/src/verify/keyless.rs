@@ -1,13 +1,13 @@
 //! Signatures by an identity: a certificate that lived for some minutes, and a log that proves when it was used.
 
-use informer_types::excerpt;
+use informer_types::{Pattern, excerpt};
 use sigstore_verify::{
     VerificationPolicy, VerificationResult, Verifier,
     types::{Sha256Hash, SignatureContent},
 };
 
 use super::{found::Found, public_key::states};
-use crate::{Digest, pattern::Pattern};
+use crate::Digest;
 
 /// The most bytes shown of an identity.
 const SHOWN: usize = 256;

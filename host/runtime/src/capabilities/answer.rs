@@ -60,6 +60,11 @@ impl Budget {
         Self { used: 0, limit }
     }
 
+    /// The bytes so far.
+    pub(super) fn used(&self) -> usize {
+        self.used
+    }
+
     pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Error> {
         self.used = self.used.saturating_add(bytes);
         if self.used > self.limit { Err(Error::too_large(self.used, self.limit)) } else { Ok(()) }
@@ -101,7 +106,7 @@ pub(crate) fn meta(object: &Object) -> ObjectMeta {
 }
 
 /// The bytes of all strings, for the limit on answers.
-pub(super) fn meta_bytes(meta: &ObjectMeta) -> usize {
+pub(crate) fn meta_bytes(meta: &ObjectMeta) -> usize {
     let labels: usize = meta.labels.iter().map(|(key, value)| key.len() + value.len()).sum();
     meta.namespace.len() + meta.name.len() + meta.uid.len() + meta.resource_version.len() + labels
 }

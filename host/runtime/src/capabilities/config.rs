@@ -42,9 +42,11 @@ fn unreadable(guest: &Guest, error: &ConfigFilesError) -> Error {
     Error::Io(format!("the configuration files cannot be read: {}", error.why))
 }
 
-fn within_limit(guest: &Guest, bytes: usize) -> Result<(), Error> {
+/// Counts an answer, and refuses it above the plugin's limit.
+fn within_limit(guest: &mut Guest, bytes: usize) -> Result<(), Error> {
     let limit = guest.config.limits.response_bytes;
     if bytes <= limit {
+        guest.receives(bytes);
         return Ok(());
     }
     Err(Error::Upstream(format!("the answer has {bytes} bytes, the plugin's limit `response` is {limit}")))

@@ -96,6 +96,7 @@ impl store::HostBucket for Guest {
         let after = self.table.get(&handle).map_err(KeyValueFailure::trap)?.after(cursor);
         let keys = self.sources.keyvalue.keys(place, after.map_err(Error::Other)?, PAGE).await;
         let keys = counted(self, keys, false)?;
+        self.receives(keys.iter().map(String::len).sum());
         // Only a full page may have another one after it.
         let last = keys.last().filter(|_| keys.len() >= PAGE).cloned();
         let cursor = last.map(|last| self.table.get_mut(&handle).map(|bucket| bucket.cursor(last)));
@@ -113,6 +114,7 @@ impl atomics::Host for Guest {
     async fn increment(&mut self, bucket: Resource<Bucket>, key: String, delta: u64) -> Answer<u64> {
         let place = place(self, &bucket)?;
         fits(&key)?;
+        self.sent(key.len());
         token(self, key.len()).await?;
         let sum = self.sources.keyvalue.increment(place, key, delta, quota(self)).await;
         counted(self, sum, true)
@@ -158,6 +160,8 @@ async fn read(
     let since = begun(guest);
     let read = guest.sources.keyvalue.get(place, keys, guest.config.limits.response_bytes).await;
     traced(guest, since, "read", read.as_ref().err());
+    let values = read.iter().flatten().flatten();
+    guest.receives(values.map(Vec::len).sum());
     counted(guest, read, false)
 }
 
@@ -170,6 +174,7 @@ async fn change(
     let place = place(guest, handle)?;
     changes.iter().try_for_each(|(key, _)| fits(key))?;
     let bytes = changes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Vec::len)).sum();
+    guest.sent(bytes);
     token(guest, bytes).await?;
     let since = begun(guest);
     let changed = guest.sources.keyvalue.change(place, changes, quota(guest)).await;

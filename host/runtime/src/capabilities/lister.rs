@@ -123,6 +123,7 @@ async fn page<T>(
         }
     }
     let next = guest.call.lists.advance(cursor, items.len());
+    guest.receives(budget.used());
     Ok((items, next))
 }
 
@@ -148,6 +149,7 @@ impl Host for Guest {
         let Some((object, masks)) = one(self, &gvr, key)? else { return Ok(None) };
         let json = masks.json(&object)?;
         Budget::new(self.config.limits.response_bytes).spend(json.len())?;
+        self.receives(json.len());
         Ok(Some(json.into_string()))
     }
 
@@ -159,8 +161,10 @@ impl Host for Guest {
     ) -> Result<Option<Vec<Option<String>>>, Error> {
         let pointers = self.query.pointers(wanted)?;
         let Some((object, masks)) = one(self, &gvr, key)? else { return Ok(None) };
-        values(&masks.json(&object)?, &pointers, &mut Budget::new(self.config.limits.response_bytes))
-            .map(Some)
+        let mut budget = Budget::new(self.config.limits.response_bytes);
+        let values = values(&masks.json(&object)?, &pointers, &mut budget)?;
+        self.receives(budget.used());
+        Ok(Some(values))
     }
 
     async fn list_meta(&mut self, gvr: String, of: Selector, part: Page) -> Result<MetaPage, Error> {

@@ -10,7 +10,7 @@ use wasmtime::component::HasSelf;
 pub(crate) use held::Objects;
 
 use super::{
-    answer::{Budget, meta, values},
+    answer::{Budget, meta, meta_bytes, values},
     interface::Interface,
 };
 use crate::{
@@ -35,13 +35,17 @@ impl types::Host for Guest {}
 
 impl objects::Host for Guest {
     fn meta(&mut self, id: u32) -> Result<ObjectMeta, Error> {
-        Ok(meta(&self.call.objects.get(id)?.object))
+        let meta = meta(&self.call.objects.get(id)?.object);
+        self.receives(meta_bytes(&meta));
+        Ok(meta)
     }
 
     fn json(&mut self, id: u32) -> Result<String, Error> {
         let json = self.call.objects.get(id)?.json()?;
         Budget::new(self.config.limits.response_bytes).spend(json.len())?;
-        Ok(json.to_owned())
+        let json = json.to_owned();
+        self.receives(json.len());
+        Ok(json)
     }
 
     fn get(&mut self, id: u32, pointer: String) -> Result<Option<String>, Error> {
@@ -52,7 +56,10 @@ impl objects::Host for Guest {
     fn get_many(&mut self, id: u32, wanted: Vec<String>) -> Result<Vec<Option<String>>, Error> {
         let pointers = self.query.pointers(wanted)?;
         let json = self.call.objects.get(id)?.json()?;
-        values(json, &pointers, &mut Budget::new(self.config.limits.response_bytes))
+        let mut budget = Budget::new(self.config.limits.response_bytes);
+        let values = values(json, &pointers, &mut budget)?;
+        self.receives(budget.used());
+        Ok(values)
     }
 
     fn differs(&mut self, old: u32, new: u32, wanted: Vec<String>) -> Result<bool, Error> {

@@ -20,14 +20,17 @@ pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/w
 
 impl Host for Guest {
     fn add(&mut self, key: String) -> Result<(), Error> {
+        self.sent(key.len());
         Ok(self.sources.workqueue.add(&key)?)
     }
 
     fn add_after(&mut self, key: String, millis: u32) -> Result<(), Error> {
+        self.sent(key.len());
         Ok(self.sources.workqueue.add_after(&key, Duration::from_millis(millis.into()))?)
     }
 
     fn add_rate_limited(&mut self, key: String) -> Result<(), Error> {
+        self.sent(key.len());
         Ok(self.sources.workqueue.add_rate_limited(&key)?)
     }
 

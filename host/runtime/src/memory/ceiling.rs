@@ -1,6 +1,9 @@
 //! The ceiling over the memory of the guests of all plugins.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use informer_system::memory::memory_bytes;
 use parking_lot::Mutex;
@@ -36,6 +39,8 @@ pub(crate) struct Account {
     plugin: usize,
     /// Number of times that a guest of the plugin was refused memory, at its own limit or at the ceiling.
     pub(crate) refusals: Counter,
+    /// Bytes of linear memories, which are a part of what the guests take.
+    linear: AtomicU64,
 }
 
 /// Bytes of the host, and linear memories, each of which reserves address space.
@@ -71,7 +76,7 @@ impl Ceiling {
     /// Adds a plugin.
     pub(crate) fn account(self: &Arc<Self>) -> Account {
         let plugin = self.state.lock().plugins.insert(Amount::default());
-        Account { ceiling: Arc::clone(self), plugin, refusals: Counter::default() }
+        Account { ceiling: Arc::clone(self), plugin, refusals: Counter::default(), linear: AtomicU64::new(0) }
     }
 
     /// The most bytes. `None` means that there is no ceiling.
@@ -117,6 +122,21 @@ impl Account {
     /// Bytes that the guests of the plugin take.
     pub(crate) fn bytes(&self) -> u64 {
         self.ceiling.state.lock().plugins.get(self.plugin).map_or(0, |own| own.bytes)
+    }
+
+    /// Bytes of the linear memories of the plugin's guests.
+    pub(crate) fn linear_bytes(&self) -> u64 {
+        self.linear.load(Relaxed)
+    }
+
+    /// Counts linear memory that was taken.
+    pub(super) fn linear_grew(&self, bytes: u64) {
+        self.linear.fetch_add(bytes, Relaxed);
+    }
+
+    /// Counts linear memory that is given back.
+    pub(super) fn linear_ended(&self, bytes: u64) {
+        self.linear.fetch_sub(bytes, Relaxed);
     }
 
     pub(crate) fn ceiling(&self) -> &Ceiling {

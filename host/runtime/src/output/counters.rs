@@ -18,6 +18,8 @@ const REPORTED_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct OutputCounters {
     lines: Mutex<Lines>,
     pub(crate) bytes_dropped: Counter,
+    /// Bytes of lines that guests passed to the host, of levels that are on.
+    pub(crate) bytes: Counter,
 }
 
 #[derive(Debug, Default)]

@@ -42,6 +42,10 @@ pub struct VersionInfo {
     pub sdk: String,
     /// Lower-case hex of the SHA-256 of the component.
     pub digest: Arc<str>,
+    /// The size of the component in bytes.
+    pub component_bytes: u64,
+    /// The size of its compiled code in bytes, with the tables that belong to it.
+    pub code_bytes: u64,
     /// How long it took to compile the code, or to load it from the cache.
     pub prepared_in: Duration,
     /// True if it exports `handler`. A version without `handler` exports `reconciler`.
@@ -101,6 +105,8 @@ impl Version {
                 version: String::new(),
                 sdk: String::new(),
                 digest: component.digest().into(),
+                component_bytes: component.bytes(),
+                code_bytes: component.code_bytes(),
                 prepared_in: component.prepared_in(),
                 handles,
                 reconciles,

@@ -45,6 +45,7 @@ async fn load(engine: &Engine, guest: &'static str) -> Result<(), String> {
         keyvalue: Arc::new(NoKeyValues),
         config: Arc::new(NoConfigFiles),
         workqueue: running.keys.clone(),
+        wall_clock: None,
     };
     let plugin = Plugin::new(engine.clone(), Setup::new("{}").config, sources);
     plugin.load(&component).await.map(drop).map_err(|error| error.to_string())

@@ -198,6 +198,7 @@ impl Setup {
                 keyvalue,
                 config: config_files,
                 workqueue: Arc::clone(&keys) as _,
+                wall_clock: None,
             },
         );
         Running { plugin: Arc::new(plugin), log, cache, api, http, keys, config }

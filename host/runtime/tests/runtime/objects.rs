@@ -39,6 +39,33 @@ async fn the_whole_object_is_the_cached_json() {
     assert_eq!(answer(&running, r#"{"kind":"Pod",  "x": 1}"#).await, r#"{"kind":"Pod",  "x": 1}"#);
 }
 
+/// The bytes that the plugin has received, and that it has passed to the host.
+fn crossed(running: &Running) -> (usize, usize) {
+    let stats = running.plugin.stats();
+    (stats.received_bytes.try_into().unwrap(), stats.sent_bytes.try_into().unwrap())
+}
+
+#[tokio::test]
+async fn the_data_that_a_guest_reads_and_prints_is_counted_and_no_more() {
+    let large = format!(r#"{{"small": 1, "large": "{}"}}"#, "x".repeat(10_000));
+    // Names, a version and a line break come with the data.
+    let around = |bytes: usize| bytes..bytes + 100;
+
+    let whole = reader("json", "").load("reader").await;
+    let before = crossed(&whole);
+    assert_eq!(answer(&whole, &large).await, large);
+    let after = crossed(&whole);
+    assert!(around(large.len()).contains(&(after.0 - before.0)), "{before:?} {after:?}");
+    assert!(around(large.len()).contains(&(after.1 - before.1)), "{before:?} {after:?}");
+
+    let field = reader("field", "/small").load("reader").await;
+    let before = crossed(&field);
+    let printed = answer(&field, &large).await;
+    let after = crossed(&field);
+    assert!(around(1).contains(&(after.0 - before.0)), "{before:?} {after:?}");
+    assert!(around(printed.len()).contains(&(after.1 - before.1)), "{before:?} {after:?}");
+}
+
 #[tokio::test]
 async fn an_object_beyond_the_limit_is_refused_but_its_fields_can_be_read() {
     let large = format!(r#"{{"small": 1, "large": "{}"}}"#, "x".repeat(1_000));

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use informer_registry::{Digest, Pulled, Puller, Wish};
+use informer_registry::{Digest, PullStats, Pulled, Puller, Wish};
 use informer_runtime::LoadError;
 use informer_types::Backoff;
 use parking_lot::Mutex;
@@ -26,6 +26,8 @@ pub(in crate::app) struct Pulls {
     /// The lock file, which need not exist; `None` if there is no configuration file.
     lock: Option<PathBuf>,
     state: Mutex<State>,
+    /// Since the plugin was added, from all its sources.
+    stats: Mutex<PullStats>,
 }
 
 #[derive(Default)]
@@ -61,7 +63,12 @@ pub(super) struct Wanted<'a> {
 
 impl Pulls {
     pub(super) fn new(puller: Arc<Puller>, lock: Option<PathBuf>) -> Self {
-        Self { puller, lock, state: Mutex::default() }
+        Self { puller, lock, state: Mutex::default(), stats: Mutex::default() }
+    }
+
+    /// The pulls so far.
+    pub(in crate::app) fn stats(&self) -> PullStats {
+        *self.stats.lock()
     }
 
     /// The lock file.
@@ -82,7 +89,9 @@ impl Pulls {
         };
         let known = |digest: Digest| (wanted.known)(&digest.hex());
         let wish = Wish { reference, pin, interfaces: &interfaces, known: &known };
-        let error = match self.puller.pull(wish).await {
+        let pull = self.puller.pull(wish).await;
+        self.stats.lock().ended(&pull);
+        let error = match pull {
             Ok(pulled) => {
                 self.succeeded(&pulled, origin.poll.filter(|_| pin.is_none()));
                 return Ok(pulled.component);

@@ -2,7 +2,8 @@
 
 use informer_registry::Reference;
 use informer_types::{
-    Gvr, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants, WriteVerb,
+    Gvr, Namespaces, Pattern, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,
+    WriteVerb,
 };
 
 use super::refused::Refused;
@@ -66,8 +67,7 @@ impl Scope<'_> {
         };
         let repository = Reference::full_repository(reference);
         if !self.tenancy.registries.iter().any(|pattern| pattern.fits(&repository)) {
-            let allowed: Vec<&str> =
-                self.tenancy.registries.iter().map(informer_registry::Pattern::as_str).collect();
+            let allowed: Vec<&str> = self.tenancy.registries.iter().map(Pattern::as_str).collect();
             let allowed = if allowed.is_empty() { "no repository".to_owned() } else { allowed.join(", ") };
             faults.push(format!(
                 "spec.source: [tenancy] does not allow components from `{repository}`; it allows {allowed} under `registries`"

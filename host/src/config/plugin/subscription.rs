@@ -3,13 +3,13 @@
 use std::{sync::LazyLock, time::Duration};
 
 use informer_dispatch::{Events, FilterConfig, When};
-use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
+use informer_types::{AnnotationSelector, FieldSelector, Gvr, LabelSelector};
 
 use crate::config::{
     key::{Draft, Key, Section},
     problem::{Fault, Problems},
-    value::{Choice, Holds, Name},
-    watch::{Watched, never_if_zero, resync_fault, whole_object},
+    value::{ChangedPart, Choice, Holds, Name},
+    watch::{Watch, Watched, never_if_zero, resync_fault, whole_object},
 };
 
 /// The changes of one watch that a plugin receives.
@@ -65,7 +65,8 @@ enum EventKind {
 
 type K<V> = Key<Subscription, V>;
 
-pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| Section {
+pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
+    Section {
     doc: "One subscription: which changes of one watch the plugin is notified of. At least one is needed, \
           and each watch at most once. A change must satisfy all conditions. An object that comes to \
           match is delivered as an addition; an object that no longer matches is delivered as a deletion.",
@@ -91,6 +92,12 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| Section
                  metadata.name and metadata.namespace that all of them have in common, and the namespaces \
                  that any of them names. `informer check` prints the result.",
             ),
+        K::<AnnotationSelector>::new("annotations", |on| &mut on.filter.annotations)
+            .example("\"reloader.stakater.com/auto=true,!legacy\"")
+            .doc(
+                "Only objects whose annotations this selector matches, in the syntax of a label selector. \
+                 The host evaluates it. Default: all.",
+            ),
         K::<FieldSelector>::new("fields", |on| &mut on.filter.fields)
             .example("\"spec.nodeName=node-1,status.phase!=Failed\"")
             .doc(
@@ -108,13 +115,18 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| Section
                  is absent, it counts as true, and `informer status` shows the error: test with has(...) \
                  first. Default: all.",
             ),
-        K::<Vec<Pointer>>::new("changed", |on| &mut on.filter.changed)
-            .each(|pointer| {
+        K::<Vec<ChangedPart>>::new("changed", |on| &mut on.filter.changed)
+            .each(|part| {
+                let ChangedPart::At(pointer) = part else { return None };
                 whole_object(pointer, "leave `changed` out, for each update has its own resourceVersion")
             })
             .some_distinct("every update")
-            .example("[\"/spec\", \"/metadata/labels\"]")
-            .doc("Only updates that change the value at one of these JSON pointers. Default: all updates."),
+            .example("[\"generation\", \"/metadata/labels\"]")
+            .doc(
+                "Only updates that change the value at one of these JSON pointers, or with \"generation\" those that \
+                 change metadata.generation, which the API server raises with the spec. In objects without a \
+                 generation, like ConfigMaps, everything counts but metadata and status. Default: all updates.",
+            ),
         K::<Duration>::new("resync", |on| &mut on.resync).check(resync_fault).example("\"30s\"").doc(
             "How often every object is delivered again as an update. \"0s\" means never. Bounds: 0s, or \
              1s to 168h. Default: the period of the watch.",
@@ -132,6 +144,7 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| Section
              marks as such. Merged changes add the key of each controller that the object had.",
         ),
     ],
+}
 });
 
 // === impl Subscription ===
@@ -217,15 +230,25 @@ pub(super) fn subscription(
         if let Some(fields) = draft.written("fields") {
             on.filter.fields.pointers().for_each(|pointer| watch.keeps(&pointer, fields, problems));
         }
-        for (pointer, place) in on.filter.changed.iter().zip(draft.items("changed")) {
-            if !pointer.tokens().is_empty() {
+        if let Some(annotations) = draft.written("annotations") {
+            let pointers = on.filter.annotations.pointers().iter();
+            pointers.for_each(|pointer| watch.keeps(pointer, annotations, problems));
+        }
+        for place in draft.items("changed") {
+            let pointers = on.filter.changed.pointers.iter();
+            if let Some(pointer) =
+                pointers.filter(|own| !own.tokens().is_empty()).find(|own| own.to_string() == place.value)
+            {
                 watch.keeps(pointer, place, problems);
             }
         }
     }
+    let partial = on.filter.changed.generation && watch.is_some_and(Watch::keeps_part);
     let resync = match draft.written("resync") {
         Some(_) => never_if_zero(on.resync),
         None => watch.and_then(|watch| watch.resync),
     };
-    Some(Subscription { resync, ..draft.value })
+    let mut subscription = Subscription { resync, ..draft.value };
+    subscription.filter.changed.partial = partial;
+    Some(subscription)
 }

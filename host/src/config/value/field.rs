@@ -6,9 +6,11 @@ use std::{
     time::Duration,
 };
 
+use informer_dispatch::Changed;
 use informer_types::{SecretGrant, SecretGrants, WriteGrant, WriteGrants};
 
 use super::{
+    changed::ChangedPart,
     duration::Share,
     number::{Count, Number},
     size::Size,
@@ -79,6 +81,23 @@ holds! {
     Option<WriteGrants>, Vec<WriteGrant>: |grants| Some(grants.into_iter().collect()), |_| None;
     SecretGrants, Vec<SecretGrant>:
         |grants| grants.into_iter().collect(), |own| Some(own.iter().cloned().collect());
+}
+
+impl Holds<Vec<ChangedPart>> for Changed {
+    fn put(&mut self, parts: Vec<ChangedPart>) {
+        *self = Self::default();
+        for part in parts {
+            match part {
+                ChangedPart::Generation => self.generation = true,
+                ChangedPart::At(pointer) => self.pointers.push(pointer),
+            }
+        }
+    }
+
+    fn get(&self) -> Option<Vec<ChangedPart>> {
+        let generation = self.generation.then_some(ChangedPart::Generation);
+        Some(generation.into_iter().chain(self.pointers.iter().cloned().map(ChangedPart::At)).collect())
+    }
 }
 
 fn texts(names: Vec<Name>) -> impl Iterator<Item = String> {

@@ -10,6 +10,9 @@ pub(in crate::config) trait Scalar: Sized + Send + Sync + 'static {
     /// With its article: "a duration".
     const KIND: &'static str;
 
+    /// A list of one such value may be written without brackets.
+    const ALONE: bool = false;
+
     /// A valid value, as it is written in the file.
     fn example() -> String;
 

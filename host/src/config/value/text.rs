@@ -3,11 +3,11 @@
 use std::{fmt::Display, net::IpAddr, path::PathBuf, str::FromStr};
 
 use informer_dispatch::When;
-use informer_registry::{Digest, Pattern, SCHEME};
+use informer_registry::{Digest, SCHEME};
 use informer_runtime::capabilities::HttpGrant;
 use informer_types::{
-    FieldSelector, Gvr, LabelSelector, Pointer, ReadGrant, SecretGrant, ServiceAccount, WriteGrant,
-    is_namespace,
+    AnnotationSelector, FieldSelector, Gvr, LabelSelector, Pattern, Pointer, ReadGrant, SecretGrant,
+    ServiceAccount, WriteGrant, is_namespace,
 };
 use ipnet::IpNet;
 
@@ -62,6 +62,7 @@ texts! {
     When: "an expression", "object.spec.replicas > 2", parsed, |own| own.text().to_owned();
     Gvr: "a resource", "apps/v1/deployments", parsed, |own| own.to_string();
     LabelSelector: "a label selector", "app=web", parsed, |own| own.to_string();
+    AnnotationSelector: "an annotation selector", "reloader.stakater.com/auto=true", parsed, |own| own.to_string();
     FieldSelector: "a field selector", "spec.nodeName=node-1", parsed, |own| own.to_string();
     Pointer: "a JSON pointer", "/spec/nodeName", parsed, |own| own.to_string();
     ReadGrant: "a resource", "apps/v1/deployments @default", parsed, |own| own.to_string();

@@ -6,15 +6,16 @@ use super::{plugin_problems, problems};
 fn a_malformed_filter_is_refused_with_a_remedy() {
     assert_eq!(
         plugin_problems(
-            "labels = \"app in x\"\nfields = \"spec\"\nwhen = 3\nchanged = [\"spec\", \"\", \"/a\", \"/a\"]\nevents = [\"add\"]\n"
+            "labels = \"app in x\"\nfields = \"spec\"\nwhen = 3\nannotations = \"a b=c\"\nchanged = [\"spec\", \"\", \"/a\", \"/a\"]\nevents = [\"add\"]\n"
         ),
         r#"10:10: plugin.hello.on[0].labels: `app in x` is not a label selector: `app in x` is not a label key; write for example `app=web`, `tier!=db`, `env in (a, b)`, `app`, `!app`, joined by commas
 11:10: plugin.hello.on[0].fields: `spec` is not a field selector; write for example `spec.nodeName=node-1` or `status.phase!=Running`, joined by commas, without blanks around the sign
 12:8: plugin.hello.on[0].when: expected an expression, found the number 3; write for example "object.spec.replicas > 2"
-13:11: plugin.hello.on[0].changed: it is about updates, which `events` leaves out; add "update" to `events`, or remove it
-13:12: plugin.hello.on[0].changed[0]: `spec` is not a JSON pointer: it must start with `/`, as in `/spec/replicas`
-13:20: plugin.hello.on[0].changed[1]: "" is the whole object; leave `changed` out, for each update has its own resourceVersion
-13:30: plugin.hello.on[0].changed[3]: `/a` is listed twice; remove one
+13:15: plugin.hello.on[0].annotations: `a b=c` is not an annotation selector: `a b` is not a label key; write for example `reloader.stakater.com/auto=true`, `owner in (a, b)`, `owner`, `!owner`, joined by commas; for values that no label may have, write `when`
+14:11: plugin.hello.on[0].changed: it is about updates, which `events` leaves out; add "update" to `events`, or remove it
+14:12: plugin.hello.on[0].changed[0]: `spec` is neither "generation" nor a JSON pointer; write "generation", or a JSON pointer like "/spec"
+14:20: plugin.hello.on[0].changed[1]: "" is the whole object; leave `changed` out, for each update has its own resourceVersion
+14:30: plugin.hello.on[0].changed[3]: `/a` is listed twice; remove one
 "#
     );
     assert_eq!(
@@ -78,11 +79,12 @@ fn an_expression_that_is_not_supported_is_refused_with_the_reason() {
 fn a_filter_on_a_field_that_is_not_kept_is_refused() {
     let text = "[[watch]]\ngvr = \"v1/pods\"\nmetadata-only = true\n[[watch]]\ngvr = \"v1/nodes\"\nkeep = [\"/status\"]\n\
                 [[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"v1/pods\"\nfields = \"spec.nodeName=a,metadata.name=b\"\n\
-                [[plugin.on]]\nwatch = \"v1/nodes\"\nchanged = [\"/status/phase\", \"/spec\", \"/metadata/labels\"]\n";
+                annotations = \"a,!b\"\n[[plugin.on]]\nwatch = \"v1/nodes\"\nannotations = \"auto=true\"\nchanged = [\"/status/phase\", \"/spec\", \"/metadata/labels\"]\n";
     assert_eq!(
         problems(text),
         r#"12:10: plugin.a.on[0].fields: nothing is at "/spec/nodeName" in what is kept of the objects; remove metadata-only, or name something below "/metadata"
-15:29: plugin.a.on[1].changed[1]: nothing is at "/spec" in what is kept of the objects; add "/spec" to `keep`
+16:15: plugin.a.on[1].annotations: nothing is at "/metadata/annotations/auto" in what is kept of the objects; add "/metadata/annotations/auto" to `keep`
+17:29: plugin.a.on[1].changed[1]: nothing is at "/spec" in what is kept of the objects; add "/spec" to `keep`
 "#
     );
 }

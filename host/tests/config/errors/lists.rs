@@ -35,7 +35,7 @@ http = 1
 8:9: watch[0].index: expected a table, found the number 3; write for example index = { by-node = "/spec/nodeName" }
 12:16: plugin.a.config-files: expected an array, found the text "/etc/a"; write for example config-files = ["plugins/hello.wasm"]
 15:10: plugin.a.on[0].events: expected an array, found the text "add"; write for example events = ["add", "update", "delete"]
-16:11: plugin.a.on[0].changed: expected an array, found true; write for example changed = ["/spec/nodeName"]
+16:11: plugin.a.on[0].changed: expected an array, found true; write for example changed = ["generation", "/metadata/labels"]
 18:8: plugin.a.grant.read: expected an array, found the text "v1/pods"; write for example read = ["apps/v1/deployments @default"]
 19:9: plugin.a.grant.write: expected an array, found the text "patch v1/pods"; write for example write = ["patch apps/v1/deployments @default"]
 20:11: plugin.a.grant.secrets: expected an array, found the text "*"; write for example secrets = ["shop/credentials"]

@@ -7,7 +7,7 @@ fn a_malformed_or_dangerous_watch_is_refused() {
     assert_eq!(
         watch_problems(
             "namespaces = []\nlabels = \"app in x\"\nfields = \"x\"\nresync = \"500ms\"\n\
-             drop = [\"/metadata\", \"\", \"/a\", \"/a\"]\nindex = { \"A b\" = \"/x\", c = \"\", d = 3 }\n"
+             drop = [\"/metadata\", \"\", \"/a\", \"/a\"]\nindex = { \"A b\" = \"/x\", c = \"/*/a\", d = 3, e = [], f = [\"/a\", \"b\"] }\n"
         ),
         r#"3:14: watch[0].namespaces: the list is empty; leave the key out for all namespaces
 4:10: watch[0].labels: `app in x` is not a label selector: `app in x` is not a label key; write for example `app=web`, `tier!=db`, `env in (a, b)`, `app`, `!app`, joined by commas
@@ -18,7 +18,9 @@ fn a_malformed_or_dangerous_watch_is_refused() {
 7:32: watch[0].drop[3]: `/a` is listed twice; remove one
 8:11: watch[0].index: `A b` is not a name; write at most 63 lower-case letters, digits and `-`, with no `-` at either end
 8:29: watch[0].index.c: the whole object cannot be an index; write the pointer of a field, like "/spec/nodeName"
-8:37: watch[0].index.d: expected a JSON pointer, found the number 3; write for example "/spec/nodeName"
+8:41: watch[0].index.d: expected a JSON pointer or an array of them, found the number 3; write for example "/spec/nodeName"
+8:48: watch[0].index.e: an index without a pointer has no values; write for example ["/spec/nodeName"]
+8:56: watch[0].index.f: `b` is not a JSON pointer: it must start with `/`, as in `/spec/replicas`
 "#
     );
 }
@@ -53,6 +55,11 @@ fn an_index_over_a_field_that_is_not_kept_is_refused() {
         watch_problems(
             "keep = [\"/spec/a\"]\nindex = { b = \"/spec/b\", c = \"/spec/a/x\", d = \"/metadata/labels/x\" }\n"
         ),
+        r#"4:15: watch[0].index.b: nothing is at "/spec/b" in what is kept of the objects; add "/spec/b" to `keep`
+"#
+    );
+    assert_eq!(
+        watch_problems("keep = [\"/spec/a\"]\nindex = { b = [\"/spec/a/*/name\", \"/spec/b/*\"] }\n"),
         r#"4:15: watch[0].index.b: nothing is at "/spec/b" in what is kept of the objects; add "/spec/b" to `keep`
 "#
     );

@@ -1,6 +1,6 @@
 //! A peer in a separate process with its best allocator.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use informer_bench::{
     kube_rs::KubeRs,
@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ApiResource, DynamicObject};
 
 /// jemalloc doubles the event rate of kube-rs.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -33,6 +34,7 @@ enum Objects {
 #[tokio::main]
 async fn main() -> Result<()> {
     let Arguments { objects, plan } = Arguments::parse();
+    ensure!(cfg!(feature = "jemalloc"), "built without the peer's best allocator: run `cargo xtask bench`");
     match objects {
         Objects::Dynamic => {
             let pods = KubeRs::<DynamicObject>::new(&plan, ApiResource::erase::<Pod>(&()));

@@ -65,6 +65,7 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
             keyvalue: Arc::new(NoKeyValues),
             config: Arc::new(NoConfigFiles),
             workqueue: Arc::new(workqueue),
+            wall_clock: None,
         },
     );
     plugin.load(&component).await.context("cannot load the component")?;

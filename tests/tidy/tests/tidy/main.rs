@@ -34,6 +34,7 @@ const CRATES: &[&str] = &[
     "host/telemetry/src",
     "host/devserver/src",
     "host/src",
+    "plugins/janitor/src",
     "plugins/sdk/rust/src",
     "tests/bench/src",
     "tests/faults/src",

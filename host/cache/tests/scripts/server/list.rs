@@ -37,8 +37,8 @@ impl State {
     pub(super) fn list(&mut self, request: &Request) -> Reply {
         let first = request.token.is_empty();
         let wrong = if first {
-            let paged = self.paged;
-            self.ledger(&request.scope).check_list(&request.version, paged)
+            let (paged, vanished) = (self.paged, self.vanished());
+            self.ledger(&request.scope).check_list(&request.version, paged, vanished)
         } else {
             (!request.version.is_empty()).then(|| "a page that names a version".to_owned())
         };

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
+use informer_cache::SharedInformer;
 use tokio::{sync::mpsc, time::Instant};
 
 use super::{Reply, watch::Watch};
@@ -39,6 +40,8 @@ pub(crate) struct State {
     pub(super) second_starts_at: usize,
     /// True if the client lists in pages.
     pub(super) paged: bool,
+    /// The informer that sends the requests, while it runs.
+    pub(crate) informer: Option<SharedInformer>,
     pub(super) latencies: InTurn<u8>,
     chunks: InTurn<u16>,
 }
@@ -89,9 +92,15 @@ impl State {
             second: Instant::now(),
             second_starts_at: 0,
             paged: setup.page_size.is_some(),
+            informer: None,
             latencies: InTurn { values: setup.latencies.clone(), next: 0 },
             chunks: InTurn { values: setup.chunks.clone(), next: 0 },
         }
+    }
+
+    /// How often the informer has found the resource missing.
+    pub(super) fn vanished(&self) -> u64 {
+        self.informer.as_ref().map_or(0, |informer| informer.status().counters.vanished)
     }
 
     /// The version up to which watches and lists at an old version see.

@@ -14,7 +14,8 @@ use crate::{
 
 impl State {
     pub(super) fn stream(&mut self, request: &Request) -> Reply {
-        let wrong = self.ledger(&request.scope).check_stream(&request.version);
+        let vanished = self.vanished();
+        let wrong = self.ledger(&request.scope).check_stream(&request.version, vanished);
         self.violations.extend(wrong);
         let fault = self.faults.list.pop_front();
         let cut = match self.fail(fault, |state, failure| state.refuse_list(request, failure)) {

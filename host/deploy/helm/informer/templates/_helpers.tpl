@@ -54,6 +54,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{- /* The port in `endpoint` of [telemetry]. Empty without the section or without a port. */ -}}
+{{- define "informer.collectorPort" -}}
+{{- $endpoint := regexFind `(?m)^[ \t]*\[telemetry\][^\[]*?^[ \t]*endpoint[ \t]*=[ \t]*["']https?://[^"'/]*:[0-9]+` (include "informer.config" .) }}
+{{- regexFind `[0-9]+$` $endpoint }}
+{{- end }}
+
 {{- /* The roles that `informer rbac` printed, as {"roles": [..]}. The bindings are made anew, for the release's ServiceAccount. */ -}}
 {{- define "informer.roles" -}}
 {{- if and (or .Values.config .Values.plugins) (not .Values.rbac.manifest) }}

@@ -70,7 +70,8 @@ fn each_condition_is_named_by_its_key() {
         (FilterConfig { initial: false, ..open() }, &added, Cause::Initial, "initial"),
         (FilterConfig { events: no_updates, ..open() }, &update, Cause::Live, "events"),
         (FilterConfig { fields: "spec.n=2".parse().unwrap(), ..open() }, &added, Cause::Live, "fields"),
-        (FilterConfig { changed: vec!["/spec".parse().unwrap()], ..open() }, &update, Cause::Live, "changed"),
+        (FilterConfig { annotations: "auto".parse().unwrap(), ..open() }, &added, Cause::Live, "annotations"),
+        (FilterConfig { changed: changed(&["/spec"]), ..open() }, &update, Cause::Live, "changed"),
         (
             FilterConfig { when: Some("object.spec.n > 1".parse().unwrap()), ..open() },
             &added,

@@ -115,7 +115,7 @@ fn a_repeated_addition_is_mapped_by_the_present_state_of_the_object() {
 fn changed_never_hides_that_an_object_came_or_left() {
     let subscription = Subscription::new(FilterConfig {
         labels: "app=web".parse().unwrap(),
-        changed: vec!["/spec".parse().unwrap()],
+        changed: changed(&["/spec"]),
         ..FilterConfig::default()
     });
     let (into, same, gone) = (state("a1", "web", "1"), state("a2", "web", "1"), state("a3", "db", "1"));

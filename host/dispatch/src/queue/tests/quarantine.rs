@@ -93,7 +93,10 @@ async fn any_answer_of_the_plugin_starts_the_count_anew() {
 #[tokio::test(start_paused = true)]
 async fn the_waits_between_probes_grow_and_each_probe_is_about_another_object() {
     let queue = quarantining();
-    call_each(&queue, &["a", "b", "c"], &trap());
+    call_each(&queue, &["a", "b"], &trap());
+    assert!(queue.stats().next_retry.is_some());
+    call_each(&queue, &["c"], &trap());
+    assert_eq!(queue.stats().next_retry, None, "the quarantine holds the retries back");
 
     let mut probes = Vec::new();
     let start = time::Instant::now();

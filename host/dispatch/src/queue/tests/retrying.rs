@@ -34,6 +34,9 @@ async fn retries_come_back_in_the_order_of_their_time() {
     let next = stats.next_retry.unwrap();
     assert_eq!((stats.waiting, next.attempts, next.retry_in), (3, 1, Duration::from_millis(100)));
     assert!(next.key.ends_with("b"), "{}", next.key);
+    queue.pause();
+    assert_eq!(queue.stats().next_retry, None, "a pause holds the retries back");
+    queue.resume();
 
     advance(300).await;
 

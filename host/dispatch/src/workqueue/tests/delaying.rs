@@ -183,3 +183,35 @@ async fn a_new_limiter_keeps_the_failures_and_the_delays_under_way() {
     queue.forget("a");
     assert_eq!(queue.num_requeues("a"), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_clock_ends_no_delay_until_it_is_moved_and_wakes_a_worker_then() {
+    let queue = queue(10);
+    queue.stop_clock();
+    queue.add_after("a", Duration::from_secs(60)).unwrap();
+    assert_eq!(queue.next_due(), Some(Duration::from_secs(60)));
+    let worker = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.get().await.map(|work| work.key().to_string()) }
+    });
+
+    after(120_000).await;
+    tokio::task::yield_now().await;
+    assert!(!worker.is_finished(), "the time of the runtime does not count");
+    queue.advance(Duration::from_secs(59));
+    tokio::task::yield_now().await;
+    assert_eq!((worker.is_finished(), queue.next_due()), (false, Some(Duration::from_secs(1))));
+    queue.advance(Duration::from_secs(1));
+
+    assert_eq!(worker.await.unwrap().as_deref(), Some("a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_runs_cannot_be_moved() {
+    let queue = queue(10);
+    queue.add_after("a", Duration::from_secs(60)).unwrap();
+
+    queue.advance(Duration::from_secs(60));
+
+    assert_eq!((queue.waiting(), queue.next_due()), (0, Some(Duration::from_secs(60))));
+}

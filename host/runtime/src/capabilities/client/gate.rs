@@ -158,6 +158,7 @@ impl Calls<'_> {
 
     /// Sends the request. An answer whose status is not a success is an error.
     async fn exchange(&mut self, request: ApiRequest) -> Result<ApiAnswer, ApiError> {
+        self.0.sent(request.body.len());
         let (counters, client) = (&self.0.counters.client, &self.0.sources.client.0);
         counters.lock().requests += 1;
         let secrets = &self.0.config.grants.secrets;
@@ -180,8 +181,9 @@ impl Calls<'_> {
             Ok(answer) => Err(ApiError::answered(&answer)),
             Err(failure) => Err(failure.into()),
         };
-        if answer.is_err() {
-            counters.lock().failed += 1;
+        match &answer {
+            Ok(answer) => self.0.receives(answer.body.len()),
+            Err(_) => counters.lock().failed += 1,
         }
         answer
     }

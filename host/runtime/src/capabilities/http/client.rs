@@ -3,7 +3,7 @@
 use std::{io, net::SocketAddr, sync::Arc};
 
 use ipnet::IpNet;
-use tokio::sync::OnceCell;
+use tokio::{io::DuplexStream, sync::OnceCell};
 use tokio_rustls::rustls::{
     self, ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
@@ -34,6 +34,14 @@ pub struct HttpConfig {
     pub deny: Vec<IpNet>,
     /// Certificates of authorities trusted in addition to the system's, as PEM.
     pub extra_authorities: Vec<u8>,
+    /// Answers granted requests in place of the network; `None` means the network.
+    pub wire: Option<Arc<dyn Wire>>,
+}
+
+/// Answers requests in place of the network: no name is resolved, and nothing is encrypted.
+pub trait Wire: Send + Sync + 'static {
+    /// Opens a connection for one request in HTTP/1.1 to an origin such as `https://example.com:443`. Must not block.
+    fn open(&self, origin: &str) -> DuplexStream;
 }
 
 /// Why the settings cannot be used.
@@ -65,6 +73,7 @@ struct Shared {
     deny: Vec<IpNet>,
     extra_authorities: Vec<CertificateDer<'static>>,
     tls: OnceCell<Arc<ClientConfig>>,
+    wire: Option<Arc<dyn Wire>>,
 }
 
 // === impl HttpConfig ===
@@ -79,6 +88,7 @@ impl Default for HttpConfig {
             api_server: None,
             deny: Vec::new(),
             extra_authorities: Vec::new(),
+            wire: None,
         }
     }
 }
@@ -101,7 +111,13 @@ impl HttpClient {
             deny: config.deny,
             extra_authorities: authorities(&config.extra_authorities)?,
             tls: OnceCell::new(),
+            wire: config.wire,
         })))
+    }
+
+    /// What answers in place of the network.
+    pub(super) fn wire(&self) -> Option<&dyn Wire> {
+        self.0.wire.as_deref()
     }
 
     /// Resolves the host of a granted request once and checks every address. A single address that may not be reached

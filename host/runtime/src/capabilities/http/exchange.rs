@@ -193,8 +193,13 @@ impl Exchange {
             return Err(Problem::limited(limits.http_requests));
         };
         let running = Arc::new(running);
-        let addresses = self.client.addresses(target, grant, Ticket::of(&running)).await?;
-        let stream = self.open(target, &addresses, options.connect_timeout).await?;
+        let stream = match self.client.wire() {
+            Some(wire) => Box::new(wire.open(&target.to_string())),
+            None => {
+                let addresses = self.client.addresses(target, grant, Ticket::of(&running)).await?;
+                self.open(target, &addresses, options.connect_timeout).await?
+            }
+        };
         self.send(target, stream, running, request, options).await
     }
 

@@ -1,0 +1,7 @@
+module deployments
+
+go 1.24
+
+require github.com/informer-host/informer/plugins/sdk/go v0.1.0
+
+replace github.com/informer-host/informer/plugins/sdk/go => ../../plugins/sdk/go

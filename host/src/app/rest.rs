@@ -1,0 +1,98 @@
+//! Tests of plugins move the time of a host and wait until it has come to rest.
+
+use std::time::Duration;
+
+use futures::future::try_join_all;
+use informer_cache::SharedInformer;
+use informer_runtime::capabilities::{KeyValueSource, Place};
+use informer_types::{Gvr, Workqueue};
+use tokio::time::timeout;
+
+use super::App;
+use crate::state::KeyValues;
+
+/// Time for the caches to follow the API server of the test, which is in this process.
+const FOLLOWED_WITHIN: Duration = Duration::from_secs(60);
+
+/// The most keys of a bucket that a test looks at.
+const KEYS: usize = 10_000;
+
+/// The most bytes of values that a test looks at.
+const VALUE_BYTES: usize = 64 << 20;
+
+// === impl App ===
+
+impl App {
+    /// Time until something happens by itself: a retry, the end of a delay, a resync. `None` means never.
+    pub fn next_due(&self) -> Option<Duration> {
+        let plugins = self.applier.plugins().all();
+        let queues = plugins.iter().flat_map(|one| [one.queue().next_due(), one.workqueue().next_due()]);
+        let resyncs = self.factory.informers().into_iter().map(|informer| informer.next_resync());
+        queues.chain(resyncs).flatten().min()
+    }
+
+    /// Moves the clocks of all queues, and brings each resync nearer. The clocks of queues move on a stage only.
+    pub fn advance(&self, by: Duration) {
+        for plugin in self.applier.plugins().all().iter() {
+            plugin.queue().advance(by);
+            plugin.workqueue().advance(by);
+        }
+        for informer in self.factory.informers() {
+            informer.hasten_resyncs(by);
+        }
+    }
+
+    /// Waits until each cache is at least at this version. Returns false if a cache does not follow.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub async fn caught_up(&self, version: &str) -> bool {
+        let mut informers = self.factory.informers();
+        // A resource that is not served has no version.
+        informers.retain(SharedInformer::has_synced);
+        let waits = informers.iter().map(|informer| informer.wait_for_version(version, None));
+        timeout(FOLLOWED_WITHIN, try_join_all(waits)).await.is_ok_and(|reached| reached.is_ok())
+    }
+
+    /// Returns true if no call is in flight, and none begins before something changes or the time moves.
+    pub fn is_quiet(&self) -> bool {
+        let ready_now = |due: Option<Duration>| due == Some(Duration::ZERO);
+        self.applier.plugins().all().iter().all(|plugin| {
+            let (notifications, keys) = (plugin.queue().stats(), plugin.workqueue().stats());
+            let held_back = keys.paused || keys.quarantine.is_some();
+            notifications.in_flight == 0
+                && keys.in_flight == 0
+                && (keys.waiting == 0 || held_back)
+                && !ready_now(plugin.queue().next_due())
+                && !ready_now(plugin.workqueue().next_due())
+        }) && self.factory.informers().iter().all(|informer| !ready_now(informer.next_resync()))
+    }
+
+    /// The key-values of one bucket of a plugin.
+    ///
+    /// # Errors
+    /// Why they cannot be read.
+    pub async fn key_values(&self, plugin: &str, bucket: &str) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+        let store = KeyValues::new(self.state.clone());
+        let place = Place { plugin: plugin.into(), bucket: bucket.into() };
+        let keys = store.keys(place.clone(), None, KEYS).await?;
+        let values = store.get(place, keys.clone(), VALUE_BYTES).await?;
+        Ok(keys.into_iter().zip(values).filter_map(|(key, value)| Some((key, value?))).collect())
+    }
+
+    /// Delivers each object of this resource again, with the cause `resync`, as at the end of a resync period. Returns false if no
+    /// listener has a period.
+    pub fn resync(&self, gvr: &Gvr) -> bool {
+        let mut informers = self.factory.informers();
+        informers.retain(|informer| informer.key().gvr == *gvr && informer.next_resync().is_some());
+        for informer in &informers {
+            informer.hasten_resyncs(informer.next_resync().unwrap_or_default());
+        }
+        !informers.is_empty()
+    }
+
+    /// The keys of one plugin; `None` if there is no such plugin.
+    pub fn workqueue(&self, plugin: &str) -> Option<impl Workqueue + use<>> {
+        self.applier.plugins().find(plugin).map(|plugin| plugin.workqueue().clone())
+    }
+}

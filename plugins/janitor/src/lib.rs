@@ -1,0 +1,278 @@
+//! The janitor: deletes objects whose time to live is over, by the annotations and rules of kube-janitor.
+//!
+//! Each object has a key in the workqueue. `reconcile` computes when the object expires, and asks for the key again at that time.
+//! So nothing is listed, and an object is deleted within a second of its time. Before it deletes, the janitor reads the object from
+//! the API server: an annotation that changed a moment ago counts, and so does an object that replaced another one of its name.
+
+mod expiry;
+mod settings;
+mod ttl;
+
+use std::time::Duration;
+
+use informer_sdk::{
+    Cause, Config, Controller, Error, Event, Handler, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
+    Result, Update,
+    client::{self, ApiCode, DeleteOptions, Patch, Propagation, WriteOptions},
+    lister, log, metrics, workqueue,
+};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use expiry::{Expiry, Facts, Judged, NOTIFIED, judge};
+use settings::Settings;
+use ttl::Ttl;
+
+const NAMESPACES: &str = "v1/namespaces";
+
+const EVENTS: &str = "events.k8s.io/v1/events";
+
+/// The reason of the Event that announces a deletion, as kube-janitor writes it.
+const ANNOUNCED: &str = "DeleteNotification";
+
+/// A key waits for at most this time. A wait of the host has a bound, and the clock of the machine may be set meanwhile.
+const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
+
+/// The plugin. All state is in the objects and in the workqueue.
+#[derive(Debug)]
+pub struct Janitor {
+    settings: Settings,
+    now: fn() -> Timestamp,
+}
+
+/// An object of some resource. It is written `apps/v1/deployments shop/web`.
+struct Key {
+    gvr: String,
+    object: ObjectKey,
+}
+
+/// The object, as the API server has it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Live {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    uid: String,
+    resource_version: String,
+    #[serde(flatten)]
+    facts: Facts,
+}
+
+informer_sdk::export_controller!(Janitor);
+
+// === impl Janitor ===
+
+impl Handler for Janitor {
+    fn start(config: Config) -> std::result::Result<Self, String> {
+        Ok(Self { settings: config.parse()?, now: Timestamp::now })
+    }
+
+    fn on_add(&mut self, object: Event, _cause: Cause) -> Result {
+        self.changed(&object)
+    }
+
+    fn on_update(&mut self, update: Update, _cause: Cause) -> Result {
+        self.changed(&update.new)
+    }
+}
+
+impl Controller for Janitor {
+    fn reconcile(&mut self, key: &str) -> ReconcileResult {
+        let key = Key::parse(key)?;
+        let Some(fields) = lister::get_fields(&key.gvr, &key.object, Facts::POINTERS)? else {
+            return Ok(Reconciled::Done);
+        };
+        let facts = Facts::of(&fields)?;
+        let judged =
+            judge(&self.settings, key.resource(), &facts, || lister::get_json(&key.gvr, &key.object))?;
+        report(&key, &judged);
+        match judged.expiry {
+            Some(expiry) if !facts.is_deleted() => self.expire(&key, &expiry, &facts),
+            _ => Ok(Reconciled::Done),
+        }
+    }
+}
+
+impl Janitor {
+    /// Adds the key of an object that may expire.
+    fn changed(&self, object: &Event) -> Result {
+        let key = Key { gvr: object.gvr().to_owned(), object: object.key() };
+        if self.settings.covers(key.namespace()) {
+            workqueue::add(&key)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the time of an object, announces its deletion, or deletes it.
+    fn expire(&self, key: &Key, expiry: &Expiry, facts: &Facts) -> ReconcileResult {
+        let now = (self.now)();
+        if expiry.at <= now {
+            return self.delete(key);
+        }
+        let announced = facts.annotation(NOTIFIED).is_some();
+        let notice = match self.settings.delete_notification {
+            Some(Ttl::After(notice)) if !announced => notice,
+            _ => return Ok(wait(now, expiry.at)),
+        };
+        let announce_at = expiry.at.checked_sub(notice).unwrap_or(now);
+        if announce_at > now {
+            return Ok(wait(now, announce_at));
+        }
+        self.announce(key, expiry)?;
+        Ok(wait(now, expiry.at))
+    }
+
+    /// Tells the owner of an object that it is deleted soon, once.
+    fn announce(&self, key: &Key, expiry: &Expiry) -> std::result::Result<(), ReconcileError> {
+        let note = format!("{key} is deleted at {}: {}", expiry.at, expiry.cause.announced());
+        if self.settings.dry_run {
+            log::info!("dry run: not announced: {note}");
+            return Ok(());
+        }
+        let Some(live) = live(key)? else { return Ok(()) };
+        let patch =
+            Patch::merge(json!({"metadata": {"uid": live.metadata.uid, "annotations": {NOTIFIED: "yes"}}}));
+        match client::patch(&key.gvr, &key.object, &patch, &WriteOptions::new()) {
+            Err(error) if error.api_code() == Some(ApiCode::NotFound) => return Ok(()),
+            written => written?,
+        };
+        log::info!("{note}");
+        count("janitor_announced_total", key);
+        self.record(key, &live, ANNOUNCED, &note);
+        Ok(())
+    }
+
+    /// Deletes the object if it has expired in the state that the API server has.
+    fn delete(&self, key: &Key) -> ReconcileResult {
+        let Some(live) = live(key)? else { return Ok(Reconciled::Done) };
+        let facts = &live.metadata.facts;
+        let judged = judge(&self.settings, key.resource(), facts, || whole(key))?;
+        let Some(expiry) = judged.expiry.filter(|_| !facts.is_deleted()) else { return Ok(Reconciled::Done) };
+        let now = (self.now)();
+        if expiry.at > now {
+            return Ok(wait(now, expiry.at));
+        }
+        if self.settings.dry_run {
+            log::info!("dry run: {key} is not deleted: {}", expiry.cause);
+            count("janitor_dry_run_total", key);
+            return Ok(Reconciled::Done);
+        }
+        let exactly = DeleteOptions::new()
+            .uid(&live.metadata.uid)
+            .resource_version(&live.metadata.resource_version)
+            .propagation(Propagation::Background);
+        match client::delete(&key.gvr, &key.object, &exactly) {
+            Ok(()) => {}
+            Err(error) if error.api_code() == Some(ApiCode::NotFound) => return Ok(Reconciled::Done),
+            Err(error) => return Err(error.into()),
+        }
+        let note = format!("{key} was deleted: {}", expiry.cause);
+        log::info!("{note}");
+        count("janitor_deleted_total", key);
+        self.record(key, &live, expiry.cause.reason(), &note);
+        Ok(Reconciled::Done)
+    }
+
+    /// Creates an Event. The deletion is more important: without a grant or a server for it there is only the log.
+    ///
+    /// `client::record` needs more of the object than its metadata in the cache, and the watches of the janitor may keep only that.
+    fn record(&self, key: &Key, live: &Live, reason: &str, note: &str) {
+        let now = (self.now)();
+        // The Event of an object without a namespace is in `default`.
+        let namespace =
+            if key.object.namespace.is_empty() { "default" } else { key.object.namespace.as_str() };
+        let name: String = key.object.name.chars().take(200).collect();
+        let event = json!({
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"namespace": namespace, "name": format!("{name}.{:x}", now.as_nanosecond())},
+            "type": "Normal",
+            "reason": reason,
+            "action": "Deleting",
+            "note": note,
+            "eventTime": format!("{now:.6}"),
+            "reportingController": "informer.dev/janitor",
+            "reportingInstance": "janitor",
+            "regarding": {
+                "apiVersion": live.api_version,
+                "kind": live.kind,
+                "namespace": key.object.namespace,
+                "name": key.object.name,
+                "uid": live.metadata.uid,
+            },
+        });
+        if let Err(error) = client::create(EVENTS, namespace, &event, &WriteOptions::new()) {
+            log::warn!("no Event about {key}: {error}");
+        }
+    }
+}
+
+/// The object as the API server has it now. Returns `None` if it is gone.
+fn live(key: &Key) -> std::result::Result<Option<Live>, Error> {
+    match client::get(&key.gvr, &key.object) {
+        Ok(live) => Ok(Some(live)),
+        Err(error) if error.api_code() == Some(ApiCode::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The whole object, for the rules.
+fn whole(key: &Key) -> std::result::Result<Option<String>, Error> {
+    Ok(Some(client::get::<Value>(&key.gvr, &key.object)?.to_string()))
+}
+
+/// Logs what has no meaning. The object stays.
+fn report(key: &Key, judged: &Judged) {
+    for problem in &judged.problems {
+        log::warn!("{key}: {problem}");
+    }
+}
+
+fn count(name: &str, key: &Key) {
+    // The host logs a metric that it refuses.
+    metrics::counter_add(name, &[("resource", key.gvr.as_str())], 1.0).ok();
+}
+
+/// Reconcile again at this time, or check the clock before that.
+fn wait(now: Timestamp, until: Timestamp) -> Reconciled {
+    let rest = Duration::try_from(until.duration_since(now)).unwrap_or_default();
+    Reconciled::RequeueAfter(rest.clamp(Duration::from_millis(1), LONGEST_WAIT))
+}
+
+// === impl Key ===
+
+impl Key {
+    fn parse(text: &str) -> std::result::Result<Self, ReconcileError> {
+        let wrong = || ReconcileError::terminal(format!("`{text}` is not a key of the janitor"));
+        let (gvr, object) = text.split_once(' ').ok_or_else(wrong)?;
+        Ok(Self { gvr: gvr.to_owned(), object: object.parse().map_err(|_| wrong())? })
+    }
+
+    /// `deployments` of `apps/v1/deployments`.
+    fn resource(&self) -> &str {
+        self.gvr.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The namespace that decides whether the object is covered: a Namespace is in itself.
+    fn namespace(&self) -> &str {
+        if self.gvr == NAMESPACES { &self.object.name } else { &self.object.namespace }
+    }
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.gvr, self.object)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+use informer_sdk::testing::{Request, TestHost};
+
+use super::*;
+
+const MAPS: &str = "v1/configmaps";
+
+/// The clock of the tests: an hour after the creation of every object.
+fn now() -> Timestamp {
+    "2026-05-01T13:00:00Z".parse().unwrap()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "each caller has it from json!")]
+fn janitor(config: Value) -> Janitor {
+    Janitor { now, ..Janitor::start(Config::from_json(config.to_string())).unwrap() }
+}
+
+/// A ConfigMap that was created an hour ago.
+#[expect(clippy::needless_pass_by_value, reason = "each caller has it from json!")]
+fn map(annotations: Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "namespace": "shop", "name": "web", "uid": "u", "resourceVersion": "7",
+            "creationTimestamp": "2026-05-01T12:00:00Z", "annotations": annotations,
+        },
+        "data": {"team": "a"},
+    })
+}
+
+fn host(object: Value) -> TestHost {
+    let host = TestHost::new();
+    host.store(MAPS, object);
+    host
+}
+
+fn reconcile(janitor: &mut Janitor) -> Reconciled {
+    janitor.reconcile("v1/configmaps shop/web").unwrap()
+}
+
+fn verbs(host: &TestHost) -> Vec<&'static str> {
+    host.requests().iter().map(|request| request.verb).collect()
+}
+
+fn event(host: &TestHost) -> Request {
+    host.requests().into_iter().find(|request| request.verb == "create").unwrap()
+}
+
+#[test]
+fn an_object_whose_time_to_live_is_over_is_deleted_with_an_event() {
+    let host = host(map(json!({"janitor/ttl": "59m"})));
+
+    assert_eq!(reconcile(&mut janitor(json!({}))), Reconciled::Done);
+
+    assert_eq!(verbs(&host), ["delete", "create"]);
+    let event = event(&host);
+    assert_eq!((event.gvr.as_str(), &event.body["reason"]), (EVENTS, &json!("TimeToLiveExpired")));
+    let regarding =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "web", "uid": "u"});
+    assert_eq!(event.body["regarding"], regarding);
+    assert!(
+        host.log()[0]
+            .message
+            .starts_with("v1/configmaps shop/web was deleted: annotation janitor/ttl is set")
+    );
+}
+
+#[test]
+fn an_object_that_lives_on_is_looked_at_again_at_its_time_and_within_an_hour() {
+    for (annotations, expected) in [
+        (json!({"janitor/ttl": "61m"}), Some(60)),
+        (json!({"janitor/ttl": "61m", "janitor/expires": "2026-05-01T13:00:30Z"}), Some(30)),
+        (json!({"janitor/ttl": "9w"}), Some(3600)),
+        (json!({"janitor/expires": "2026-05-01T13:10"}), Some(600)),
+        (json!({"janitor/ttl": "forever"}), None),
+        (json!({"janitor/ttl": "soon"}), None),
+        (json!({}), None),
+        (json!(null), None),
+    ] {
+        let host = host(map(annotations.clone()));
+        let expected = expected
+            .map_or(Reconciled::Done, |seconds| Reconciled::RequeueAfter(Duration::from_secs(seconds)));
+
+        assert_eq!(reconcile(&mut janitor(json!({}))), expected, "{annotations}");
+        assert_eq!(verbs(&host), [""; 0], "{annotations}");
+    }
+}
+
+#[test]
+fn an_annotation_without_a_meaning_is_logged_and_the_other_one_counts() {
+    let host = host(map(json!({"janitor/ttl": "1 day", "janitor/expires": "2026-05-01"})));
+
+    reconcile(&mut janitor(json!({})));
+
+    assert!(
+        host.log()[0]
+            .to_string()
+            .starts_with("warn v1/configmaps shop/web: janitor/ttl: `1 day` is not a time to live")
+    );
+    assert_eq!(event(&host).body["reason"], "ExpiryTimeReached");
+}
+
+#[test]
+fn the_first_rule_that_matches_applies_to_objects_without_an_annotation_of_their_own() {
+    let rules = json!({"rules": [
+        {"id": "other-kinds", "resources": ["deployments"], "jmespath": "metadata", "ttl": "1s"},
+        {"id": "no-team", "resources": ["configmaps"], "jmespath": "!(data.team)", "ttl": "1s"},
+        {"id": "team-a", "resources": ["*"], "jmespath": "data.team == 'a'", "ttl": "30m"},
+        {"id": "all", "resources": ["*"], "jmespath": "metadata", "ttl": "forever"},
+    ]});
+    let deleted = host(map(json!({})));
+    reconcile(&mut janitor(rules.clone()));
+    assert!(event(&deleted).body["note"].as_str().unwrap().contains("rule team-a matches"));
+
+    let own = host(map(json!({"janitor/ttl": "forever"})));
+    assert_eq!(reconcile(&mut janitor(rules.clone())), Reconciled::Done);
+    assert_eq!(verbs(&own), [""; 0]);
+
+    let mut object = map(json!({}));
+    object["data"]["team"] = json!("b");
+    let spared = host(object);
+    assert_eq!(reconcile(&mut janitor(rules)), Reconciled::Done);
+    assert_eq!(verbs(&spared), [""; 0]);
+}
+
+#[test]
+fn a_time_of_deployment_counts_in_place_of_the_creation() {
+    let config = json!({"deployment-time-annotation": "deployed-at"});
+    let host = host(map(json!({"janitor/ttl": "30m", "deployed-at": "2026-05-01T12:50:00Z"})));
+
+    assert_eq!(
+        reconcile(&mut janitor(config.clone())),
+        Reconciled::RequeueAfter(Duration::from_secs(20 * 60))
+    );
+
+    host.store(MAPS, map(json!({"janitor/ttl": "30m", "deployed-at": "today"})));
+    assert_eq!(reconcile(&mut janitor(config)), Reconciled::Done);
+    assert_eq!(verbs(&host), ["delete", "create"], "the creation counts, and the log says why");
+    assert!(host.log()[0].message.contains("deployed-at: `today` is not a time"));
+}
+
+#[test]
+fn a_deletion_is_announced_once() {
+    let config = json!({"delete-notification": "10m"});
+    let host = host(map(json!({"janitor/ttl": "75m"})));
+    assert_eq!(
+        reconcile(&mut janitor(config.clone())),
+        Reconciled::RequeueAfter(Duration::from_secs(5 * 60))
+    );
+    assert_eq!(verbs(&host), [""; 0]);
+
+    host.store(MAPS, map(json!({"janitor/ttl": "65m"})));
+    for _ in 0..2 {
+        let left = Duration::from_secs(5 * 60);
+        assert_eq!(reconcile(&mut janitor(config.clone())), Reconciled::RequeueAfter(left));
+    }
+    assert_eq!(verbs(&host), ["patch", "create"]);
+    assert_eq!(event(&host).body["reason"], "DeleteNotification");
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let host = host(map(json!({"janitor/ttl": "1m"})));
+    let mut dry = janitor(json!({"dry-run": true, "delete-notification": "2h"}));
+
+    assert_eq!(reconcile(&mut dry), Reconciled::Done);
+    host.store(MAPS, map(json!({"janitor/ttl": "2h"})));
+    reconcile(&mut dry);
+
+    assert_eq!(verbs(&host), [""; 0]);
+    assert!(host.log().iter().all(|line| line.message.starts_with("dry run: ")), "{:?}", host.log());
+}
+
+#[test]
+fn an_object_that_is_being_deleted_or_is_gone_is_left_alone() {
+    let mut object = map(json!({"janitor/ttl": "1m"}));
+    object["metadata"]["deletionTimestamp"] = json!("2026-05-01T12:30:00Z");
+    let host = host(object);
+
+    assert_eq!(reconcile(&mut janitor(json!({}))), Reconciled::Done);
+    host.remove(MAPS, &ObjectKey::new("shop", "web"));
+    assert_eq!(reconcile(&mut janitor(json!({}))), Reconciled::Done);
+
+    assert_eq!(verbs(&host), [""; 0]);
+}
+
+#[test]
+fn a_request_that_fails_is_made_again() {
+    let host = host(map(json!({"janitor/ttl": "1m"})));
+    host.fail_request(ApiCode::Unavailable, "down");
+    assert!(janitor(json!({})).reconcile("v1/configmaps shop/web").is_err());
+
+    assert_eq!(reconcile(&mut janitor(json!({}))), Reconciled::Done);
+    assert_eq!(verbs(&host), ["delete", "create"]);
+}
+
+#[test]
+fn only_covered_namespaces_have_keys_and_a_namespace_is_in_itself() {
+    let host = TestHost::new();
+    let mut spared = janitor(json!({"exclude-namespaces": ["shop", "kube-system"]}));
+    let mut chosen = janitor(json!({"include-namespaces": ["team", "kube-system"]}));
+    let object = |namespace: &str, name: &str| json!({"metadata": {"namespace": namespace, "name": name}});
+    for janitor in [&mut spared, &mut chosen] {
+        janitor.on_add(host.event(MAPS, object("shop", "web")), Cause::Live).unwrap();
+        janitor.on_add(host.event(NAMESPACES, object("", "shop")), Cause::Live).unwrap();
+        janitor.on_add(host.event(NAMESPACES, object("", "kube-system")), Cause::Live).unwrap();
+        janitor.on_add(host.event("v1/nodes", object("", "node-1")), Cause::Live).unwrap();
+    }
+
+    assert_eq!(host.take_key().as_deref(), Some("v1/nodes node-1"));
+    assert_eq!(host.take_key(), None, "`kube-system` is always excluded unless the list is changed");
+}
+
+#[test]
+fn a_configuration_with_a_mistake_is_refused_with_the_reason() {
+    let refused = |config: Value| Janitor::start(Config::from_json(config.to_string())).unwrap_err();
+
+    assert!(refused(json!({"dryrun": true})).contains("unknown field `dryrun`"));
+    assert!(refused(json!({"delete-notification": "5"})).contains("`5` is not a time to live"));
+    let rule = |id: &str, jmespath: &str| json!({"rules": [{"id": id, "resources": ["*"], "jmespath": jmespath, "ttl": "1d"}]});
+    assert!(refused(rule("No", "a")).contains("`No` is not the id of a rule"));
+    assert!(refused(rule("no", "a.[")).contains("`a.[` is not JMESPath"));
+}

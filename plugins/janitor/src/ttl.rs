@@ -1,0 +1,117 @@
+//! The values of the annotations `janitor/ttl` and `janitor/expires`.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use serde::Deserialize;
+
+/// The longest time to live. Its sum with any creation time is a valid time.
+const MOST: u64 = 100 * 365 * 24 * 60 * 60;
+
+/// A time to live: `forever`, or a number and one of the units `s`, `m`, `h`, `d` and `w`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) enum Ttl {
+    Forever,
+    After(Duration),
+}
+
+/// The text is not a time to live.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a time to live: write `forever`, or a number and one of s, m, h, d and w, like `7d`; at most a hundred years"
+)]
+pub(crate) struct InvalidTtl(String);
+
+/// The text is not a time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a time: write `2030-01-31T23:59:00Z`, `2030-01-31T23:59` or `2030-01-31`, in UTC")]
+pub(crate) struct InvalidTime(String);
+
+/// Reads the value of `janitor/expires`. A time without a zone is in UTC, and a day begins at midnight.
+pub(crate) fn time(text: &str) -> Result<Timestamp, InvalidTime> {
+    let invalid = || InvalidTime(text.to_owned());
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Ok(time);
+    }
+    let local: DateTime = text.parse().map_err(|_| invalid())?;
+    TimeZone::UTC.to_timestamp(local).map_err(|_| invalid())
+}
+
+// === impl Ttl ===
+
+impl FromStr for Ttl {
+    type Err = InvalidTtl;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTtl> {
+        let invalid = || InvalidTtl(text.to_owned());
+        if text == "forever" {
+            return Ok(Self::Forever);
+        }
+        let (number, unit) =
+            text.split_at(text.find(|character: char| !character.is_ascii_digit()).ok_or_else(invalid)?);
+        let each: u64 = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 60 * 60,
+            "d" => 24 * 60 * 60,
+            "w" => 7 * 24 * 60 * 60,
+            _ => return Err(invalid()),
+        };
+        let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(each));
+        let seconds = seconds.filter(|seconds| *seconds <= MOST).ok_or_else(invalid)?;
+        Ok(Self::After(Duration::from_secs(seconds)))
+    }
+}
+
+impl TryFrom<String> for Ttl {
+    type Error = InvalidTtl;
+
+    fn try_from(text: String) -> Result<Self, InvalidTtl> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for Ttl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Forever => f.write_str("forever"),
+            Self::After(time) => write!(f, "{}s", time.as_secs()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ttl_is_a_number_with_one_unit_or_forever() {
+        for (text, seconds) in
+            [("0s", 0), ("120s", 120), ("5m", 300), ("8h", 28_800), ("7d", 604_800), ("2w", 1_209_600)]
+        {
+            assert_eq!(text.parse(), Ok(Ttl::After(Duration::from_secs(seconds))), "{text}");
+        }
+        assert_eq!("forever".parse(), Ok(Ttl::Forever));
+        for text in
+            ["", "7", "d", "-1d", "1.5h", "1h30m", "7 d", "7D", "Forever", "99999999999999999999s", "5300w"]
+        {
+            assert!(text.parse::<Ttl>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_has_three_forms_and_is_in_utc() {
+        for (text, expected) in [
+            ("2030-01-31T23:59:30Z", "2030-01-31T23:59:30Z"),
+            ("2030-01-31T23:59", "2030-01-31T23:59:00Z"),
+            ("2030-01-31", "2030-01-31T00:00:00Z"),
+            ("2030-01-31T23:59:30+02:00", "2030-01-31T21:59:30Z"),
+        ] {
+            assert_eq!(time(text).unwrap().to_string(), expected, "{text}");
+        }
+        for text in ["", "tomorrow", "2030-02-31", "31.01.2030", "2030-01-31T25:00"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+}

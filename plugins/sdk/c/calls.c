@@ -1,0 +1,162 @@
+// The exports of the plugin. `informer build` writes world.h, which lists the exports of its world.
+#include "internal.h"
+#include "world.h"
+
+#define SDK "informer-sdk-c 0.1.0"
+
+// A plugin that does not define one of these gets it from here.
+#define DEFAULT __attribute__((__weak__))
+
+DEFAULT const char *const informer_name = "plugin";
+DEFAULT const char *const informer_version = "0.1.0";
+
+DEFAULT const char *informer_start(const char *config) {
+    (void)config;
+    return NULL;
+}
+
+DEFAULT void informer_stop(void) {}
+
+void exports_informer_plugin_plugin_describe(exports_informer_plugin_plugin_info_t *info) {
+    informer_collecting = false;
+    *info = (exports_informer_plugin_plugin_info_t){informer_kept(informer_name), informer_kept(informer_version), informer_kept(SDK)};
+    informer_end_call();
+}
+
+bool exports_informer_plugin_plugin_start(plugin_string_t *config, plugin_string_t *why) {
+    informer_collecting = false;
+    const char *refused = informer_start(informer_given(*config));
+    if (refused) {
+        *why = informer_kept(refused);
+    }
+    informer_end_call();
+    return !refused;
+}
+
+void exports_informer_plugin_plugin_stop(void) {
+    informer_collecting = false;
+    informer_stop();
+    informer_end_call();
+}
+
+#ifdef INFORMER_WORLD_HANDLER
+
+DEFAULT informer_result informer_on_add(const informer_object *object) {
+    (void)object;
+    return informer_done();
+}
+
+DEFAULT informer_result informer_on_update(const informer_object *old, const informer_object *object) {
+    (void)old, (void)object;
+    return informer_done();
+}
+
+DEFAULT informer_result informer_on_delete(const informer_object *object) {
+    (void)object;
+    return informer_done();
+}
+
+// Ends the call with its answer. A result that has no meaning for a handler is a success.
+static bool answered(informer_result result, exports_informer_plugin_handler_failure_t *failure) {
+    bool done = false;
+    switch (result.what) {
+    case INFORMER_RESULT_RETRY:
+        failure->tag = EXPORTS_INFORMER_PLUGIN_HANDLER_FAILURE_RETRY;
+        failure->val.retry = informer_kept(result.message);
+        break;
+    case INFORMER_RESULT_RETRY_AFTER:
+        failure->tag = EXPORTS_INFORMER_PLUGIN_HANDLER_FAILURE_RETRY_AFTER;
+        failure->val.retry_after.f0 = informer_kept(result.message);
+        failure->val.retry_after.f1 = result.millis;
+        break;
+    case INFORMER_RESULT_TERMINAL:
+        failure->tag = EXPORTS_INFORMER_PLUGIN_HANDLER_FAILURE_PERMANENT;
+        failure->val.permanent = informer_kept(result.message);
+        break;
+    default:
+        done = true;
+    }
+    informer_end_call();
+    return done;
+}
+
+static informer_object object_of(exports_informer_plugin_handler_event_object_t *from, informer_cause cause) {
+    return (informer_object){
+        .gvr = informer_given(from->gvr),
+        .meta = informer_meta_of(&from->meta),
+        .cause = cause,
+        .token = from->id,
+    };
+}
+
+bool exports_informer_plugin_handler_on_add(exports_informer_plugin_handler_event_object_t *added,
+                                            exports_informer_plugin_handler_cause_t cause,
+                                            exports_informer_plugin_handler_failure_t *failure) {
+    informer_collecting = false;
+    informer_object object = object_of(added, (informer_cause)cause);
+    return answered(informer_on_add(&object), failure);
+}
+
+bool exports_informer_plugin_handler_on_update(uint32_t before, exports_informer_plugin_handler_event_object_t *updated,
+                                               exports_informer_plugin_handler_cause_t cause,
+                                               exports_informer_plugin_handler_failure_t *failure) {
+    informer_collecting = false;
+    informer_object object = object_of(updated, (informer_cause)cause);
+    informer_plugin_types_object_meta_t meta;
+    informer_plugin_types_error_t refused;
+    if (!HOST(informer_plugin_objects_meta(before, &meta, &refused))) {
+        return answered(informer_refused(informer_refusal(&refused)), failure);
+    }
+    informer_object old = {.gvr = object.gvr, .meta = informer_meta_of(&meta), .cause = object.cause, .token = before};
+    return answered(informer_on_update(&old, &object), failure);
+}
+
+bool exports_informer_plugin_handler_on_delete(exports_informer_plugin_handler_event_object_t *deleted, bool final_state_known,
+                                               exports_informer_plugin_handler_failure_t *failure) {
+    informer_collecting = false;
+    informer_object object = object_of(deleted, INFORMER_LIVE);
+    object.final_state_unknown = !final_state_known;
+    return answered(informer_on_delete(&object), failure);
+}
+
+#endif
+
+#ifdef INFORMER_WORLD_RECONCILER
+
+bool exports_informer_plugin_reconciler_reconcile(plugin_string_t *key, exports_informer_plugin_reconciler_outcome_t *outcome,
+                                                  exports_informer_plugin_reconciler_reconcile_error_t *failure) {
+    informer_collecting = false;
+    const char *text = informer_given(*key);
+    informer_result result = informer_reconcile(text);
+    bool done = true;
+    outcome->tag = EXPORTS_INFORMER_PLUGIN_RECONCILER_OUTCOME_DONE;
+    switch (result.what) {
+    case INFORMER_RESULT_RETRY:
+        done = false;
+        failure->tag = EXPORTS_INFORMER_PLUGIN_RECONCILER_RECONCILE_ERROR_RETRY;
+        failure->val.retry = informer_kept(result.message);
+        break;
+    case INFORMER_RESULT_TERMINAL:
+        done = false;
+        failure->tag = EXPORTS_INFORMER_PLUGIN_RECONCILER_RECONCILE_ERROR_TERMINAL;
+        failure->val.terminal = informer_kept(result.message);
+        break;
+    case INFORMER_RESULT_REQUEUE:
+        outcome->tag = EXPORTS_INFORMER_PLUGIN_RECONCILER_OUTCOME_REQUEUE;
+        break;
+    case INFORMER_RESULT_RETRY_AFTER:
+        // The interface has no failure with a delay.
+        informer_log_fields(INFORMER_WARN, result.message, 1, &(informer_pair){"key", text});
+        // fall through
+    case INFORMER_RESULT_REQUEUE_AFTER:
+        outcome->tag = EXPORTS_INFORMER_PLUGIN_RECONCILER_OUTCOME_REQUEUE_AFTER;
+        outcome->val.requeue_after = result.millis;
+        break;
+    default:
+        break;
+    }
+    informer_end_call();
+    return done;
+}
+
+#endif

@@ -1,0 +1,330 @@
+// The SDK for plugins of informer in C.
+//
+// A plugin is a WebAssembly component that the host calls when a Kubernetes object changes. It defines some of the functions under
+// "What the host calls"; `informer build` compiles it with the files of this folder.
+//
+// Ownership. Everything that a function of this header returns, and every argument of a call, belongs to the current call: it is valid
+// until the call returns, and then all of it is freed at once. Never free any of it. What has to live longer is copied into memory of
+// your own (strdup, malloc). Arguments that you pass are only read.
+//
+// Texts end with a zero byte, so that printf and strcmp take them. Namespaces are "" for cluster-scoped objects.
+//
+// Errors. A function that can fail returns an informer_kind, which is INFORMER_OK or why the host refused. informer_message() is then
+// the sentence of the host, until the next failure.
+//
+// JSON. There is no JSON parser here: the host reads fields by JSON pointers (RFC 6901), and the functions below turn numbers, truth
+// values and texts into values of C. informer_json_at finds the text of one value in an answer of the API server.
+#ifndef INFORMER_H
+#define INFORMER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define INFORMER_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
+#else
+#define INFORMER_PRINTF(format, first)
+#endif
+
+// === Values ===
+
+// Why the host refused a call. The comments of the WIT files say when each occurs.
+typedef enum {
+    INFORMER_OK = 0,
+    INFORMER_UNKNOWN_RESOURCE,
+    INFORMER_NOT_GRANTED, // [plugin.grant] does not allow it
+    INFORMER_STALE_TOKEN,
+    INFORMER_STALE_PAGE,
+    INFORMER_INVALID,
+    INFORMER_TOO_LARGE,
+    INFORMER_LIMIT_EXCEEDED,
+    INFORMER_INTERNAL,
+    INFORMER_BAD_ARGUMENT,
+    INFORMER_UNAUTHORIZED,
+    INFORMER_FORBIDDEN,
+    INFORMER_NOT_FOUND,
+    INFORMER_ALREADY_EXISTS,
+    INFORMER_CONFLICT, // the object has changed since it was read, or another manager owns the field
+    INFORMER_GONE,
+    INFORMER_TOO_MANY_REQUESTS,
+    INFORMER_TIMEOUT,
+    INFORMER_UNAVAILABLE,
+    INFORMER_STORE_FAILED, // a key-value store cannot be used, or its quota is exceeded
+    INFORMER_CONFIG_FAILED,
+} informer_kind;
+
+// The word of a kind: "not-found".
+const char *informer_word(informer_kind kind);
+
+// The sentence of the last failure, and its HTTP status, or 0 if the API server did not answer.
+const char *informer_message(void);
+int informer_status(void);
+
+// The name of an object within its resource.
+typedef struct {
+    const char *namespace_;
+    const char *name;
+} informer_key;
+
+// NAMESPACE/NAME, or NAME.
+const char *informer_key_text(informer_key key);
+
+// Reads what informer_key_text writes. Returns false if the text is no key.
+bool informer_key_parse(const char *text, informer_key *key);
+
+typedef struct {
+    const char *name;
+    const char *value;
+} informer_pair;
+
+typedef struct {
+    const char *api_version, *kind, *name, *uid;
+} informer_owner;
+
+// The metadata that plugins use most.
+typedef struct {
+    informer_key key;
+    const char *uid;
+    const char *resource_version; // compare it for equality only
+    const char *creation_timestamp;
+    bool deleting; // the object waits for its finalizers
+    size_t label_count;
+    const informer_pair *labels;
+    const informer_owner *controller; // NULL if no owner controls the object
+} informer_meta;
+
+// The value of a label, or NULL.
+const char *informer_label(const informer_meta *meta, const char *name);
+
+typedef enum { INFORMER_LIVE, INFORMER_INITIAL, INFORMER_RELIST, INFORMER_RESYNC, INFORMER_REPLAY } informer_cause;
+
+// The word of a cause: "live".
+const char *informer_cause_word(informer_cause cause);
+
+// An object of a notification. The host keeps the rest of it under the token, until the call returns.
+typedef struct {
+    const char *gvr; // apps/v1/deployments
+    informer_meta meta;
+    informer_cause cause;     // not for deletions
+    bool final_state_unknown; // the watch missed the deletion, so the object may have changed since this state
+    uint32_t token;
+} informer_object;
+
+// A value as JSON text; `json` is NULL if the object has no such value.
+typedef struct {
+    const char *json;
+} informer_value;
+
+// The value as a number, a truth value or a text; `otherwise` if there is none, or one of another type.
+int64_t informer_integer(informer_value value, int64_t otherwise);
+bool informer_boolean(informer_value value, bool otherwise);
+const char *informer_text(informer_value value, const char *otherwise);
+
+// A text as a JSON string, with quotes.
+const char *informer_json_string(const char *text);
+
+// The value at a JSON pointer in JSON text. Text that is not JSON has no values.
+informer_value informer_json_at(const char *json, const char *pointer);
+
+// A text made as by printf.
+const char *informer_format(const char *format, ...) INFORMER_PRINTF(1, 2);
+
+// Memory that is freed when the call returns. It never returns NULL.
+void *informer_allocate(size_t size);
+
+// === What the host calls ===
+
+// The answer of a call.
+typedef struct {
+    int what;
+    uint32_t millis;
+    const char *message;
+} informer_result;
+
+informer_result informer_done(void);
+// Fails: the host calls again after a growing delay, or after a delay of your own, or not at all (a dead letter).
+informer_result informer_retry(const char *format, ...) INFORMER_PRINTF(1, 2);
+informer_result informer_retry_after(uint32_t millis, const char *format, ...) INFORMER_PRINTF(2, 3);
+informer_result informer_terminal(const char *format, ...) INFORMER_PRINTF(1, 2);
+// Fails with the last refusal of the host, as informer_retry does: `if (kind) return informer_refused(kind);`
+informer_result informer_refused(informer_kind kind);
+// For informer_reconcile: no failure, but reconcile the key again, after its backoff or after a delay.
+informer_result informer_requeue(void);
+informer_result informer_requeue_after(uint32_t millis);
+
+// The plugin defines what it needs of these. A handler that is not defined answers informer_done(). A world with handlers calls the
+// first three, one with a reconciler the fourth.
+informer_result informer_on_add(const informer_object *object);
+informer_result informer_on_update(const informer_object *old, const informer_object *object);
+informer_result informer_on_delete(const informer_object *object);
+// Makes the world match the object of a key. If the cache does not hold it (INFORMER_NOT_FOUND), it was deleted. A failure with a
+// delay is logged, and requeues the key: the interface has no such failure for reconcilers.
+informer_result informer_reconcile(const char *key);
+// Prepares an instance, before any other call. `config` is [plugin.config] as JSON. Returns NULL, or why it cannot work.
+const char *informer_start(const char *config);
+// Ends a healthy instance, with a short deadline.
+void informer_stop(void);
+// The name and the version of the plugin.
+extern const char *const informer_name;
+extern const char *const informer_version;
+
+// === Objects of the call ===
+
+// The values at `count` pointers of the object.
+informer_kind informer_fields(const informer_object *object, size_t count, const char *const pointers[], informer_value values[]);
+
+// The whole object as JSON text.
+informer_kind informer_json(const informer_object *object, const char **json);
+
+// True if a value at any of the pointers differs between two objects.
+informer_kind informer_changed(const informer_object *old, const informer_object *object, size_t count, const char *const pointers[],
+                               bool *changed);
+
+// === Logs, metrics, facts about the call ===
+
+typedef enum { INFORMER_TRACE, INFORMER_DEBUG, INFORMER_INFO, INFORMER_WARN, INFORMER_ERROR } informer_level;
+
+// Writes a line to the log of the host. printf writes lines too, without a level.
+void informer_log(informer_level level, const char *format, ...) INFORMER_PRINTF(2, 3);
+
+// The same with fields for programs.
+void informer_log_fields(informer_level level, const char *message, size_t count, const informer_pair fields[]);
+
+// Adds to a counter, sets a gauge, adds a value to a histogram.
+informer_kind informer_count(const char *counter, double value, size_t count, const informer_pair labels[]);
+informer_kind informer_gauge(const char *gauge, double value, size_t count, const informer_pair labels[]);
+informer_kind informer_observe(const char *histogram, double value, size_t count, const informer_pair labels[]);
+
+// The number of the attempt, which is 1 for the first.
+uint32_t informer_attempt(void);
+
+// === The cache of the host. It needs `read` of the grant. ===
+
+// Selects objects. Fields that are NULL select all.
+typedef struct {
+    const char *namespace_;
+    const char *labels;        // app=web,tier in (a, b)
+    const char *index, *value; // an index of the [[watch]], and what to look up in it
+    uint32_t page_size;        // 0: the host chooses
+} informer_selector;
+
+// An object of the cache as JSON, or values at pointers of it. INFORMER_NOT_FOUND if the cache does not hold it.
+informer_kind informer_cached(const char *gvr, informer_key key, const char **json);
+informer_kind informer_cached_fields(const char *gvr, informer_key key, size_t count, const char *const pointers[],
+                                     informer_value values[]);
+
+// A list that fetches its pages as the loop goes on. `kind` is why it ended early:
+//
+//     informer_list list = informer_list_of("v1/pods", (informer_selector){.namespace_ = "shop"});
+//     for (const informer_meta *meta; (meta = informer_next_meta(&list));) { ... }
+//     if (list.kind) return informer_refused(list.kind);
+typedef struct {
+    informer_kind kind;
+    const char *gvr;
+    informer_selector selector;
+    const char *token;
+    void *page;
+    size_t next, length;
+    bool last;
+} informer_list;
+
+// The fields of an object in a list.
+typedef struct {
+    informer_key key;
+    const informer_value *values;
+} informer_row;
+
+informer_list informer_list_of(const char *gvr, informer_selector selector);
+// The next element, or NULL at the end. Use one of the three for a list.
+const informer_meta *informer_next_meta(informer_list *list);
+const informer_row *informer_next_row(informer_list *list, size_t count, const char *const pointers[]);
+const char *informer_next_json(informer_list *list);
+
+// True if the first list of the resource is in the cache. Until then, lists are incomplete.
+informer_kind informer_has_synced(const char *gvr, bool *synced);
+
+// Waits until the cache has the version that a write returned. `arrived` is false if that takes longer.
+informer_kind informer_wait(const char *gvr, const char *namespace_, const char *resource_version, uint32_t millis, bool *arrived);
+
+// === Requests to the API server. They need `write` of the grant, and `read` for reads. ===
+
+typedef struct {
+    bool dry_run;
+    bool force;              // server-side apply also changes fields that another manager owns
+    const char *subresource; // status, scale; NULL is the object itself
+} informer_write;
+
+// An object, as JSON.
+informer_kind informer_get(const char *gvr, informer_key key, const char **json);
+// The next object of a list of the API server, which informer_list_objects begins. `fields` is a field selector, or NULL.
+informer_list informer_list_objects(const char *gvr, informer_selector selector);
+const char *informer_next_object(informer_list *list, const char *fields);
+
+// Writes. `answer` is the object after the write, as JSON, and may be NULL.
+informer_kind informer_create(const char *gvr, const char *namespace_, const char *json, informer_write options, const char **answer);
+informer_kind informer_update(const char *gvr, informer_key key, const char *json, informer_write options, const char **answer);
+informer_kind informer_merge_patch(const char *gvr, informer_key key, const char *json, informer_write options, const char **answer);
+informer_kind informer_json_patch(const char *gvr, informer_key key, const char *json, informer_write options, const char **answer);
+// Server-side apply: the fields that the plugin wants to own, with apiVersion, kind and metadata.name.
+informer_kind informer_apply(const char *gvr, informer_key key, const char *json, informer_write options, const char **answer);
+// Deletes an object; only this version of it, unless `resource_version` is NULL.
+informer_kind informer_delete(const char *gvr, informer_key key, const char *resource_version);
+
+// Makes the operations of a JSON patch (RFC 6902), separated by commas, for an object with these values. NULL changes nothing.
+typedef const char *informer_change(const informer_value values[], void *context);
+
+// Reads values of an object from the API server, lets a function make a patch of them, and writes it. If another client has changed
+// the object meanwhile, it starts again, at most five times; then it fails with INFORMER_CONFLICT.
+informer_kind informer_modify(const char *gvr, informer_key key, size_t count, const char *const pointers[], informer_change *change,
+                              void *context, const char **answer);
+
+// Adds a finalizer to an object unless it has it, or removes it. An object that is gone has none.
+informer_kind informer_add_finalizer(const char *gvr, informer_key key, const char *finalizer);
+informer_kind informer_remove_finalizer(const char *gvr, informer_key key, const char *finalizer);
+
+// True if this state of the object is the answer to one of the last 256 writes of this instance. Pending notifications are merged, so
+// it may also contain a change that others made before the write: skip it only after a write that was made from the state that it
+// changed, as informer_modify does.
+bool informer_wrote(const informer_meta *meta);
+
+// The entry of metadata.ownerReferences that makes the object the controller of another one, as JSON.
+informer_kind informer_owner_reference(const informer_object *owner, const char **json);
+
+// Records an Event about an object of the cache, which kubectl describe shows. `reason` and `action` are words in CamelCase.
+informer_kind informer_record(const char *gvr, informer_key key, bool warning, const char *reason, const char *action, const char *note);
+
+// === The workqueue of a plugin that has a reconciler ===
+
+informer_kind informer_queue_add(const char *key);
+informer_kind informer_queue_add_after(const char *key, uint32_t millis);
+informer_kind informer_queue_add_rate_limited(const char *key);
+void informer_queue_forget(const char *key);
+
+// === Key-values on the disk of the host. They need `keyvalue` of the grant. ===
+
+// The first use of a bucket makes it. INFORMER_NOT_FOUND if the key has no value. Values may contain zero bytes; texts that are read
+// end with one more.
+informer_kind informer_load(const char *bucket, const char *key, const char **value, size_t *length);
+informer_kind informer_store(const char *bucket, const char *key, const void *value, size_t length);
+informer_kind informer_forget(const char *bucket, const char *key);
+// Adds to the number that is kept as decimal text, which is 0 if there is none.
+informer_kind informer_increment(const char *bucket, const char *key, uint64_t delta, uint64_t *sum);
+// The keys of a bucket, with a loop as over other lists.
+informer_list informer_keys_of(const char *bucket);
+const char *informer_next_key(informer_list *list);
+
+// === The configuration while the plugin runs: [plugin.config], and mounted files ===
+
+// INFORMER_NOT_FOUND if there is no such value. a.b is the value at b in the table a.
+informer_kind informer_config(const char *key, const char **value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

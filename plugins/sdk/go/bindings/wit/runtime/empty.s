@@ -1,0 +1,1 @@
+// This file lets functions of the host be declared in this package.

@@ -1,0 +1,244 @@
+package client_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	informer "github.com/informer-host/informer/plugins/sdk/go"
+	"github.com/informer-host/informer/plugins/sdk/go/client"
+	"github.com/informer-host/informer/plugins/sdk/go/informertest"
+)
+
+const deployments = "apps/v1/deployments"
+
+var web = informer.Key{Namespace: "default", Name: "web"}
+
+type deployment struct {
+	Spec struct {
+		Replicas int `json:"replicas"`
+	} `json:"spec"`
+}
+
+// stored is a host with the deployment web.
+func stored(t *testing.T) (*informertest.Host, *informer.Object) {
+	host := informertest.New(t)
+	return host, host.Store(deployments, `{"metadata": {"namespace": "default", "name": "web"},
+		"spec": {"replicas": 1, "paused": true, "containers": [{"name": "a", "image": "nginx"}]}}`)
+}
+
+func TestModifyWritesOnlyWhatChanged(t *testing.T) {
+	host, before := stored(t)
+
+	after, err := client.Modify(deployments, web, func(deployment *deployment) error {
+		deployment.Spec.Replicas = 3
+		return nil
+	})
+
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf(`patch %s default/web {"metadata":{"resourceVersion":%q},"spec":{"replicas":3}}`, deployments, before.ResourceVersion)
+	if got := host.Requests(); !slices.Equal(got, []string{want}) {
+		t.Error(got)
+	}
+	text, _ := after.JSON()
+	if after.ResourceVersion == before.ResourceVersion || !strings.Contains(text, `"paused":true`) {
+		t.Error(text)
+	}
+}
+
+func TestModifyOfNothingWritesNothing(t *testing.T) {
+	host, before := stored(t)
+
+	same, err := client.Modify(deployments, web, func(*deployment) error { return nil })
+
+	if err != nil || same.ResourceVersion != before.ResourceVersion || len(host.Requests()) != 0 {
+		t.Error(same, err, host.Requests())
+	}
+}
+
+func TestModifyReadsAgainAfterAConflict(t *testing.T) {
+	host, _ := stored(t)
+	var seen []int
+
+	_, err := client.Modify(deployments, web, func(deployment *deployment) error {
+		seen = append(seen, deployment.Spec.Replicas)
+		if len(seen) == 1 {
+			// Another client writes between the read and the write.
+			host.Store(deployments, `{"metadata": {"namespace": "default", "name": "web"}, "spec": {"replicas": 5}}`)
+		}
+		deployment.Spec.Replicas++
+		return nil
+	})
+
+	after, _ := client.Get(deployments, web)
+	decoded, _ := informer.Decode[deployment](after)
+	if err != nil || !slices.Equal(seen, []int{1, 5}) || decoded.Spec.Replicas != 6 {
+		t.Error(err, seen, decoded)
+	}
+}
+
+func TestConflictsWithoutEndAreAnError(t *testing.T) {
+	calls := 0
+	err := client.RetryOnConflict(func() error {
+		calls++
+		return fmt.Errorf("try %d: %w", calls, informer.Conflict)
+	})
+	if calls != 5 || !errors.Is(err, informer.Conflict) {
+		t.Error(calls, err)
+	}
+	calls = 0
+	if err := client.RetryOnConflict(func() error { calls++; return informer.NotFound }); calls != 1 || !errors.Is(err, informer.NotFound) {
+		t.Error("other errors are not tried again")
+	}
+}
+
+func TestModifyDoesNotRemoveWhatTheTypeLacksFromAnArray(t *testing.T) {
+	host, _ := stored(t)
+	type partial struct {
+		Spec struct {
+			Containers []struct {
+				Image string `json:"image"`
+			} `json:"containers"`
+		} `json:"spec"`
+	}
+
+	_, err := client.Modify(deployments, web, func(object *partial) error {
+		object.Spec.Containers[0].Image = "caddy"
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "/spec/containers") || len(host.Requests()) != 0 {
+		t.Error(err, host.Requests())
+	}
+
+	_, err = client.Modify(deployments, web, func(object *map[string]any) error {
+		spec := (*object)["spec"].(map[string]any)
+		spec["containers"].([]any)[0].(map[string]any)["image"] = "caddy"
+		delete(spec, "paused")
+		return nil
+	})
+	if got := host.Requests(); err != nil || len(got) != 1 ||
+		!strings.HasSuffix(got[0], `"spec":{"containers":[{"image":"caddy","name":"a"}],"paused":null}}`) {
+		t.Error(err, got)
+	}
+}
+
+func TestTheErrorOfTheChangeEndsModify(t *testing.T) {
+	host, _ := stored(t)
+	_, err := client.Modify(deployments, web, func(*deployment) error { return errors.New("no") })
+	if err == nil || err.Error() != "no" || len(host.Requests()) != 0 {
+		t.Error(err)
+	}
+}
+
+func TestAFinalizerIsAddedAndRemovedOnce(t *testing.T) {
+	host, _ := stored(t)
+	for _, want := range []bool{true, false} {
+		if added, err := client.AddFinalizer(deployments, web, "example.com/f"); err != nil || added != want {
+			t.Error(added, err)
+		}
+	}
+	for _, want := range []bool{true, false} {
+		if removed, err := client.RemoveFinalizer(deployments, web, "example.com/f"); err != nil || removed != want {
+			t.Error(removed, err)
+		}
+	}
+	if len(host.Requests()) != 2 {
+		t.Error(host.Requests())
+	}
+	host.Remove(deployments, web)
+	if removed, err := client.RemoveFinalizer(deployments, web, "example.com/f"); removed || err != nil {
+		t.Error("an object that is gone has no finalizer", err)
+	}
+	if _, err := client.AddFinalizer(deployments, web, "example.com/f"); !errors.Is(err, informer.NotFound) {
+		t.Error(err)
+	}
+}
+
+func TestAnInstanceKnowsItsOwnWrites(t *testing.T) {
+	_, before := stored(t)
+	if client.Wrote(before) {
+		t.Error("the test wrote this state, not the plugin")
+	}
+	written, err := client.MergePatch(deployments, web, map[string]any{"metadata": map[string]any{"labels": map[string]string{"a": "b"}}})
+	if err != nil || !client.Wrote(written) {
+		t.Error(err)
+	}
+	again, err := client.Get(deployments, web)
+	if err != nil || !client.Wrote(again) {
+		t.Error("a read of the state is the same state", err)
+	}
+	for i := range 1100 {
+		if _, err := client.MergePatch(deployments, web, map[string]any{"x": i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if client.Wrote(written) {
+		t.Error("only the last 1024 writes are known")
+	}
+}
+
+func TestRequestsCarryTheObjectAndItsKey(t *testing.T) {
+	host, _ := stored(t)
+	object := map[string]any{"metadata": map[string]string{"namespace": "default", "name": "new"}}
+
+	if _, err := client.Create(deployments, object); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Create(deployments, object); !errors.Is(err, informer.AlreadyExists) {
+		t.Error(err)
+	}
+	if _, err := client.Apply(deployments, object, client.Force()); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Update(deployments, object, client.DryRun()); err != nil {
+		t.Error(err)
+	}
+	if err := client.Delete(deployments, informer.Key{Namespace: "default", Name: "new"}, client.Foreground()); err != nil {
+		t.Error(err)
+	}
+	if err := client.Record(client.Event{GVR: deployments, Regarding: web, Reason: "ScaledUp", Action: "Scaling", Note: "to 3"}); err != nil {
+		t.Error(err)
+	}
+	body := ` apps/v1/deployments default/new {"metadata":{"name":"new","namespace":"default"}}`
+	want := []string{"create" + body, "create" + body, "apply" + body, "update" + body, "delete apps/v1/deployments default/new",
+		"event apps/v1/deployments default/web ScaledUp Scaling to 3"}
+	if got := host.Requests(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestADeletionOfOneStateFailsIfTheObjectHasChanged(t *testing.T) {
+	host, before := stored(t)
+	host.Store(deployments, `{"metadata": {"namespace": "default", "name": "web"}}`)
+
+	if err := client.Delete(deployments, web, client.Only(before)); !errors.Is(err, informer.Conflict) {
+		t.Error(err)
+	}
+}
+
+func TestAListGoesThroughAllPagesAndAFailureEndsIt(t *testing.T) {
+	host, _ := stored(t)
+	for _, name := range []string{"a", "b", "c"} {
+		host.Store(deployments, fmt.Sprintf(`{"metadata": {"namespace": "default", "name": %q}}`, name))
+	}
+	var names []string
+	for object, err := range client.List(deployments, client.Selector{Namespace: "default", PageSize: 2}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, object.Name)
+	}
+	if !slices.Equal(names, []string{"a", "b", "c", "web"}) {
+		t.Error(names)
+	}
+	host.Fail(informer.Forbidden, "no permission")
+	for _, err := range client.List(deployments, client.Selector{}) {
+		if !errors.Is(err, informer.Forbidden) {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package client
+
+import informer "github.com/informer-host/informer/plugins/sdk/go"
+
+// kept is the number of writes that an instance remembers.
+const kept = 1024
+
+type version struct{ uid, resourceVersion string }
+
+// The last writes of this instance: a ring, and the versions in it.
+var (
+	ring  [kept]version
+	next  int
+	known = map[version]bool{}
+)
+
+func remember(object *informer.Object) {
+	written := version{object.UID, object.ResourceVersion}
+	if written.resourceVersion == "" || known[written] {
+		return
+	}
+	delete(known, ring[next])
+	ring[next] = written
+	known[written] = true
+	next = (next + 1) % kept
+}
+
+// Wrote returns true if this state of the object is the answer to one of the last 1024 writes of this instance:
+//
+//	if client.Wrote(object) {
+//		return nil
+//	}
+//
+// Pending notifications are merged, so such a state may also contain a change of others that was made before the write. Skip it only
+// if the write was made from the state that it changed, as [Modify] and an Apply of all wanted fields do. A new instance remembers no
+// writes: handle such a state again without harm.
+func Wrote(object *informer.Object) bool { return known[version{object.UID, object.ResourceVersion}] }

@@ -1,0 +1,3 @@
+module github.com/informer-host/informer/plugins/sdk/go
+
+go 1.24

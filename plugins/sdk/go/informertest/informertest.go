@@ -1,0 +1,174 @@
+//go:build !wasip1
+
+// Package informertest is a host for tests of a plugin with the ordinary Go. It answers from memory:
+//
+//	func TestHello(t *testing.T) {
+//		host := informertest.New(t)
+//		web := host.Object("apps/v1/deployments", `{"metadata": {"namespace": "default", "name": "web"}}`)
+//
+//		if err := (hello{}).OnAdd(t.Context(), web); err != nil {
+//			t.Fatal(err)
+//		}
+//		if got := host.Lines(); !slices.Equal(got, []string{"INFO hello object=default/web"}) {
+//			t.Error(got)
+//		}
+//	}
+//
+// The cache and the API server are one store of objects. There are no grants, limits and deadlines. Label selectors are lists of
+// name=value; field selectors, indexes, JSON patches and strategic merge patches are refused. Server-side apply is a merge patch that
+// creates an object that does not exist. Tests that use a host do not run in parallel.
+package informertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	informer "github.com/informer-host/informer/plugins/sdk/go"
+	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
+)
+
+// PageSize is the number of items on a page of every list, so that a test with few objects has several pages.
+const PageSize = 2
+
+// T is what a host needs of the test: a *testing.T has it.
+type T interface {
+	Helper()
+	Cleanup(end func())
+	Fatal(arguments ...any)
+}
+
+// A Host is a host in memory.
+type Host struct {
+	t        T
+	objects  map[string]map[host.Key]map[string]any
+	version  int
+	unsynced map[string]bool
+	lines    []string
+	requests []string
+	failures []*host.Error
+	buckets  map[string]map[string][]byte
+	queue    []string
+	requeues map[string]uint32
+	config   map[string]string
+	metrics  []string
+}
+
+// New makes a host, which answers until the test ends. The default logger of slog writes to it.
+func New(t T) *Host {
+	made := &Host{
+		t:        t,
+		objects:  map[string]map[host.Key]map[string]any{},
+		version:  100,
+		unsynced: map[string]bool{},
+		buckets:  map[string]map[string][]byte{},
+		requeues: map[string]uint32{},
+		config:   map[string]string{},
+	}
+	before, logger := host.Use(fake{made}), slog.Default()
+	slog.SetDefault(slog.New(informer.LogHandler{}))
+	t.Cleanup(func() {
+		host.Use(before)
+		slog.SetDefault(logger)
+	})
+	return made
+}
+
+// Object makes an object of JSON text, without storing it: the argument of a handler.
+func (made *Host) Object(gvr, text string) *informer.Object {
+	made.t.Helper()
+	object, err := informer.FromJSON(gvr, text)
+	if err != nil {
+		made.t.Fatal(err)
+	}
+	return object
+}
+
+// Store puts an object of JSON text into the cache and the API server, with a new resource version, and returns it.
+func (made *Host) Store(gvr, text string) *informer.Object {
+	made.t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		made.t.Fatal(err)
+	}
+	return made.Object(gvr, made.stored(gvr, object))
+}
+
+// Remove removes an object.
+func (made *Host) Remove(gvr string, key informer.Key) { delete(made.objects[gvr], host.Key(key)) }
+
+// SetSynced sets whether the first list of a resource is in the cache. It is, unless a test says otherwise.
+func (made *Host) SetSynced(gvr string, synced bool) { made.unsynced[gvr] = !synced }
+
+// SetConfig sets a value that package config returns.
+func (made *Host) SetConfig(key, value string) { made.config[key] = value }
+
+// Fail makes the next request to the API server fail. Each call makes one more request fail.
+func (made *Host) Fail(kind informer.Kind, message string) {
+	made.failures = append(made.failures, &host.Error{Kind: string(kind), Message: message})
+}
+
+// Lines returns the lines that the plugin has logged: LEVEL message name=value.
+func (made *Host) Lines() []string { return made.lines }
+
+// Requests returns the writes and Events that the plugin has requested, failed ones included: the verb, the resource, the key and
+// the body.
+func (made *Host) Requests() []string { return made.requests }
+
+// Metrics returns what the plugin has recorded: the function, the name with labels, and the value.
+func (made *Host) Metrics() []string { return made.metrics }
+
+// TakeKey takes the next key out of the workqueue, and returns false if there is none. Delays do not pass.
+func (made *Host) TakeKey() (string, bool) {
+	if len(made.queue) == 0 {
+		return "", false
+	}
+	key := made.queue[0]
+	made.queue = made.queue[1:]
+	return key, true
+}
+
+// stored gives an object the next resource version, keeps it, and returns its text.
+func (made *Host) stored(gvr string, object map[string]any) string {
+	metadata, ok := object["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		object["metadata"] = metadata
+	}
+	made.version++
+	metadata["resourceVersion"] = strconv.Itoa(made.version)
+	if _, ok := metadata["uid"]; !ok {
+		metadata["uid"] = fmt.Sprintf("uid-%d", made.version)
+	}
+	namespace, _ := metadata["namespace"].(string)
+	name, _ := metadata["name"].(string)
+	if made.objects[gvr] == nil {
+		made.objects[gvr] = map[host.Key]map[string]any{}
+	}
+	made.objects[gvr][host.Key{Namespace: namespace, Name: name}] = object
+	return text(object)
+}
+
+func text(object map[string]any) string {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
+}
+
+// selects returns true if labels fit a selector of the form a=b,c=d.
+func selects(selector string, labels map[string]string) (bool, *host.Error) {
+	for _, requirement := range strings.FieldsFunc(selector, func(r rune) bool { return r == ',' }) {
+		name, value, found := strings.Cut(requirement, "=")
+		if !found || strings.ContainsAny(requirement, "!() ") {
+			return false, &host.Error{Kind: "invalid", Message: "informertest knows only label selectors like a=b,c=d"}
+		}
+		if labels[name] != value {
+			return false, nil
+		}
+	}
+	return true, nil
+}

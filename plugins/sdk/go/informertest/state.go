@@ -1,0 +1,113 @@
+//go:build !wasip1
+
+package informertest
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
+)
+
+func (f fake) QueueAdd(key string) *host.Error {
+	if !slices.Contains(f.queue, key) {
+		f.queue = append(f.queue, key)
+	}
+	return nil
+}
+
+func (f fake) QueueAddAfter(key string, _ uint32) *host.Error { return f.QueueAdd(key) }
+
+func (f fake) QueueAddRateLimited(key string) *host.Error {
+	f.requeues[key]++
+	return f.QueueAdd(key)
+}
+
+func (f fake) QueueForget(key string)          { delete(f.requeues, key) }
+func (f fake) QueueRequeues(key string) uint32 { return f.requeues[key] }
+func (f fake) QueueLen() uint32                { return uint32(len(f.queue)) }
+
+func (f fake) bucket(name string) map[string][]byte {
+	if f.buckets[name] == nil {
+		f.buckets[name] = map[string][]byte{}
+	}
+	return f.buckets[name]
+}
+
+func (f fake) BucketGet(bucket, key string) ([]byte, bool, *host.Error) {
+	value, found := f.bucket(bucket)[key]
+	return slices.Clone(value), found, nil
+}
+
+func (f fake) BucketSet(bucket, key string, value []byte) *host.Error {
+	f.bucket(bucket)[key] = slices.Clone(value)
+	return nil
+}
+
+func (f fake) BucketDelete(bucket, key string) *host.Error {
+	delete(f.bucket(bucket), key)
+	return nil
+}
+
+func (f fake) BucketExists(bucket, key string) (bool, *host.Error) {
+	_, found := f.bucket(bucket)[key]
+	return found, nil
+}
+
+func (f fake) BucketKeys(bucket string, cursor *uint64) ([]string, *uint64, *host.Error) {
+	keys := slices.Sorted(maps.Keys(f.bucket(bucket)))
+	var start int
+	if cursor != nil {
+		start = int(*cursor)
+	}
+	end := min(start+PageSize, len(keys))
+	if end == len(keys) {
+		return keys[start:], nil, nil
+	}
+	next := uint64(end)
+	return keys[start:end], &next, nil
+}
+
+func (f fake) BucketIncrement(bucket, key string, delta uint64) (uint64, *host.Error) {
+	var number uint64
+	if value, found := f.bucket(bucket)[key]; found {
+		var err error
+		if number, err = strconv.ParseUint(string(value), 10, 64); err != nil {
+			return 0, &host.Error{Kind: "store-failed", Message: "the value is no decimal number"}
+		}
+	}
+	number += delta
+	return number, f.BucketSet(bucket, key, strconv.AppendUint(nil, number, 10))
+}
+
+func (f fake) BucketGetMany(bucket string, keys []string) (map[string][]byte, *host.Error) {
+	values := map[string][]byte{}
+	for _, key := range keys {
+		if value, found := f.bucket(bucket)[key]; found {
+			values[key] = slices.Clone(value)
+		}
+	}
+	return values, nil
+}
+
+func (f fake) BucketSetMany(bucket string, values map[string][]byte) *host.Error {
+	for key, value := range values {
+		f.bucket(bucket)[key] = slices.Clone(value)
+	}
+	return nil
+}
+
+func (f fake) BucketDeleteMany(bucket string, keys []string) *host.Error {
+	for _, key := range keys {
+		delete(f.bucket(bucket), key)
+	}
+	return nil
+}
+
+func (f fake) ConfigGet(key string) (string, bool, *host.Error) {
+	value, found := f.config[key]
+	return value, found, nil
+}
+
+func (f fake) ConfigAll() (map[string]string, *host.Error) { return maps.Clone(f.config), nil }

@@ -1,0 +1,190 @@
+//go:build !wasip1
+
+package informertest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
+)
+
+// failure is the error that a test has prepared for this request.
+func (f fake) failure() *host.Error {
+	if len(f.failures) == 0 {
+		return nil
+	}
+	failure := f.failures[0]
+	f.failures = f.failures[1:]
+	return failure
+}
+
+// requested records a write, and returns the failure that a test has prepared for it.
+func (f fake) requested(verb, gvr string, key host.Key, body string) *host.Error {
+	if key.Namespace != "" {
+		key.Namespace += "/"
+	}
+	line := fmt.Sprintf("%s %s %s%s", verb, gvr, key.Namespace, key.Name)
+	if body != "" {
+		line += " " + body
+	}
+	f.requests = append(f.requests, line)
+	return f.failure()
+}
+
+func missing(gvr string, key host.Key) *host.Error {
+	return &host.Error{Kind: "not-found", Message: fmt.Sprintf("%s %q not found", gvr, key.Name), Status: 404}
+}
+
+func conflict(key host.Key) *host.Error {
+	return &host.Error{Kind: "conflict", Message: fmt.Sprintf("the object %q has been modified", key.Name), Status: 409}
+}
+
+func (f fake) Get(gvr string, key host.Key, _ string) (string, *host.Error) {
+	if failure := f.failure(); failure != nil {
+		return "", failure
+	}
+	found, ok := f.objects[gvr][key]
+	if !ok {
+		return "", missing(gvr, key)
+	}
+	return text(found), nil
+}
+
+func (f fake) List(gvr string, of host.ListOptions) ([]string, *string, *host.Error) {
+	if failure := f.failure(); failure != nil {
+		return nil, nil, failure
+	}
+	if of.Fields != "" {
+		return nil, nil, &host.Error{Kind: "invalid", Message: "informertest has no field selectors", Status: 400}
+	}
+	return f.page(gvr, of.Namespace, of.Labels, of.Token)
+}
+
+func (f fake) Create(gvr, namespace, body string, options host.WriteOptions) (string, *host.Error) {
+	object, key, refused := decoded(body)
+	key.Namespace = namespace
+	if failure := f.requested("create", gvr, key, body); failure != nil {
+		return "", failure
+	}
+	if refused != nil {
+		return "", refused
+	}
+	if _, exists := f.objects[gvr][key]; exists {
+		return "", &host.Error{Kind: "already-exists", Message: fmt.Sprintf("%q already exists", key.Name), Status: 409}
+	}
+	return f.kept(gvr, object, options), nil
+}
+
+func (f fake) Update(gvr string, key host.Key, body string, options host.WriteOptions) (string, *host.Error) {
+	if failure := f.requested("update", gvr, key, body); failure != nil {
+		return "", failure
+	}
+	object, _, refused := decoded(body)
+	if refused != nil {
+		return "", refused
+	}
+	old, ok := f.objects[gvr][key]
+	if !ok {
+		return "", missing(gvr, key)
+	}
+	if sent := versionOf(object); sent != "" && sent != versionOf(old) {
+		return "", conflict(key)
+	}
+	return f.kept(gvr, object, options), nil
+}
+
+func (f fake) Patch(gvr string, key host.Key, kind host.PatchKind, body string, options host.WriteOptions) (string, *host.Error) {
+	verb := map[host.PatchKind]string{host.ApplyPatch: "apply"}[kind]
+	if verb == "" {
+		verb = "patch"
+	}
+	if failure := f.requested(verb, gvr, key, body); failure != nil {
+		return "", failure
+	}
+	if kind != host.MergePatch && kind != host.ApplyPatch {
+		return "", &host.Error{Kind: "invalid", Message: "informertest knows only merge patches and apply", Status: 415}
+	}
+	patch, _, refused := decoded(body)
+	if refused != nil {
+		return "", refused
+	}
+	old, ok := f.objects[gvr][key]
+	switch {
+	case !ok && kind == host.ApplyPatch:
+		return f.kept(gvr, patch, options), nil
+	case !ok:
+		return "", missing(gvr, key)
+	}
+	if sent := versionOf(patch); sent != "" && sent != versionOf(old) {
+		return "", conflict(key)
+	}
+	copied, _, _ := decoded(text(old))
+	return f.kept(gvr, merged(copied, patch), options), nil
+}
+
+func (f fake) Delete(gvr string, key host.Key, options host.DeleteOptions) *host.Error {
+	if failure := f.requested("delete", gvr, key, ""); failure != nil {
+		return failure
+	}
+	old, ok := f.objects[gvr][key]
+	if !ok {
+		return missing(gvr, key)
+	}
+	if options.ResourceVersion != "" && options.ResourceVersion != versionOf(old) {
+		return conflict(key)
+	}
+	if !options.DryRun {
+		delete(f.objects[gvr], key)
+	}
+	return nil
+}
+
+func (f fake) RecordEvent(event host.Event) *host.Error {
+	return f.requested("event", event.GVR, event.Regarding, fmt.Sprintf("%s %s %s", event.Reason, event.Action, event.Note))
+}
+
+// kept stores an object unless the write is a dry run.
+func (f fake) kept(gvr string, object map[string]any, options host.WriteOptions) string {
+	if options.DryRun {
+		return text(object)
+	}
+	return f.stored(gvr, object)
+}
+
+func decoded(body string) (map[string]any, host.Key, *host.Error) {
+	var object map[string]any
+	if err := json.Unmarshal([]byte(body), &object); err != nil {
+		return nil, host.Key{}, &host.Error{Kind: "bad-argument", Message: err.Error()}
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	namespace, _ := metadata["namespace"].(string)
+	name, _ := metadata["name"].(string)
+	return object, host.Key{Namespace: namespace, Name: name}, nil
+}
+
+func versionOf(object map[string]any) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	version, _ := metadata["resourceVersion"].(string)
+	return version
+}
+
+// merged applies a merge patch (RFC 7386).
+func merged(target, patch map[string]any) map[string]any {
+	for name, value := range patch {
+		nested, isObject := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(target, name)
+		case isObject:
+			inside, _ := target[name].(map[string]any)
+			if inside == nil {
+				inside = map[string]any{}
+			}
+			target[name] = merged(inside, nested)
+		default:
+			target[name] = value
+		}
+	}
+	return target
+}

@@ -1,0 +1,92 @@
+// Package host is the functions of the host with types of Go. In a component they call the generated bindings. On the machine of
+// the author they call a fake, which package informertest provides.
+package host
+
+// Key names an object.
+type Key struct{ Namespace, Name string }
+
+// Owner is the owner that controls an object.
+type Owner struct{ APIVersion, Kind, Name, UID string }
+
+// Meta is the metadata of an object.
+type Meta struct {
+	Namespace, Name, UID, ResourceVersion, CreationTimestamp string
+	Deleting                                                 bool
+	Labels                                                   map[string]string
+	Controller                                               *Owner
+}
+
+// Row is the values at pointers of one object, as JSON; nil if the object has no such value.
+type Row struct {
+	Key    Key
+	Values []*string
+}
+
+// Error is a refusal of the host. Kind is the word of the WIT interface.
+type Error struct {
+	Kind, Message    string
+	Status           uint32
+	RetryAfterMillis uint32
+}
+
+// Selector selects objects of the cache. Empty fields select all.
+type Selector struct {
+	Namespace, Labels, Index, Value string
+	PageSize                        int
+}
+
+// ListOptions selects objects of a list of the API server. Empty fields select all.
+type ListOptions struct {
+	Namespace, Labels, Fields string
+	Limit                     uint32
+	Token                     *string
+}
+
+// WriteOptions are the options of a write.
+type WriteOptions struct {
+	DryRun, Force bool
+	Subresource   string
+}
+
+// DeleteOptions are the options of a deletion. Empty fields have no effect.
+type DeleteOptions struct {
+	DryRun                            bool
+	UID, ResourceVersion, Propagation string
+}
+
+// Event is an Event of Kubernetes about an object.
+type Event struct {
+	GVR                  string
+	Regarding            Key
+	Warning              bool
+	Reason, Action, Note string
+}
+
+// PatchKind is a kind of patch.
+type PatchKind uint8
+
+// The kinds of patches, in the order of the WIT interface.
+const (
+	MergePatch PatchKind = iota
+	JSONPatch
+	StrategicMergePatch
+	ApplyPatch
+)
+
+// Level is a level of a log line.
+type Level uint8
+
+// The levels, in the order of the WIT interface.
+const (
+	LevelTrace Level = iota
+	LevelDebug
+	LevelInfo
+	LevelWarn
+	LevelError
+)
+
+// Delivery is the facts about a call.
+type Delivery struct {
+	Attempt, QueuedMillis uint32
+	Plugin, HostVersion   string
+}

@@ -1,0 +1,43 @@
+// Package reconciler makes a plugin a controller: the host calls it with the key of each object that changed.
+//
+// One key is never reconciled by two workers at the same time. A key that is added while it is reconciled is reconciled once more.
+package reconciler
+
+import (
+	"context"
+	"time"
+
+	informer "github.com/informer-host/informer/plugins/sdk/go"
+)
+
+// A Result is what the host does with a key after a call that returned no error. With its zero value the host does nothing more, and
+// resets the backoff of the key.
+type Result struct {
+	// Requeue reconciles the key again after its backoff, which grows each time.
+	Requeue bool
+	// RequeueAfter reconciles the key again after this delay, and resets its backoff. It wins over Requeue.
+	RequeueAfter time.Duration
+}
+
+// A Func makes the world match the object of a key. Read the object with package lister; if it is not found, it was deleted. A call
+// that returns an error or panics is made again after the backoff of the key; see [informer.Terminal] and [informer.RetryAfter].
+type Func func(ctx context.Context, key informer.Key) (Result, error)
+
+// Register makes a function the one that the host calls. Call it once, from an init function. A component that imports this package
+// exports the interface of reconcilers, so its world has to have it.
+func Register(reconcile Func) {
+	RegisterText(func(ctx context.Context, text string) (Result, error) {
+		key, err := informer.ParseKey(text)
+		if err != nil {
+			return Result{}, informer.Terminal(err)
+		}
+		return reconcile(ctx, key)
+	})
+}
+
+var registered func(ctx context.Context, key string) (Result, error)
+
+// RegisterText is Register for keys that are not those of objects: handlers may add any text with package workqueue.
+func RegisterText(reconcile func(ctx context.Context, key string) (Result, error)) {
+	registered = reconcile
+}

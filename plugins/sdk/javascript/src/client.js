@@ -1,0 +1,270 @@
+/**
+ * Requests to the API server. The host sends them with its own credentials, under the field manager `informer/NAME`. Each needs a
+ * grant under `write` of `[plugin.grant]`, a live read one under `read`. A request that fails throws an `ApiError`.
+ *
+ * A write leads to a notification, for this plugin as well: compare before you write, or use `isOwnWrite`.
+ *
+ * @module
+ */
+
+import * as host from "informer:plugin/client@0.1.0";
+
+import { ApiError, call, count, text } from "./errors.js";
+import { keyOf } from "./object.js";
+import { wrote } from "./own_writes.js";
+
+/** @import { ObjectName, Resource } from "./object.js" */
+
+/** The attempts of `retryOnConflict`, which cannot wait between them. */
+const ATTEMPTS = 5;
+
+/**
+ * - `namespace`: only objects of this namespace. Without it, all namespaces, which needs a grant without a namespace.
+ * - `labels`, `fields`: selectors of Kubernetes.
+ * - `pageSize`: the objects of a page, 500 by default.
+ *
+ * @typedef {{ namespace?: string, labels?: string, fields?: string, pageSize?: number }} ListOptions
+ */
+
+/**
+ * - `dryRun`: the server checks the request and answers, but changes nothing.
+ * - `subresource`: such as `status` or `scale`.
+ *
+ * @typedef {{ dryRun?: boolean, subresource?: string }} WriteOptions
+ */
+
+/**
+ * - `uid`, `resourceVersion`: delete only this object, or this version.
+ * - `propagation`: how dependents are deleted.
+ *
+ * @typedef {{ dryRun?: boolean, uid?: string, resourceVersion?: string,
+ *   propagation?: "background" | "foreground" | "orphan" }} DeleteOptions
+ */
+
+/**
+ * An Event of Kubernetes, which `kubectl describe` shows. `reason` says why (`ScaledUp`) and `action` what was done (`Scaling`), both
+ * as one word in CamelCase. `note` is a sentence for people, at most 1 KiB.
+ *
+ * @typedef {{ reason: string, action: string, note?: string, warning?: boolean }} ObjectEvent
+ */
+
+/**
+ * Reads an object from the API server.
+ *
+ * @param {string} gvr
+ * @param {ObjectName} name
+ * @param {{ subresource?: string }} [options]
+ * @returns {Resource}
+ */
+export function get(gvr, name, { subresource = "" } = {}) {
+  return JSON.parse(call(() => host.get(text(gvr, "gvr"), keyOf(name), text(subresource, "subresource"))));
+}
+
+/**
+ * Lists objects from the API server, page by page.
+ *
+ * @param {string} gvr
+ * @param {ListOptions} [options]
+ * @returns {Generator<Resource, void, void>}
+ */
+export function* list(gvr, { namespace, labels = "", fields = "", pageSize = 0 } = {}) {
+  const options = {
+    namespace: namespace === undefined ? null : text(namespace, "namespace"),
+    labels: text(labels, "labels"),
+    fields: text(fields, "fields"),
+    limit: count(pageSize, "pageSize"),
+  };
+  /** @type {string | null} */
+  let token = null;
+  do {
+    const page = call(() => host.listObjects(text(gvr, "gvr"), { ...options, token }));
+    for (const item of page.items) yield JSON.parse(item);
+    token = page.next;
+  } while (token !== null);
+}
+
+/**
+ * Creates an object, in the namespace of its metadata. Returns it as the server answered.
+ *
+ * @param {string} gvr
+ * @param {Resource} object
+ * @param {WriteOptions} [options]
+ * @returns {Resource}
+ */
+export function create(gvr, object, options) {
+  const namespace = text(object.metadata.namespace ?? "", "the namespace");
+  return written(options, (wire) => host.create(text(gvr, "gvr"), namespace, JSON.stringify(object), wire));
+}
+
+/**
+ * Replaces an object. Fails with the code `conflict` if its `resourceVersion` is not the current one.
+ *
+ * @param {string} gvr
+ * @param {Resource} object
+ * @param {WriteOptions} [options]
+ * @returns {Resource}
+ */
+export function update(gvr, object, options) {
+  return written(options, (wire) => host.update(text(gvr, "gvr"), keyOf(object), JSON.stringify(object), wire));
+}
+
+/**
+ * Changes parts of an object by a JSON merge patch (RFC 7386): `null` removes a field, and an array replaces the whole array.
+ *
+ * @param {string} gvr
+ * @param {ObjectName} name
+ * @param {object} body
+ * @param {WriteOptions} [options]
+ * @returns {Resource}
+ */
+export function mergePatch(gvr, name, body, options) {
+  return patch(gvr, name, "merge", body, options);
+}
+
+/**
+ * Changes parts of an object by the operations of a JSON patch (RFC 6902).
+ *
+ * @param {string} gvr
+ * @param {ObjectName} name
+ * @param {object[]} operations
+ * @param {WriteOptions} [options]
+ * @returns {Resource}
+ */
+export function jsonPatch(gvr, name, operations, options) {
+  return patch(gvr, name, "json-patch", operations, options);
+}
+
+/**
+ * Changes parts of an object of a built-in kind by a strategic merge patch: arrays merge by the keys of their type.
+ *
+ * @param {string} gvr
+ * @param {ObjectName} name
+ * @param {object} body
+ * @param {WriteOptions} [options]
+ * @returns {Resource}
+ */
+export function strategicMergePatch(gvr, name, body, options) {
+  return patch(gvr, name, "strategic-merge", body, options);
+}
+
+/**
+ * Applies the fields that the plugin wants to own (server-side apply). It creates an object that does not exist. It needs `apply` in
+ * the grant. Fails with the code `conflict` if another manager owns a field, unless `force` is true.
+ *
+ * @param {string} gvr
+ * @param {Resource} object with `apiVersion`, `kind` and the name
+ * @param {WriteOptions & { force?: boolean }} [options]
+ * @returns {Resource}
+ */
+export function apply(gvr, object, options) {
+  return patch(gvr, object, "apply", object, options);
+}
+
+/**
+ * Deletes an object. It stays until its finalizers are removed.
+ *
+ * @param {string} gvr
+ * @param {ObjectName} name
+ * @param {DeleteOptions} [options]
+ */
+export function deleteObject(gvr, name, { dryRun = false, uid, resourceVersion, propagation } = {}) {
+  const options = {
+    dryRun: Boolean(dryRun),
+    uid: uid === undefined ? null : text(uid, "uid"),
+    resourceVersion: resourceVersion === undefined ? null : text(resourceVersion, "resourceVersion"),
+    propagation: propagation === undefined ? null : oneOf(propagation, ["background", "foreground", "orphan"]),
+  };
+  call(() => host.deleteObject(text(gvr, "gvr"), keyOf(name), options));
+}
+
+/**
+ * Records an Event about an object. The same Event within ten minutes raises the count of the first one. It needs `create
+ * events.k8s.io/v1/events` in the grant.
+ *
+ * @param {string} gvr the resource of the object
+ * @param {ObjectName} about
+ * @param {ObjectEvent} event
+ */
+export function recordEvent(gvr, about, { reason, action, note = "", warning = false }) {
+  const event = {
+    gvr: text(gvr, "gvr"),
+    regarding: keyOf(about),
+    warning: Boolean(warning),
+    reason: text(reason, "reason"),
+    action: text(action, "action"),
+    note: text(note, "note"),
+  };
+  call(() => host.recordEvent(event));
+}
+
+/**
+ * Calls a function again if it throws an `ApiError` with the code `conflict`, at most five times in all. The function must read anew
+ * what it changes: from `client`, because the cache may still have the old version.
+ *
+ * @template T
+ * @param {() => T} attempt
+ * @returns {T}
+ */
+export function retryOnConflict(attempt) {
+  for (let left = ATTEMPTS - 1; ; left -= 1) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (left === 0 || !(error instanceof ApiError) || error.code !== "conflict") throw error;
+    }
+  }
+}
+
+/**
+ * Reads an object, changes it and replaces it, again after a conflict. `change` changes the parsed object, or returns another one. If
+ * nothing is different afterwards, nothing is sent. Returns the object as it is then.
+ *
+ * @param {string} gvr
+ * @param {ObjectName} name
+ * @param {(object: Resource) => Resource | void} change
+ * @param {WriteOptions} [options]
+ * @returns {Resource}
+ */
+export function modify(gvr, name, change, options) {
+  return retryOnConflict(() => {
+    const object = get(gvr, name);
+    const before = JSON.stringify(object);
+    const changed = change(object) ?? object;
+    return JSON.stringify(changed) === before ? changed : update(gvr, changed, options);
+  });
+}
+
+/**
+ * @param {string} gvr
+ * @param {ObjectName} name
+ * @param {"merge" | "json-patch" | "strategic-merge" | "apply"} kind
+ * @param {object} body
+ * @param {(WriteOptions & { force?: boolean }) | undefined} options
+ */
+function patch(gvr, name, kind, body, options) {
+  return written(options, (wire) => host.patch(text(gvr, "gvr"), keyOf(name), kind, JSON.stringify(body), wire));
+}
+
+/**
+ * @param {(WriteOptions & { force?: boolean }) | undefined} options
+ * @param {(wire: { dryRun: boolean, force: boolean, subresource: string }) => string} write
+ * @returns {Resource}
+ */
+function written(options, write) {
+  const { dryRun = false, force = false, subresource = "" } = options ?? {};
+  const wire = { dryRun: Boolean(dryRun), force: Boolean(force), subresource: text(subresource, "subresource") };
+  const object = JSON.parse(call(() => write(wire)));
+  if (!wire.dryRun) wrote(object?.metadata?.resourceVersion);
+  return object;
+}
+
+/**
+ * @template {string} T
+ * @param {T} value
+ * @param {T[]} allowed
+ * @returns {T}
+ */
+function oneOf(value, allowed) {
+  if (!allowed.includes(value)) throw new TypeError(`${String(value)} is none of ${allowed.join(", ")}`);
+  return value;
+}

@@ -1,0 +1,35 @@
+/**
+ * Write plugins of informer in JavaScript and TypeScript.
+ *
+ * @module
+ */
+
+import "./console.js";
+
+/** @typedef {import("./client.js").DeleteOptions} DeleteOptions */
+/** @typedef {import("./client.js").ListOptions} ListOptions */
+/** @typedef {import("./client.js").ObjectEvent} ObjectEvent */
+/** @typedef {import("./client.js").WriteOptions} WriteOptions */
+/** @typedef {import("./keyvalue.js").Bucket} Bucket */
+/** @typedef {import("./lister.js").Selector} Selector */
+/** @typedef {import("./object.js").Cause} Cause */
+/** @typedef {import("./object.js").ObjectKey} ObjectKey */
+/** @typedef {import("./object.js").ObjectName} ObjectName */
+/** @typedef {import("./object.js").Owner} Owner */
+/** @typedef {import("./object.js").Resource} Resource */
+/** @typedef {import("./plugin.js").Definition} Definition */
+/** @typedef {import("./plugin.js").Reconciled} Reconciled */
+
+export * as client from "./client.js";
+export * as config from "./config.js";
+export { delivery } from "./delivery.js";
+export { ApiError, HostError, PermanentError, RetryAfterError } from "./errors.js";
+export * as keyvalue from "./keyvalue.js";
+export * as lister from "./lister.js";
+export * as log from "./log.js";
+export { finalize, ownerReference, setOwner } from "./metadata.js";
+export * as metrics from "./metrics.js";
+export { formatKey, keyOf, KubeObject, ObjectMeta, parseKey } from "./object.js";
+export { isOwnWrite } from "./own_writes.js";
+export { definePlugin } from "./plugin.js";
+export * as workqueue from "./workqueue.js";

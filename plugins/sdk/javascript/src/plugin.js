@@ -1,0 +1,190 @@
+// The exports of a plugin.
+
+import { PermanentError } from "./errors.js";
+import { describe, failure, retryAfter } from "./failure.js";
+import { begin, warn } from "./log.js";
+import { KubeObject, before } from "./object.js";
+import { isOwnWrite } from "./own_writes.js";
+
+/** @import { Cause } from "./object.js" */
+
+/**
+ * What `reconcile` returns: nothing if the key is done, or when it is reconciled again.
+ * @typedef {void | undefined | { requeue: true } | { requeueAfter: number }} Reconciled
+ */
+
+/**
+ * What a plugin does. All functions are optional, and synchronous. What a handler throws is a failure, and the notification is delivered
+ * again after a backoff; throw a `PermanentError` or a `RetryAfterError` for something else.
+ *
+ * @typedef {object} Definition
+ * @property {string} [name] the name that the host shows beside that of the configuration
+ * @property {string} [version] the version of the plugin
+ * @property {(config: any) => void} [start] is called once before anything else, with `[plugin.config]`. If it throws, the plugin does not
+ *   start
+ * @property {() => void} [stop] is called before the instance ends, if there is time for it
+ * @property {(object: KubeObject, cause: Cause) => void} [onAdd] an object is new
+ * @property {(old: KubeObject, object: KubeObject, cause: Cause) => void} [onUpdate] an object has changed, or is delivered again
+ * @property {(object: KubeObject, finalStateKnown: boolean) => void} [onDelete] an object is gone, with its last known state
+ * @property {(key: string) => Reconciled} [reconcile] an object with this key has changed. The world of the plugin must export `reconciler`
+ * @property {boolean} [ignoreOwnWrites] if true, `onAdd` and `onUpdate` are not called for a version that this instance has written
+ */
+
+const FUNCTIONS = ["start", "stop", "onAdd", "onUpdate", "onDelete", "reconcile"];
+const OTHERS = ["name", "version", "ignoreOwnWrites"];
+const SDK = "informer-sdk for JavaScript 0.1.0";
+
+/**
+ * Makes the exports of a plugin. The names that the world exports must be exported:
+ *
+ * ```js
+ * export const { plugin, handler } = definePlugin({ onAdd(object) { console.log(`hello ${object.key}`); } });
+ * ```
+ *
+ * @param {Definition} definition
+ */
+export function definePlugin(definition) {
+  check(definition);
+  const { name = "", version = "" } = definition;
+  /** @param {KubeObject} object */
+  const own = (object) => definition.ignoreOwnWrites === true && isOwnWrite(object);
+  return {
+    /** The interface `plugin`. */
+    plugin: {
+      describe: () => ({ name, version, sdk: SDK }),
+      start(/** @type {string} */ config) {
+        begin();
+        try {
+          done(definition.start?.(config.trim() === "" ? {} : JSON.parse(config)), "start");
+        } catch (thrown) {
+          throw describe(thrown);
+        }
+      },
+      stop() {
+        try {
+          definition.stop?.();
+        } catch (thrown) {
+          // Nobody repeats this call.
+          warn("stop has failed", { error: describe(thrown) });
+        }
+      },
+    },
+    /** The interface `handler`. */
+    handler: {
+      onAdd: handling((/** @type {any} */ added, /** @type {Cause} */ cause) => {
+        const object = of(added);
+        if (!own(object)) done(definition.onAdd?.(object, cause), "onAdd");
+      }),
+      onUpdate: handling((/** @type {number} */ old, /** @type {any} */ updated, /** @type {Cause} */ cause) => {
+        const object = of(updated);
+        if (definition.onUpdate && !own(object)) done(definition.onUpdate(before(old), object, cause), "onUpdate");
+      }),
+      onDelete: handling((/** @type {any} */ deleted, /** @type {boolean} */ finalStateKnown) => {
+        done(definition.onDelete?.(of(deleted), finalStateKnown), "onDelete");
+      }),
+    },
+    /** The interface `reconciler`. */
+    reconciler: {
+      reconcile(/** @type {string} */ key) {
+        begin();
+        try {
+          return outcome(done(definition.reconcile?.(key), "reconcile"));
+        } catch (thrown) {
+          return failed(key, thrown);
+        }
+      },
+    },
+  };
+}
+
+/** @param {Definition} definition */
+function check(definition) {
+  for (const [name, value] of Object.entries(definition)) {
+    if (FUNCTIONS.includes(name)) {
+      if (value === undefined) continue;
+      if (typeof value !== "function") throw new TypeError(`definePlugin: ${name} is no function`);
+      if (value.constructor.name === "AsyncFunction") throw new TypeError(`definePlugin: ${name} is async. ${SYNCHRONOUS}`);
+    } else if (!OTHERS.includes(name)) {
+      throw new TypeError(`definePlugin: there is no \`${name}\`; there are ${[...FUNCTIONS, ...OTHERS].join(", ")}`);
+    }
+  }
+  if (!["onAdd", "onUpdate", "onDelete", "reconcile"].some((name) => name in definition)) {
+    throw new TypeError("definePlugin: one of onAdd, onUpdate, onDelete and reconcile is needed");
+  }
+}
+
+const SYNCHRONOUS = "Handlers are synchronous, because the engine has no event loop: remove `async` and `await`";
+
+/**
+ * @template T
+ * @param {T} result
+ * @param {string} name
+ */
+function done(result, name) {
+  if (typeof (/** @type {any} */ (result)?.then) === "function") {
+    throw new PermanentError(`${name} has returned a promise. ${SYNCHRONOUS}`);
+  }
+  return result;
+}
+
+/** @param {{ gvr: string, meta: any, id: number }} object */
+function of({ gvr, meta, id }) {
+  return new KubeObject(gvr, meta, id);
+}
+
+/**
+ * Throws what the interface defines: a plain object. Any other exception would end the call with a trap.
+ *
+ * @template {unknown[]} A
+ * @param {(...args: A) => void} handle
+ * @returns {(...args: A) => void}
+ */
+function handling(handle) {
+  return (...args) => {
+    begin();
+    try {
+      handle(...args);
+    } catch (thrown) {
+      throw failure(thrown);
+    }
+  };
+}
+
+/**
+ * @param {Reconciled} result
+ * @returns {{ tag: "done" } | { tag: "requeue" } | { tag: "requeue-after", val: number }}
+ */
+function outcome(result) {
+  if (result === undefined || result === null) return { tag: "done" };
+  if (typeof result === "object" && "requeueAfter" in result) {
+    const { requeueAfter } = result;
+    if (typeof requeueAfter === "number" && requeueAfter >= 0) return after(requeueAfter);
+  } else if (typeof result === "object" && result.requeue === true) {
+    return { tag: "requeue" };
+  }
+  const returned = JSON.stringify(result);
+  throw new PermanentError(`reconcile has returned ${returned}: return nothing, { requeue: true } or { requeueAfter: MILLISECONDS }`);
+}
+
+/**
+ * @param {string} key
+ * @param {unknown} thrown
+ */
+function failed(key, thrown) {
+  const millis = retryAfter(thrown);
+  const why = describe(thrown);
+  if (millis !== undefined) {
+    // The interface has no failure with a time. The key comes again without a failure that is counted, so the reason goes to the log.
+    warn("reconcile has failed, and is repeated after a time", { key, millis, error: why });
+    return after(millis);
+  }
+  throw { tag: thrown instanceof PermanentError ? "terminal" : "retry", val: why };
+}
+
+/**
+ * @param {number} millis
+ * @returns {{ tag: "requeue-after", val: number }}
+ */
+function after(millis) {
+  return { tag: "requeue-after", val: Math.min(Math.ceil(millis), 0xffffffff) };
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { HostError, PermanentError, RetryAfterError, client, definePlugin, isOwnWrite, lister } from "informer-sdk";
+import { api, host } from "informer-sdk/testing";
+
+const PODS = "v1/pods";
+
+beforeEach(() => host.reset());
+
+function pod(name, more = {}) {
+  return { apiVersion: "v1", kind: "Pod", metadata: { namespace: "shop", name, labels: { app: name } }, ...more };
+}
+
+test("a handler reads metadata at once, fields by pointer and the body once", () => {
+  const seen = [];
+  const plugin = definePlugin({
+    onAdd(object, cause) {
+      seen.push(object.gvr, object.key, object.labels.app, object.controller, cause);
+      assert.deepEqual(host.calls, []);
+      seen.push(object.get("/spec/x"), object.get("/spec/none"), ...object.getMany("/spec/x", "/metadata/name"));
+      assert.equal(object.body, object.body);
+    },
+  });
+
+  assert.equal(host.add(plugin, PODS, host.put(PODS, pod("web", { spec: { x: 1 } }))), undefined);
+
+  assert.deepEqual(seen, [PODS, "shop/web", "web", undefined, "live", 1, undefined, 1, "web"]);
+  assert.deepEqual(host.calls, ["objects.get", "objects.get", "objects.getMany", "objects.json"]);
+});
+
+test("an update has the state before, and the host compares", () => {
+  const seen = [];
+  const plugin = definePlugin({
+    onUpdate(old, object) {
+      seen.push(old.resourceVersion, object.resourceVersion, object.differs(old, "/spec"), object.differs(old, "/kind"));
+    },
+  });
+  const old = host.put(PODS, pod("web", { spec: { x: 1 } }));
+
+  assert.equal(host.update(plugin, PODS, old, host.put(PODS, pod("web", { spec: { x: 2 } }))), undefined);
+
+  assert.deepEqual(seen, ["2", "3", true, false]);
+});
+
+test("whatever is thrown becomes a failure with message, stack and causes", () => {
+  const thrown = [];
+  const plugin = definePlugin({
+    onAdd() {
+      throw thrown[0];
+    },
+  });
+  const fails = (value) => {
+    thrown[0] = value;
+    return host.add(plugin, PODS, pod("web"));
+  };
+
+  const { tag, val } = fails(new TypeError("no", { cause: new RangeError("far") }));
+  assert.equal(tag, "retry");
+  assert.match(val, /^TypeError: no\n +at .*plugin\.test\.js[^]*\ncaused by RangeError: far\n +at /);
+  assert.deepEqual(fails("text"), { tag: "retry", val: "text" });
+  assert.deepEqual(fails(undefined), { tag: "retry", val: "undefined" });
+  assert.deepEqual(fails({ a: 1 }), { tag: "retry", val: '{"a":1}' });
+  assert.equal(fails(new PermanentError("never")).tag, "permanent");
+  const later = fails(new RetryAfterError("soon", 1.5));
+  assert.equal(later.tag, "retry-after");
+  assert.equal(later.val[1], 2);
+});
+
+test("an error of the host is caught by its class, and asks for its time if nobody catches it", () => {
+  host.refuse("lister.get", { code: "not-granted", message: "reading v1/pods is not granted" });
+  host.refuse("client.get", api("too-many-requests", "slow down", 429, 700));
+  const caught = [];
+  const plugin = definePlugin({
+    onAdd(object) {
+      try {
+        lister.get(PODS, object);
+      } catch (error) {
+        caught.push(error);
+      }
+      client.get(PODS, object);
+    },
+  });
+
+  const failure = host.add(plugin, PODS, pod("web"));
+
+  assert.ok(caught[0] instanceof HostError);
+  assert.equal(caught[0].code, "not-granted");
+  assert.equal(caught[0].message, "not-granted: reading v1/pods is not granted");
+  assert.equal(failure.tag, "retry-after");
+  assert.match(failure.val[0], /^ApiError: too-many-requests: slow down\n/);
+  assert.equal(failure.val[1], 700);
+});
+
+test("an argument of a wrong type is an error and no trap", () => {
+  for (const wrong of [() => lister.get(PODS, { namespace: "a" }), () => lister.get(undefined, "a/b"), () => lister.get(PODS, "a/b/c")]) {
+    assert.throws(wrong, TypeError);
+  }
+  assert.throws(() => [...lister.list(PODS, { pageSize: -1 })], /pageSize is no whole number/);
+});
+
+test("reconcile returns what is next, and fails by class", () => {
+  const results = [undefined, { requeue: true }, { requeueAfter: 1.2 }, "soon"];
+  const thrown = [];
+  const plugin = definePlugin({
+    reconcile(key) {
+      assert.equal(key, "shop/web");
+      if (thrown.length > 0) throw thrown[0];
+      return results.shift();
+    },
+  });
+  const reconcile = () => host.reconcile(plugin, "shop/web");
+
+  assert.deepEqual(reconcile(), { outcome: { tag: "done" } });
+  assert.deepEqual(reconcile(), { outcome: { tag: "requeue" } });
+  assert.deepEqual(reconcile(), { outcome: { tag: "requeue-after", val: 2 } });
+  assert.equal(reconcile().failure.tag, "terminal");
+  thrown[0] = new Error("no");
+  assert.equal(reconcile().failure.tag, "retry");
+  thrown[0] = new PermanentError("never");
+  assert.equal(reconcile().failure.tag, "terminal");
+  thrown[0] = new RetryAfterError("soon", 5);
+  assert.deepEqual(reconcile(), { outcome: { tag: "requeue-after", val: 5 } });
+  assert.equal(host.lines.at(-1).level, "warn");
+  assert.match(host.lines.at(-1).fields.error, /^RetryAfterError: soon/);
+});
+
+test("start gets the configuration, and what it throws is text", () => {
+  const seen = [];
+  const plugin = definePlugin({
+    start(config) {
+      seen.push(config.a);
+      if (config.a === 2) throw new Error("a is 2");
+    },
+    onAdd() {},
+  });
+
+  assert.equal(host.start(plugin, { a: 1 }), undefined);
+  assert.match(host.start(plugin, { a: 2 }), /^Error: a is 2\n/);
+  assert.deepEqual(seen, [1, 2]);
+});
+
+test("a mistake in the definition is an error of the build", () => {
+  assert.throws(() => definePlugin({ onUpdated() {} }), /there is no `onUpdated`; there are start, /);
+  assert.throws(() => definePlugin({ onAdd: 1 }), /onAdd is no function/);
+  assert.throws(() => definePlugin({ async onAdd() {} }), /onAdd is async/);
+  assert.throws(() => definePlugin({}), /one of onAdd, /);
+});
+
+test("a promise that a handler returns is a permanent failure", () => {
+  const plugin = definePlugin({ onAdd: () => Promise.resolve() });
+
+  assert.equal(host.add(plugin, PODS, pod("web")).tag, "permanent");
+});
+
+test("own writes are not delivered again if the plugin wants so", () => {
+  const seen = [];
+  const plugin = definePlugin({ ignoreOwnWrites: true, onAdd: ({ resourceVersion }) => void seen.push(resourceVersion) });
+
+  const written = client.create(PODS, pod("web"));
+  assert.ok(isOwnWrite(written));
+  host.add(plugin, PODS, written);
+  const foreign = host.put(PODS, pod("web"));
+  host.add(plugin, PODS, foreign);
+
+  assert.deepEqual(seen, [foreign.metadata.resourceVersion]);
+});

@@ -1,0 +1,221 @@
+// A fake of the host for unit tests in Node.js: a cluster whose cache is always up to date, a log, key-values and a workqueue.
+
+import { Cluster, api, at, keyText, refusal, wireMeta } from "./cluster.js";
+
+class FakeHost {
+  constructor() {
+    this.reset();
+  }
+
+  /** Forgets everything. */
+  reset() {
+    /** The log: `{ level, message, fields }`. */
+    this.lines = [];
+    this.cluster = new Cluster();
+    /** The Events that were recorded. */
+    this.events = [];
+    /** What `wasi:config` has. */
+    this.config = {};
+    /** Name to key to bytes. */
+    this.buckets = new Map();
+    this.metrics = [];
+    this.keys = [];
+    /** The names of all calls of the interfaces, like `client.update`. */
+    this.calls = [];
+    this.attempt = 1;
+    this.refusals = new Map();
+    this.tokens = new Map();
+  }
+
+  /** Puts an object into the cluster, and returns it with its new version. */
+  put(gvr, object) {
+    return this.cluster.put(gvr, object);
+  }
+
+  /** The next calls of a function of the host, like `client.update`, are refused, each with one of the errors. */
+  refuse(name, ...errors) {
+    this.refusals.set(name, errors);
+  }
+
+  /** Starts a plugin. Returns what it throws. */
+  start({ plugin }, config = {}) {
+    return outcome(() => plugin.start(JSON.stringify(config)));
+  }
+
+  /** Calls `onAdd`. Returns the failure, or `undefined`. */
+  add({ handler }, gvr, object, cause = "live") {
+    return this.#deliver(() => handler.onAdd(this.#event(gvr, object), cause));
+  }
+
+  /** Calls `onUpdate`. Returns the failure, or `undefined`. */
+  update({ handler }, gvr, old, object, cause = "live") {
+    return this.#deliver(() => handler.onUpdate(this.#event(gvr, old).id, this.#event(gvr, object), cause));
+  }
+
+  /** Calls `onDelete`. Returns the failure, or `undefined`. */
+  delete({ handler }, gvr, object, finalStateKnown = true) {
+    return this.#deliver(() => handler.onDelete(this.#event(gvr, object), finalStateKnown));
+  }
+
+  /** Calls `reconcile`. Returns `{ outcome }` or `{ failure }`. */
+  reconcile({ reconciler }, key) {
+    let result;
+    const failure = this.#deliver(() => {
+      result = reconciler.reconcile(key);
+    });
+    return failure === undefined ? { outcome: result } : { failure };
+  }
+
+  #event(gvr, object) {
+    const id = this.tokens.size + 1;
+    this.tokens.set(id, structuredClone(object));
+    return { gvr, meta: wireMeta(object), id };
+  }
+
+  #deliver(deliver) {
+    try {
+      return outcome(deliver);
+    } finally {
+      for (const id of this.tokens.keys()) this.tokens.set(id, undefined);
+    }
+  }
+
+  object(id) {
+    const found = this.tokens.get(id);
+    if (found === undefined) throw refusal({ code: "stale-token", message: "the call has returned" });
+    return found;
+  }
+
+  called(name) {
+    this.calls.push(name);
+    const error = this.refusals.get(name)?.shift();
+    if (error !== undefined) throw error instanceof Error ? error : refusal(error);
+  }
+}
+
+/** What a call of an export throws. An `Error` would be a trap of the engine, so that it fails the test. */
+function outcome(exported) {
+  try {
+    exported();
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof Error) throw new Error("the call would trap", { cause: thrown });
+    return thrown;
+  }
+}
+
+/** The host of the tests. */
+export const host = new FakeHost();
+
+export { api, refusal };
+
+const lister = {
+  get: (gvr, key) => optional(gvr, key, (object) => JSON.stringify(object)),
+  getFields: (gvr, key, pointers) => optional(gvr, key, (object) => pointers.map((pointer) => at(object, pointer))),
+  listMeta: (gvr, of, part) => page(gvr, of, part, wireMeta),
+  listFields: (gvr, of, pointers, part) => page(gvr, of, part, (object) => {
+    const { namespace = "", name } = object.metadata;
+    return { key: { namespace, name }, values: pointers.map((pointer) => at(object, pointer)) };
+  }),
+  listJson: (gvr, of, part) => page(gvr, of, part, (object) => JSON.stringify(object)),
+  hasSynced: () => true,
+  waitUntil: () => true,
+};
+
+const objects = {
+  meta: (id) => wireMeta(host.object(id)),
+  json: (id) => JSON.stringify(host.object(id)),
+  get: (id, pointer) => at(host.object(id), pointer),
+  getMany: (id, pointers) => pointers.map((pointer) => at(host.object(id), pointer)),
+  differs: (old, now, pointers) => pointers.some((pointer) => at(host.object(old), pointer) !== at(host.object(now), pointer)),
+};
+
+const client = {
+  get: (gvr, key) => JSON.stringify(host.cluster.find(gvr, key)),
+  listObjects(gvr, { limit, token, ...of }) {
+    const { objects, next } = host.cluster.page(gvr, of, limit, token);
+    return { items: objects.map((object) => JSON.stringify(object)), next, resourceVersion: String(host.cluster.version) };
+  },
+  create: (gvr, namespace, object) => JSON.stringify(host.cluster.create(gvr, namespace, object)),
+  update: (gvr, key, object) => JSON.stringify(host.cluster.update(gvr, key, object)),
+  patch: (gvr, key, kind, body) => JSON.stringify(host.cluster.patch(gvr, key, kind, body)),
+  deleteObject: (gvr, key, options) => host.cluster.delete(gvr, key, options),
+  recordEvent: (event) => void host.events.push(event),
+};
+
+const log = {
+  enabled: () => true,
+  write: (level, message, fields) => void host.lines.push({ level, message, fields: Object.fromEntries(fields) }),
+};
+
+const workqueue = {
+  add: (key) => void host.keys.push({ key, millis: 0 }),
+  addAfter: (key, millis) => void host.keys.push({ key, millis }),
+  addRateLimited: (key) => void host.keys.push({ key, limited: true }),
+  forget: () => {},
+  numRequeues: () => 0,
+  length: () => host.keys.length,
+};
+
+const metrics = Object.fromEntries(["counterAdd", "gaugeSet", "histogramObserve"].map((kind) => {
+  const record = (name, labels, value) => void host.metrics.push({ kind, name, labels: Object.fromEntries(labels), value });
+  return [kind, record];
+}));
+
+function open(name) {
+  if (!host.buckets.has(name)) host.buckets.set(name, new Map());
+  const values = host.buckets.get(name);
+  return {
+    values,
+    get: (key) => values.get(key) ?? null,
+    set: (key, value) => void values.set(key, value),
+    exists: (key) => values.has(key),
+    delete: (key) => void values.delete(key),
+    listKeys(cursor) {
+      const keys = [...values.keys()].sort();
+      const end = Number(cursor ?? 0) + 2;
+      return { keys: keys.slice(end - 2, end), cursor: end < keys.length ? String(end) : null };
+    },
+  };
+}
+
+function increment({ values }, key, delta) {
+  const sum = Number(new TextDecoder().decode(values.get(key) ?? new Uint8Array([48]))) + delta;
+  values.set(key, new TextEncoder().encode(String(sum)));
+  return sum;
+}
+
+/** The interfaces of the host by the names of their modules. */
+export const interfaces = {
+  "informer:plugin/client@0.1.0": counted("client", client),
+  "informer:plugin/delivery@0.1.0": {
+    current: () => ({ attempt: host.attempt, queuedMs: 0, plugin: "test", hostVersion: "0.1.0" }),
+  },
+  "informer:plugin/lister@0.1.0": counted("lister", lister),
+  "informer:plugin/log@0.1.0": log,
+  "informer:plugin/metrics@0.1.0": counted("metrics", metrics),
+  "informer:plugin/objects@0.1.0": counted("objects", objects),
+  "informer:plugin/workqueue@0.1.0": counted("workqueue", workqueue),
+  "wasi:config/store@0.2.0-rc.1": { get: (name) => host.config[name] ?? null, getAll: () => Object.entries(host.config) },
+  "wasi:keyvalue/atomics@0.2.0-draft": { increment },
+  "wasi:keyvalue/store@0.2.0-draft": counted("keyvalue", { open }),
+};
+
+/** Counts the calls, and refuses those that the test wants refused. */
+function counted(name, functions) {
+  const wrap = ([method, run]) => [method, (...args) => {
+    host.called(`${name}.${method}`);
+    return run(...args);
+  }];
+  return Object.fromEntries(Object.entries(functions).map(wrap));
+}
+
+function optional(gvr, key, read) {
+  const found = host.cluster.of(gvr).get(keyText(key));
+  return found === undefined ? null : read(found);
+}
+
+function page(gvr, of, { limit, token }, read) {
+  const { objects, next } = host.cluster.page(gvr, of, limit, token);
+  return { items: objects.map(read), next };
+}

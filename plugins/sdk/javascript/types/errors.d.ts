@@ -1,0 +1,107 @@
+/**
+ * Calls a function of the host. What it throws becomes a `HostError` or `ApiError`, with the stack of the caller.
+ *
+ * @internal
+ * @template T
+ * @param {() => T} request
+ * @returns {T}
+ */
+export function call<T>(request: () => T): T;
+/**
+ * Checks an argument that the host receives as text. The engine would end the call with a trap.
+ *
+ * @internal
+ * @param {unknown} value
+ * @param {string} name
+ * @returns {string}
+ */
+export function text(value: unknown, name: string): string;
+/**
+ * Checks a whole number that is not negative and has at most 32 bits.
+ *
+ * @internal
+ * @param {unknown} value
+ * @param {string} name
+ * @returns {number}
+ */
+export function count(value: unknown, name: string): number;
+/**
+ * Checks a time in milliseconds, and rounds it up, so that a short time does not become zero.
+ *
+ * @internal
+ * @param {unknown} value
+ * @param {string} name
+ * @returns {number}
+ */
+export function milliseconds(value: unknown, name: string): number;
+/**
+ * A call to the host failed.
+ *
+ * If a handler does not catch it, the notification is delivered again after the backoff of the plugin.
+ */
+export class HostError extends Error {
+    /**
+     * @param {string} code the kind of the failure
+     * @param {string} text a sentence for people
+     * @param {ErrorOptions} [options]
+     */
+    constructor(code: string, text: string, options?: ErrorOptions);
+    /**
+     * The kind of the failure: `unknown-resource`, `not-granted`, `stale-token`, `stale-page`, `invalid`, `too-large`,
+     * `limit-exceeded` or `internal`; of key-values and configuration `no-such-store`, `access-denied` or `other`.
+     * @type {string}
+     */
+    code: string;
+}
+/**
+ * A request to the API server was refused or failed.
+ *
+ * `code` is one of `not-granted`, `bad-argument`, `limit-exceeded`, `too-large`, `invalid`, `unauthorized`, `forbidden`, `not-found`,
+ * `already-exists`, `conflict`, `gone`, `too-many-requests`, `timeout`, `unavailable` and `internal`.
+ */
+export class ApiError extends HostError {
+    /**
+     * @param {string} code the kind of the failure
+     * @param {string} text a sentence for people
+     * @param {number} [status] the HTTP status
+     * @param {number} [retryAfterMs] when another request is accepted
+     * @param {ErrorOptions} [options]
+     */
+    constructor(code: string, text: string, status?: number, retryAfterMs?: number, options?: ErrorOptions);
+    /**
+     * The HTTP status, or 0 if there was no answer.
+     * @type {number}
+     */
+    status: number;
+    /**
+     * The time in milliseconds after which the server, or the limit of the plugin, accepts another request. A handler that does not
+     * catch the error is called again after this time.
+     * @type {number | undefined}
+     */
+    retryAfterMs: number | undefined;
+}
+/**
+ * Another attempt cannot help. Thrown by a handler, it makes the notification a dead letter. Thrown by `reconcile`, it drops the key
+ * until the object changes.
+ */
+export class PermanentError extends Error {
+    /**
+     * @param {string} message
+     * @param {ErrorOptions} [options]
+     */
+    constructor(message: string, options?: ErrorOptions);
+}
+/** Another attempt may help after a time. */
+export class RetryAfterError extends Error {
+    /**
+     * @param {string} message
+     * @param {number} millis the time until the next attempt, in milliseconds
+     * @param {ErrorOptions} [options]
+     */
+    constructor(message: string, millis: number, options?: ErrorOptions);
+    /**
+     * The time until the next attempt, in milliseconds.
+     * @type {number}
+     */
+    millis: number;
+}

@@ -1,0 +1,46 @@
+/** @import { ObjectMeta, Resource } from "./object.js" */
+/**
+ * Keeps a finalizer on an object that lives, and cleans up when the object is deleted.
+ *
+ * Returns true if the object lives and has the finalizer: go on. Returns false if the object is being deleted; then `cleanup` was called
+ * and the finalizer is removed, unless this had happened before. If `cleanup` throws, the finalizer stays and the call is repeated. So
+ * `cleanup` may be called several times for an object.
+ *
+ * It needs `update` of the resource in the grant, and a live read.
+ *
+ * @param {string} gvr
+ * @param {Resource} object parsed: of `lister.get`, or `body` of a notification
+ * @param {string} finalizer a name of yours, like `example.com/cleanup`
+ * @param {(object: Resource) => void} cleanup
+ */
+export function finalize(gvr: string, object: Resource, finalizer: string, cleanup: (object: Resource) => void): boolean;
+/**
+ * The entry of `metadata.ownerReferences` that names an owner.
+ *
+ * @param {Resource} owner parsed, with `apiVersion`, `kind`, name and UID
+ * @param {{ controller?: boolean, blockOwnerDeletion?: boolean }} [options] both are true by default
+ */
+export function ownerReference(owner: Resource, { controller, blockOwnerDeletion }?: {
+    controller?: boolean;
+    blockOwnerDeletion?: boolean;
+}): {
+    apiVersion: string | undefined;
+    kind: string | undefined;
+    name: any;
+    uid: any;
+    controller: boolean;
+    blockOwnerDeletion: boolean;
+};
+/**
+ * Makes an object belong to an owner: the garbage collector of Kubernetes deletes it after the owner. Changes and returns the object;
+ * nothing is sent. Throws if the object has another controller, or if the two are in different namespaces.
+ *
+ * @param {Resource} object
+ * @param {Resource} owner
+ * @param {{ controller?: boolean, blockOwnerDeletion?: boolean }} [options]
+ */
+export function setOwner(object: Resource, owner: Resource, options?: {
+    controller?: boolean;
+    blockOwnerDeletion?: boolean;
+}): Resource;
+import type { Resource } from "./object.js";

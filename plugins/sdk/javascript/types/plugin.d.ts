@@ -1,0 +1,91 @@
+/**
+ * Makes the exports of a plugin. The names that the world exports must be exported:
+ *
+ * ```js
+ * export const { plugin, handler } = definePlugin({ onAdd(object) { console.log(`hello ${object.key}`); } });
+ * ```
+ *
+ * @param {Definition} definition
+ */
+export function definePlugin(definition: Definition): {
+    /** The interface `plugin`. */
+    plugin: {
+        describe: () => {
+            name: string;
+            version: string;
+            sdk: string;
+        };
+        start(config: string): void;
+        stop(): void;
+    };
+    /** The interface `handler`. */
+    handler: {
+        onAdd: (added: any, cause: Cause) => void;
+        onUpdate: (old: number, updated: any, cause: Cause) => void;
+        onDelete: (deleted: any, finalStateKnown: boolean) => void;
+    };
+    /** The interface `reconciler`. */
+    reconciler: {
+        reconcile(key: string): {
+            tag: "done";
+        } | {
+            tag: "requeue";
+        } | {
+            tag: "requeue-after";
+            val: number;
+        };
+    };
+};
+/**
+ * What `reconcile` returns: nothing if the key is done, or when it is reconciled again.
+ */
+export type Reconciled = void | undefined | {
+    requeue: true;
+} | {
+    requeueAfter: number;
+};
+/**
+ * What a plugin does. All functions are optional, and synchronous. What a handler throws is a failure, and the notification is delivered
+ * again after a backoff; throw a `PermanentError` or a `RetryAfterError` for something else.
+ */
+export type Definition = {
+    /**
+     * the name that the host shows beside that of the configuration
+     */
+    name?: string | undefined;
+    /**
+     * the version of the plugin
+     */
+    version?: string | undefined;
+    /**
+     * is called once before anything else, with `[plugin.config]`. If it throws, the plugin does not
+     * start
+     */
+    start?: ((config: any) => void) | undefined;
+    /**
+     * is called before the instance ends, if there is time for it
+     */
+    stop?: (() => void) | undefined;
+    /**
+     * an object is new
+     */
+    onAdd?: ((object: KubeObject, cause: Cause) => void) | undefined;
+    /**
+     * an object has changed, or is delivered again
+     */
+    onUpdate?: ((old: KubeObject, object: KubeObject, cause: Cause) => void) | undefined;
+    /**
+     * an object is gone, with its last known state
+     */
+    onDelete?: ((object: KubeObject, finalStateKnown: boolean) => void) | undefined;
+    /**
+     * an object with this key has changed. The world of the plugin must export `reconciler`
+     */
+    reconcile?: ((key: string) => Reconciled) | undefined;
+    /**
+     * if true, `onAdd` and `onUpdate` are not called for a version that this instance has written
+     */
+    ignoreOwnWrites?: boolean | undefined;
+};
+import type { Cause } from "./object.js";
+import { KubeObject } from "./object.js";

@@ -1,0 +1,67 @@
+"""What the modules of a plugin use of the SDK: `python -m informer_sdk._used FOLDER` prints it as JSON, for `informer build`.
+
+`modules` are the modules of the SDK that the component must contain. `interfaces` are those that it must import, or `null` for those of
+its whole world, if a module uses the bindings itself.
+"""
+
+import ast
+import json
+import sys
+from pathlib import Path
+from typing import Iterator, List, Optional, Set, Tuple
+
+# This module does not import the SDK, which needs the bindings of a component.
+_PLUGIN = "informer:plugin/{}@0.1.0"
+_INTERFACES = {
+    "client": [_PLUGIN.format("client")],
+    "config": ["wasi:config/store@0.2.0-rc.1"],
+    "delivery": [_PLUGIN.format("delivery")],
+    "keyvalue": ["wasi:keyvalue/store@0.2.0-draft", "wasi:keyvalue/atomics@0.2.0-draft"],
+    "lister": [_PLUGIN.format("lister")],
+    "metrics": [_PLUGIN.format("metrics")],
+    "workqueue": [_PLUGIN.format("workqueue")],
+}
+_ALWAYS = [_PLUGIN.format("log"), _PLUGIN.format("objects")]
+_NEEDS_CLIENT = {"finalize", "metadata", "owner_reference", "set_owner"}
+
+
+def used(folder: Path) -> Tuple[List[str], Optional[List[str]]]:
+    """The modules and the interfaces that the sources below a folder use."""
+    names: Set[str] = set()
+    for source in sorted(folder.rglob("*.py")):
+        # Syntax errors are reported by the build itself, which imports the module.
+        try:
+            names.update(_names(ast.parse(source.read_bytes())))
+        except SyntaxError:
+            continue
+    if "*" in names:
+        names.update(_INTERFACES)
+    if names & _NEEDS_CLIENT:
+        names.add("client")
+    modules = sorted(names & set(_INTERFACES))
+    if not names or "wit_world" in names:
+        return modules, None
+    return modules, [*_ALWAYS, *(interface for module in modules for interface in _INTERFACES[module])]
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    """The names of the SDK that a module imports, `*` for all, and `wit_world` for the bindings."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                package, _, module = alias.name.partition(".")
+                if package == "informer_sdk":
+                    yield module or "*"
+                elif package == "wit_world":
+                    yield package
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
+            package, _, module = node.module.partition(".")
+            if package == "informer_sdk":
+                yield from [module] if module else [alias.name for alias in node.names]
+            elif package == "wit_world":
+                yield package
+
+
+if __name__ == "__main__":
+    found, interfaces = used(Path(sys.argv[1]))
+    print(json.dumps({"modules": found, "interfaces": interfaces}))

@@ -1,0 +1,122 @@
+"""Reads of the host's cache. The host keeps one cache for all plugins.
+
+A read sends no request to the API server, so it is cheap. The cache is never older than the notification of the current call. Each
+resource needs the grant `read`.
+
+Lists are iterators that fetch page by page. Use them up within the call: the host forgets the pages when the call returns.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
+
+from wit_world.imports import lister as host
+from wit_world.imports.types import ObjectKey as WireKey
+
+from .errors import call, count, millis, text
+from .objects import ObjectKey, ObjectMeta, ObjectName, Resource, key_of, texts, value
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The values at some pointers of an object, `None` for each that has none."""
+
+    key: ObjectKey
+    values: List[Any]
+
+
+def get(gvr: str, name: ObjectName) -> Optional[Resource]:
+    """The object as it is in the cache, or `None`. `gvr` is a resource, for example `apps/v1/deployments`."""
+    return value(call(host.get, text(gvr, "gvr"), _wire(name)))
+
+
+def get_fields(gvr: str, name: ObjectName, pointers: Sequence[str]) -> Optional[List[Any]]:
+    """The values at JSON pointers in the order of the pointers, `None` for each that has none. Returns `None` if there is no such
+    object."""
+    found = call(host.get_fields, text(gvr, "gvr"), _wire(name), texts(pointers))
+    return None if found is None else [value(field) for field in found]
+
+
+def list(  # noqa: A001
+    gvr: str,
+    *,
+    namespace: Optional[str] = None,
+    labels: str = "",
+    index: Optional[Tuple[str, str]] = None,
+    page_size: int = 0,
+) -> Iterator[Resource]:
+    """The objects of a resource, parsed.
+
+    All conditions must hold: `namespace`, `labels`, which is a label selector like `app=web,tier!=cache`, and `index`, which is the name
+    of an index of the watch and a value. `page_size` is the number of objects of a page; the host decides without it.
+    """
+    for item in _pages(lambda of, part: host.list_json(text(gvr, "gvr"), of, part), namespace, labels, index, page_size):
+        yield json.loads(item)
+
+
+def list_meta(
+    gvr: str,
+    *,
+    namespace: Optional[str] = None,
+    labels: str = "",
+    index: Optional[Tuple[str, str]] = None,
+    page_size: int = 0,
+) -> Iterator[ObjectMeta]:
+    """The metadata of the objects of a resource."""
+    for meta in _pages(lambda of, part: host.list_meta(text(gvr, "gvr"), of, part), namespace, labels, index, page_size):
+        yield ObjectMeta(meta)
+
+
+def list_fields(
+    gvr: str,
+    pointers: Sequence[str],
+    *,
+    namespace: Optional[str] = None,
+    labels: str = "",
+    index: Optional[Tuple[str, str]] = None,
+    page_size: int = 0,
+) -> Iterator[Fields]:
+    """The values at JSON pointers of the objects of a resource. Nothing else is parsed."""
+    wanted = texts(pointers)
+    fetch = lambda of, part: host.list_fields(text(gvr, "gvr"), of, wanted, part)  # noqa: E731
+    for found in _pages(fetch, namespace, labels, index, page_size):
+        yield Fields(ObjectKey(found.key.namespace, found.key.name), [value(field) for field in found.values])
+
+
+def has_synced(gvr: str) -> bool:
+    """Returns true once the cache holds all objects of the resource."""
+    return call(host.has_synced, text(gvr, "gvr"))
+
+
+def wait_until(gvr: str, resource_version: str, *, namespace: Optional[str] = None, seconds: float = 1.0) -> bool:
+    """Waits until the cache is at least as new as a resource version, for example that of a write. Returns false if the time is over
+    before."""
+    place = None if namespace is None else text(namespace, "namespace")
+    version = text(resource_version, "resource_version")
+    return call(host.wait_until, text(gvr, "gvr"), place, version, millis(seconds, "seconds"))
+
+
+def _pages(
+    fetch: Callable[[Any, Any], Any],
+    namespace: Optional[str],
+    labels: str,
+    index: Optional[Tuple[str, str]],
+    page_size: int,
+) -> Iterator[Any]:
+    place = None if namespace is None else text(namespace, "namespace")
+    pair = None if index is None else (text(index[0], "index"), text(index[1], "index"))
+    of, limit = host.Selector(place, text(labels, "labels"), pair), count(page_size, "page_size")
+    token: Optional[str] = None
+    while True:
+        page = call(fetch, of, host.Page(limit, token))
+        yield from page.items
+        token = page.next
+        if token is None:
+            return
+
+
+def _wire(name: ObjectName) -> WireKey:
+    key = key_of(name)
+    return WireKey(key.namespace, key.name)

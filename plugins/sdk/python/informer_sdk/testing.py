@@ -1,0 +1,408 @@
+"""A fake of the host for unit tests: a cluster whose cache is always up to date, a log, key-values and a workqueue.
+
+Import it before anything else of the SDK::
+
+    from informer_sdk.testing import host
+
+    import app
+
+    def test_added():
+        assert host.add(app.Handler(), "v1/pods", {"metadata": {"name": "web"}}) is None
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from dataclasses import dataclass, make_dataclass
+from enum import Enum
+from types import ModuleType, SimpleNamespace
+from typing import Any, Callable, Dict, List, Optional
+
+
+@dataclass(frozen=True)
+class Err(Exception):
+    """What the runtime raises for the error of a host call, and what an export raises for its failure."""
+
+    value: Any
+
+
+def _enum(name: str, words: str) -> Any:
+    return Enum(name, words.upper().replace("-", "_").split(), start=0)
+
+
+def _records(**records: str) -> Dict[str, Any]:
+    return {name: make_dataclass(name, fields.split()) for name, fields in records.items()}
+
+
+_types = _records(
+    ObjectKey="namespace name",
+    ObjectMeta="namespace name uid resource_version creation_timestamp deleting labels controller",
+    Owner="api_version kind name uid",
+    Error="code message",
+)
+_client = _records(
+    ApiError="code message status retry_after_ms",
+    ListOptions="namespace labels fields limit token",
+    WriteOptions="dry_run force subresource",
+    DeleteOptions="dry_run uid resource_version propagation",
+    ObjectEvent="gvr regarding warning reason action note",
+)
+_ApiCode = _enum(
+    "ApiCode",
+    "not-granted bad-argument limit-exceeded too-large invalid unauthorized forbidden not-found already-exists conflict gone "
+    "too-many-requests timeout unavailable internal",
+)
+_ErrorCode = _enum(
+    "ErrorCode", "unknown-resource not-granted stale-token stale-page invalid too-large limit-exceeded internal"
+)
+_PatchKind = _enum("PatchKind", "merge json-patch strategic-merge apply")
+_Cause = _enum("Cause", "live initial relist resync replay")
+
+
+def api_error(code: str, message: str = "refused", status: int = 0, retry_after_ms: Optional[int] = None) -> Err:
+    """A refused request, for `host.refuse`."""
+    return Err(_client["ApiError"](_ApiCode[code.upper().replace("-", "_")], message, status, retry_after_ms))
+
+
+def host_error(code: str, message: str = "refused") -> Err:
+    """A refused call, for `host.refuse`."""
+    return Err(_types["Error"](_ErrorCode[code.upper().replace("-", "_")], message))
+
+
+class Host:
+    """The fake host."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets everything."""
+        self.lines: List[Dict[str, Any]] = []
+        """The log, with `level`, `message` and `fields`."""
+        self.events: List[Any] = []
+        """The Events that were recorded."""
+        self.calls: List[str] = []
+        """The names of all calls, like `client.update`."""
+        self.config: Dict[str, str] = {}
+        """What `config` has."""
+        self.metrics: List[Any] = []
+        self.keys: List[Any] = []
+        """What was added to the workqueue."""
+        self.attempt = 1
+        self._objects: Dict[str, Dict[str, Any]] = {}
+        self._buckets: Dict[str, Dict[str, bytes]] = {}
+        self._refusals: Dict[str, List[Err]] = {}
+        self._tokens: Dict[int, Any] = {}
+        self._version = 1
+
+    def put(self, gvr: str, obj: Any) -> Any:
+        """Puts an object into the cluster, and returns it with its new version."""
+        kept = copy.deepcopy(obj)
+        self._version += 1
+        kept["metadata"]["resourceVersion"] = str(self._version)
+        kept["metadata"].setdefault("uid", f"uid-{self._version}")
+        self.of(gvr)[_key(kept["metadata"])] = kept
+        return copy.deepcopy(kept)
+
+    def refuse(self, name: str, *errors: Err) -> None:
+        """The next calls of a function, like `client.update`, are refused, each with one of the errors."""
+        self._refusals[name] = list(errors)
+
+    def start(self, plugin: Any, config: Optional[Dict[str, Any]] = None) -> Optional[str]:
+        """Starts a plugin. Returns what it raises."""
+        return self._outcome(lambda: plugin.start(json.dumps(config or {})))
+
+    def add(self, handler: Any, gvr: str, obj: Any, cause: str = "live") -> Any:
+        """Calls `on_add`. Returns the failure, or `None`."""
+        return self._outcome(lambda: handler.on_add(self._event(gvr, obj), _Cause[cause.upper()]))
+
+    def update(self, handler: Any, gvr: str, old: Any, obj: Any, cause: str = "live") -> Any:
+        """Calls `on_update`. Returns the failure, or `None`."""
+        return self._outcome(lambda: handler.on_update(self._event(gvr, old).id, self._event(gvr, obj), _Cause[cause.upper()]))
+
+    def delete(self, handler: Any, gvr: str, obj: Any, final_state_known: bool = True) -> Any:
+        """Calls `on_delete`. Returns the failure, or `None`."""
+        return self._outcome(lambda: handler.on_delete(self._event(gvr, obj), final_state_known))
+
+    def of(self, gvr: str) -> Dict[str, Any]:
+        """The objects of a resource by their keys."""
+        return self._objects.setdefault(gvr, {})
+
+    def _event(self, gvr: str, obj: Any) -> Any:
+        token = len(self._tokens) + 1
+        self._tokens[token] = copy.deepcopy(obj)
+        return SimpleNamespace(gvr=gvr, meta=_meta(obj), id=token)
+
+    def _outcome(self, exported: Callable[[], Any]) -> Any:
+        try:
+            exported()
+        except Err as failure:
+            # Any other exception would be a trap, so that it fails the test.
+            return failure.value
+        finally:
+            self._tokens = {token: None for token in self._tokens}
+        return None
+
+    def _token(self, token: int) -> Any:
+        found = self._tokens.get(token)
+        if found is None:
+            raise host_error("stale-token", "the call has returned")
+        return found
+
+    def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any) -> Any:
+            self.calls.append(name)
+            errors = self._refusals.get(name)
+            if errors:
+                raise errors.pop(0)
+            return function(*args)
+
+        return run
+
+
+host = Host()
+"""The host of the tests."""
+
+
+def _key(metadata: Dict[str, Any]) -> str:
+    namespace = metadata.get("namespace", "")
+    return f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
+
+
+def _wire_key(key: Any) -> str:
+    return f"{key.namespace}/{key.name}" if key.namespace else key.name
+
+
+def _meta(obj: Any) -> Any:
+    metadata = obj["metadata"]
+    owner = next((owner for owner in metadata.get("ownerReferences", []) if owner.get("controller")), None)
+    return _types["ObjectMeta"](
+        metadata.get("namespace", ""),
+        metadata["name"],
+        metadata.get("uid", ""),
+        metadata.get("resourceVersion", ""),
+        metadata.get("creationTimestamp", ""),
+        "deletionTimestamp" in metadata,
+        list(metadata.get("labels", {}).items()),
+        owner and _types["Owner"](owner["apiVersion"], owner["kind"], owner["name"], owner["uid"]),
+    )
+
+
+def _at(obj: Any, pointer: str) -> Optional[str]:
+    for part in pointer.split("/")[1:]:
+        part = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(obj, list) and part.isdigit() and int(part) < len(obj):
+            obj = obj[int(part)]
+        elif isinstance(obj, dict) and part in obj:
+            obj = obj[part]
+        else:
+            return None
+    return json.dumps(obj)
+
+
+def _page(gvr: str, namespace: Optional[str], labels: str, limit: int, token: Optional[str], read: Callable[[Any], Any]) -> Any:
+    wanted = dict(label.split("=") for label in labels.split(",")) if labels else {}
+    found = []
+    for obj in host.of(gvr).values():
+        metadata = obj["metadata"]
+        fits = wanted.items() <= metadata.get("labels", {}).items()
+        if fits and namespace in (None, metadata.get("namespace")):
+            found.append(obj)
+    begin = int(token or 0)
+    end = begin + (limit or 500)
+    items = [read(obj) for obj in found[begin:end]]
+    return SimpleNamespace(items=items, next=str(end) if end < len(found) else None)
+
+
+def _find(gvr: str, key: Any) -> Any:
+    found = host.of(gvr).get(_wire_key(key))
+    if found is None:
+        raise api_error("not-found", f"{gvr} {_wire_key(key)} is not found", 404)
+    return found
+
+
+def _create(gvr: str, namespace: str, text: str, options: Any) -> str:
+    obj = json.loads(text)
+    if namespace:
+        obj["metadata"]["namespace"] = namespace
+    if _key(obj["metadata"]) in host.of(gvr):
+        raise api_error("already-exists", "it exists", 409)
+    return json.dumps(host.put(gvr, obj))
+
+
+def _update(gvr: str, key: Any, text: str, options: Any) -> str:
+    found, obj = _find(gvr, key), json.loads(text)
+    metadata = obj["metadata"]
+    if metadata.get("resourceVersion") not in (None, found["metadata"]["resourceVersion"]):
+        raise api_error("conflict", "it has changed", 409)
+    if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
+        del host.of(gvr)[_wire_key(key)]
+        return text
+    return json.dumps(host.put(gvr, obj))
+
+
+def _patch(gvr: str, key: Any, kind: Any, text: str, options: Any) -> str:
+    body = json.loads(text)
+    if kind is _PatchKind.APPLY:
+        found = host.of(gvr).get(_wire_key(key), {})
+    elif kind is _PatchKind.MERGE:
+        found = _find(gvr, key)
+    else:
+        raise api_error("invalid", f"the fake host has no patch of the kind {kind.name}", 400)
+    return json.dumps(host.put(gvr, _merged(found, body)))
+
+
+def _merged(target: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = _merged(result.get(name), value)
+    return result
+
+
+def _delete(gvr: str, key: Any, options: Any) -> None:
+    found = _find(gvr, key)
+    if found["metadata"].get("finalizers"):
+        host.put(gvr, _merged(found, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}))
+    else:
+        del host.of(gvr)[_wire_key(key)]
+
+
+class _Bucket:
+    def __init__(self, name: str) -> None:
+        self.values = host._buckets.setdefault(name, {})
+        self.get = self.values.get
+        self.set = self.values.__setitem__
+        self.exists = self.values.__contains__
+
+    def delete(self, key: str) -> None:
+        self.values.pop(key, None)
+
+    def list_keys(self, cursor: Optional[int]) -> Any:
+        keys, end = sorted(self.values), (cursor or 0) + 2
+        return SimpleNamespace(keys=keys[end - 2 : end], cursor=end if end < len(keys) else None)
+
+    def __exit__(self, *args: Any) -> None:
+        self.values = {}
+
+
+def _increment(bucket: _Bucket, key: str, delta: int) -> int:
+    total = int(bucket.values.get(key, b"0")) + delta
+    bucket.values[key] = str(total).encode()
+    return total
+
+
+def _optional(gvr: str, key: Any, read: Callable[[Any], Any]) -> Any:
+    found = host.of(gvr).get(_wire_key(key))
+    return None if found is None else read(found)
+
+
+def _fields(obj: Any, pointers: List[str]) -> Any:
+    metadata = obj["metadata"]
+    key = _types["ObjectKey"](metadata.get("namespace", ""), metadata["name"])
+    return SimpleNamespace(key=key, values=[_at(obj, pointer) for pointer in pointers])
+
+
+def _module(name: str, **contents: Any) -> None:
+    module = ModuleType(name)
+    vars(module).update(contents)
+    sys.modules[name] = module
+    parent, _, own = name.rpartition(".")
+    if parent:
+        setattr(sys.modules[parent], own, module)
+
+
+def _interface(name: str, functions: Dict[str, Callable[..., Any]], **others: Any) -> None:
+    counted = {key: host._counted(f"{name}.{key}", function) for key, function in functions.items()}
+    _module(f"wit_world.imports.{name}", **counted, **others)
+
+
+def _install() -> None:
+    _module("componentize_py_types", Err=Err)
+    for package in ("wit_world", "wit_world.imports", "wit_world.exports"):
+        _module(package)
+    _module("wit_world.imports.types", **_types)
+    _interface(
+        "objects",
+        {
+            "meta": lambda token: _meta(host._token(token)),
+            "json": lambda token: json.dumps(host._token(token)),
+            "get": lambda token, pointer: _at(host._token(token), pointer),
+            "get_many": lambda token, pointers: [_at(host._token(token), pointer) for pointer in pointers],
+            "differs": lambda old, now, pointers: any(_at(host._token(old), p) != _at(host._token(now), p) for p in pointers),
+        },
+    )
+    _interface(
+        "lister",
+        {
+            "get": lambda gvr, key: _optional(gvr, key, json.dumps),
+            "get_fields": lambda gvr, key, pointers: _optional(gvr, key, lambda obj: [_at(obj, p) for p in pointers]),
+            "list_json": lambda gvr, of, part: _page(gvr, of.namespace, of.labels, part.limit, part.token, json.dumps),
+            "list_meta": lambda gvr, of, part: _page(gvr, of.namespace, of.labels, part.limit, part.token, _meta),
+            "list_fields": lambda gvr, of, pointers, part: _page(
+                gvr, of.namespace, of.labels, part.limit, part.token, lambda obj: _fields(obj, pointers)
+            ),
+            "has_synced": lambda gvr: True,
+            "wait_until": lambda gvr, namespace, version, millis: True,
+        },
+        **_records(Selector="namespace labels index", Page="limit token"),
+    )
+    _interface(
+        "client",
+        {
+            "get": lambda gvr, key, subresource: json.dumps(_find(gvr, key)),
+            "list_objects": lambda gvr, of: _page(gvr, of.namespace, of.labels, of.limit, of.token, json.dumps),
+            "create": _create,
+            "update": _update,
+            "patch": _patch,
+            "delete_object": _delete,
+            "record_event": lambda event: host.events.append(event),
+        },
+        **_client,
+        PatchKind=_PatchKind,
+        Propagation=_enum("Propagation", "background foreground orphan"),
+    )
+    _install_small()
+
+
+def _install_small() -> None:
+    level = _enum("Level", "trace debug info warn error")
+
+    def write(level: Any, message: str, fields: Any) -> None:
+        host.lines.append({"level": level.name.lower(), "message": message, "fields": dict(fields)})
+
+    _module("wit_world.imports.log", Level=level, enabled=lambda level: True, write=write)
+    _interface("wasi_keyvalue_store", {"open": _Bucket})
+    _interface("atomics", {"increment": _increment})
+    _interface("wasi_config_store", {"get": lambda name: host.config.get(name), "get_all": lambda: list(host.config.items())})
+    delivery = lambda: SimpleNamespace(attempt=host.attempt, queued_ms=5, plugin="test", host_version="0.1.0")  # noqa: E731
+    _interface("delivery", {"current": delivery})
+    kinds = ("counter_add", "gauge_set", "histogram_observe")
+    _interface("metrics", {kind: lambda *args, kind=kind: host.metrics.append((kind, *args)) for kind in kinds})
+    _interface(
+        "workqueue",
+        {
+            "add": lambda key: host.keys.append((key, 0)),
+            "add_after": lambda key, millis: host.keys.append((key, millis)),
+            "add_rate_limited": lambda key: host.keys.append((key, None)),
+            "forget": lambda key: None,
+            "num_requeues": lambda key: 0,
+            "length": lambda: len(host.keys),
+        },
+    )
+    value = {"Failure_Retry": "value", "Failure_RetryAfter": "value", "Failure_Permanent": "value"}
+    _module("wit_world.exports.handler", Cause=_Cause, **_records(**value))
+    _module("wit_world.exports.plugin", **_records(Info="name version sdk"))
+    outcomes = {"Outcome_Done": "", "Outcome_Requeue": "", "Outcome_RequeueAfter": "value"}
+    errors = {"ReconcileError_Retry": "value", "ReconcileError_Terminal": "value"}
+    _module("wit_world.exports.reconciler", **_records(**outcomes, **errors))
+
+
+_install()

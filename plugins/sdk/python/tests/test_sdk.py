@@ -1,0 +1,333 @@
+"""The SDK against the fake host: `python3 -m unittest discover -s tests` in the folder above."""
+
+import logging
+import tempfile
+import unittest
+from pathlib import Path
+
+from informer_sdk.testing import Err, api_error, host, host_error
+
+from informer_sdk import (
+    ApiError,
+    App,
+    HostError,
+    PermanentError,
+    Requeue,
+    RetryAfter,
+    client,
+    config,
+    delivery,
+    finalize,
+    format_key,
+    is_own_write,
+    keyvalue,
+    lister,
+    metrics,
+    owner_reference,
+    set_owner,
+    workqueue,
+)
+from informer_sdk._used import used
+
+PODS = "v1/pods"
+
+
+def pod(name, namespace="shop", **more):
+    metadata = {"namespace": namespace, "name": name, "labels": {"app": name}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"name": name}, **more}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        host.reset()
+
+
+class Handlers(Case):
+    def test_a_handler_reads_metadata_at_once_fields_by_pointer_and_the_body_once(self):
+        app, seen = App(), []
+
+        @app.on_add
+        def added(obj, cause):
+            seen.extend([obj.gvr, obj.key, obj.labels, obj.controller, cause])
+            self.assertEqual(host.calls, [])
+            seen.extend([obj.get("/spec/x"), obj.get("/spec/none", 7), obj.get_many("/spec/x", "/spec/list/1")])
+            self.assertIs(obj.body, obj.body)
+
+        self.assertIsNone(host.add(app.Handler(), PODS, pod("web", spec={"x": 1, "list": ["a", "b"]})))
+
+        self.assertEqual(seen, [PODS, "shop/web", {"app": "web"}, None, "live", 1, 7, [1, "b"]])
+        self.assertEqual(host.calls, ["objects.get", "objects.get", "objects.get_many", "objects.json"])
+
+    def test_an_update_has_the_state_before_and_the_host_compares(self):
+        app, seen = App(), []
+
+        @app.on_update
+        def updated(old, obj, cause):
+            seen.extend([old.resource_version, obj.resource_version, obj.differs(old, "/spec"), obj.differs(old, "/kind")])
+
+        old = host.put(PODS, pod("web", spec={"x": 1}))
+        self.assertIsNone(host.update(app.Handler(), PODS, old, host.put(PODS, pod("web", spec={"x": 2}))))
+
+        self.assertEqual(seen, ["2", "3", True, False])
+
+    def fail(self, error):
+        app = App()
+
+        @app.on_add
+        def added(obj, cause):
+            raise error from LookupError("far")
+
+        return host.add(app.Handler(), PODS, pod("web"))
+
+    def test_what_is_raised_becomes_a_failure_with_message_stack_and_causes(self):
+        failure = self.fail(ValueError("no"))
+
+        self.assertEqual(type(failure).__name__, "Failure_Retry")
+        self.assertRegex(failure.value, r'^ValueError: no\n  File "test_sdk.py", line \d+, in added\ncaused by LookupError: far$')
+        self.assertEqual(type(self.fail(PermanentError("never"))).__name__, "Failure_Permanent")
+        later = self.fail(RetryAfter("soon", 0.0015))
+        self.assertEqual((type(later).__name__, later.value[1]), ("Failure_RetryAfter", 2))
+        asked = self.fail(ApiError("too-many-requests", "slow down", 429, 0.7))
+        self.assertEqual((type(asked).__name__, asked.value[1]), ("Failure_RetryAfter", 700))
+
+    def test_an_error_of_the_host_is_caught_by_its_class(self):
+        host.refuse("lister.get", host_error("not-granted", "reading v1/pods is not granted"))
+        with self.assertRaises(HostError) as caught:
+            lister.get(PODS, "shop/web")
+
+        self.assertEqual((caught.exception.code, str(caught.exception)), ("not-granted", "not-granted: reading v1/pods is not granted"))
+        with self.assertRaises(ApiError) as caught:
+            client.get(PODS, "shop/web")
+        self.assertEqual((caught.exception.code, caught.exception.status), ("not-found", 404))
+
+    def test_variants_of_the_standard_interfaces_are_errors_with_a_code(self):
+        class Error_NoSuchStore:
+            pass
+
+        class Error_Other:
+            value = "quota exceeded"
+
+        host.refuse("wasi_keyvalue_store.open", Err(Error_NoSuchStore()), Err(Error_Other()))
+        for text in ("no-such-store: the host refused the call", "other: quota exceeded"):
+            with self.assertRaises(HostError) as caught:
+                keyvalue.open("a")
+            self.assertEqual(str(caught.exception), text)
+
+    def test_an_argument_of_a_wrong_type_is_an_error_and_no_trap(self):
+        for wrong in (None, "a/b/c", {"metadata": {}}):
+            with self.assertRaises(TypeError):
+                lister.get(PODS, wrong)
+        with self.assertRaisesRegex(TypeError, "page_size is no whole number"):
+            list(lister.list(PODS, page_size=-1))
+        with self.assertRaisesRegex(TypeError, "the pointers are a string"):
+            lister.get_fields(PODS, "a/b", "/spec")
+
+    def test_start_gets_the_configuration_and_what_it_raises_is_text(self):
+        app = App("name", "1.0")
+
+        @app.start
+        def start(config):
+            raise ValueError(f"a is {config['a']}")
+
+        self.assertRegex(host.start(app.Plugin(), {"a": 2}), "^ValueError: a is 2\n")
+        info = app.Plugin().describe()
+        self.assertEqual((info.name, info.version), ("name", "1.0"))
+
+    def test_a_mistake_in_the_definition_is_an_error_of_the_build(self):
+        app = App()
+        with self.assertRaisesRegex(TypeError, "no function is registered"):
+            app.Handler
+        with self.assertRaisesRegex(TypeError, "async"):
+
+            @app.on_add
+            async def added(obj, cause):
+                pass
+
+        app.on_add(lambda obj, cause: None)
+        with self.assertRaisesRegex(TypeError, "twice"):
+            app.on_add(lambda obj, cause: None)
+
+    def test_own_writes_are_left_out_if_the_plugin_wants_so(self):
+        app, seen = App(ignore_own_writes=True), []
+        app.on_add(lambda obj, cause: seen.append(obj.resource_version))
+
+        written = client.create(PODS, pod("web"))
+        self.assertTrue(is_own_write(written))
+        host.add(app.Handler(), PODS, written)
+        foreign = host.put(PODS, pod("web"))
+        host.add(app.Handler(), PODS, foreign)
+
+        self.assertEqual(seen, [foreign["metadata"]["resourceVersion"]])
+
+
+class Reconcilers(Case):
+    def reconcile(self, result):
+        app = App()
+
+        @app.reconcile
+        def reconcile(key):
+            self.assertEqual(key, "shop/web")
+            if isinstance(result, Exception):
+                raise result
+            return result
+
+        try:
+            outcome = app.Reconciler().reconcile("shop/web")
+        except Err as error:
+            outcome = error.value
+        return type(outcome).__name__, getattr(outcome, "value", None)
+
+    def test_it_returns_what_is_next(self):
+        self.assertEqual(self.reconcile(None), ("Outcome_Done", None))
+        self.assertEqual(self.reconcile(Requeue()), ("Outcome_Requeue", None))
+        self.assertEqual(self.reconcile(Requeue(after=0.0012)), ("Outcome_RequeueAfter", 2))
+        self.assertEqual(self.reconcile("soon")[0], "ReconcileError_Terminal")
+
+    def test_it_fails_by_class(self):
+        self.assertEqual(self.reconcile(ValueError("no"))[0], "ReconcileError_Retry")
+        self.assertEqual(self.reconcile(PermanentError("never"))[0], "ReconcileError_Terminal")
+        self.assertEqual(self.reconcile(RetryAfter("soon", 5)), ("Outcome_RequeueAfter", 5000))
+        self.assertEqual(host.lines[-1]["level"], "warn")
+        self.assertIn("RetryAfter: soon", host.lines[-1]["fields"]["error"])
+
+
+class Interfaces(Case):
+    def test_a_list_is_read_page_by_page_and_only_as_far_as_it_is_used(self):
+        for name in "abcde":
+            host.put(PODS, pod(name))
+        host.put(PODS, pod("x", "other"))
+
+        names = [meta.name for meta in lister.list_meta(PODS, namespace="shop", page_size=2)]
+        self.assertEqual((names, len(host.calls)), (list("abcde"), 3))
+        next(iter(lister.list(PODS, page_size=2)))
+        self.assertEqual(len(host.calls), 4)
+        (found,) = lister.list_fields(PODS, ["/spec/name", "/none"], labels="app=c")
+        self.assertEqual((str(found.key), found.values), ("shop/c", ["c", None]))
+        self.assertEqual(format_key(list(client.list(PODS, page_size=4))[-1]), "other/x")
+
+    def test_modify_reads_again_after_a_conflict_and_sends_nothing_without_a_change(self):
+        host.put(PODS, pod("web"))
+        host.refuse("client.update", api_error("conflict", status=409), api_error("conflict", status=409))
+
+        changed = client.modify(PODS, "shop/web", lambda obj: obj["spec"].update(replicas=3))
+
+        self.assertEqual(changed["spec"]["replicas"], 3)
+        self.assertEqual(host.calls.count("client.update"), 3)
+        host.calls.clear()
+        client.modify(PODS, "shop/web", lambda obj: dict(obj))
+        self.assertEqual(host.calls, ["client.get"])
+
+    def test_a_conflict_that_stays_is_raised_after_five_attempts_another_error_at_once(self):
+        for code, attempts in (("conflict", 5), ("forbidden", 1)):
+            made = []
+
+            def attempt():
+                made.append(code)
+                raise ApiError(code, "no", 409)
+
+            with self.assertRaises(ApiError):
+                client.retry_on_conflict(attempt)
+            self.assertEqual(len(made), attempts)
+
+    def test_objects_are_applied_patched_and_deleted(self):
+        client.apply(PODS, pod("web"), force=True)
+        patched = client.merge_patch(PODS, "shop/web", {"spec": {"name": None, "x": 1}})
+        self.assertEqual(patched["spec"], {"x": 1})
+        client.delete(PODS, "shop/web", propagation="foreground")
+        self.assertIsNone(lister.get(PODS, "shop/web"))
+        with self.assertRaises(TypeError):
+            client.delete(PODS, "shop/web", propagation="fast")
+
+    def test_a_finalizer_is_added_once_and_removed_after_the_cleanup(self):
+        cleaned = []
+
+        def reconcile(cleanup=cleaned.append):
+            return finalize(PODS, lister.get(PODS, "shop/web"), "example.com/x", cleanup)
+
+        host.put(PODS, pod("web"))
+        self.assertTrue(reconcile())
+        self.assertTrue(reconcile())
+        self.assertEqual(host.calls.count("client.update"), 1)
+        client.delete(PODS, "shop/web")
+
+        def failing(obj):
+            raise ValueError("not yet")
+
+        with self.assertRaisesRegex(ValueError, "not yet"):
+            reconcile(failing)
+        self.assertEqual(lister.get(PODS, "shop/web")["metadata"]["finalizers"], ["example.com/x"])
+        self.assertFalse(reconcile())
+        self.assertEqual(len(cleaned), 1)
+        self.assertIsNone(lister.get(PODS, "shop/web"))
+
+    def test_an_owner_is_set_once_and_only_one_controller(self):
+        owner = host.put(PODS, pod("owner"))
+        child = set_owner(set_owner(pod("child"), owner), owner)
+
+        self.assertEqual(child["metadata"]["ownerReferences"], [owner_reference(owner)])
+        with self.assertRaisesRegex(ValueError, "shop/child is controlled by Pod owner"):
+            set_owner(child, host.put(PODS, pod("other")))
+        with self.assertRaisesRegex(ValueError, "another namespace"):
+            set_owner(pod("x", "elsewhere"), owner)
+        with self.assertRaisesRegex(TypeError, "the owner has no uid"):
+            owner_reference(pod("unborn"))
+
+    def test_key_values_hold_json(self):
+        with keyvalue.open("state") as bucket:
+            bucket.set("a", {"text": "späti 🦀", "list": [1, None]})
+            self.assertEqual(bucket.get("a"), {"text": "späti 🦀", "list": [1, None]})
+            self.assertEqual((bucket.increment("n", 5), bucket.increment("n"), bucket.get("n")), (5, 6, 6))
+            bucket.set("b", 1)
+        with keyvalue.open("state") as bucket:
+            self.assertEqual(list(bucket.keys()), ["a", "b", "n"])
+            bucket.delete("a")
+            self.assertEqual(("a" in bucket, bucket.get("a", "none")), (False, "none"))
+
+    def test_logging_writes_lines_with_fields(self):
+        app = App()
+        app.on_add(lambda obj, cause: None)
+        host.start(app.Plugin())
+        try:
+            raise ValueError("x")
+        except ValueError:
+            logging.getLogger("mine").warning("scaled to %d", 3, extra={"replicas": 3}, exc_info=True)
+
+        line = host.lines[-1]
+        self.assertEqual((line["level"], line["message"]), ("warn", "scaled to 3"))
+        self.assertEqual((line["fields"]["replicas"], line["fields"]["logger"]), ("3", "mine"))
+        self.assertRegex(line["fields"]["error"], "^ValueError: x\n")
+
+    def test_the_small_interfaces_pass_their_values_on(self):
+        host.config = {"a.b": "1"}
+        self.assertEqual((config.get("a.b"), config.get("c", "none"), config.all()), ("1", "none", {"a.b": "1"}))
+        self.assertEqual((delivery.current().attempt, delivery.current().queued), (1, 0.005))
+        metrics.counter_add("writes", 2, {"kind": "pod"})
+        self.assertEqual(host.metrics, [("counter_add", "writes", [("kind", "pod")], 2.0)])
+        workqueue.add(pod("web"))
+        workqueue.add_after("shop/web", 0.01)
+        self.assertEqual(host.keys, [("shop/web", 0), ("shop/web", 10)])
+        client.record_event(PODS, pod("web"), "Scaled", "Scaling", warning=True)
+        self.assertEqual((host.events[0].reason, host.events[0].warning, host.events[0].note), ("Scaled", True, ""))
+
+
+class Used(unittest.TestCase):
+    def used(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "app.py").write_text(text, encoding="utf-8")
+            return used(Path(folder))
+
+    def test_a_component_imports_what_its_sources_use(self):
+        always = ["informer:plugin/log@0.1.0", "informer:plugin/objects@0.1.0"]
+        self.assertEqual(self.used("from informer_sdk import App"), ([], always))
+        modules, interfaces = self.used("from informer_sdk import App, finalize\nfrom informer_sdk.lister import get")
+        self.assertEqual(modules, ["client", "lister"])
+        self.assertEqual(interfaces, [*always, "informer:plugin/client@0.1.0", "informer:plugin/lister@0.1.0"])
+        self.assertEqual(len(self.used("import informer_sdk")[0]), 7)
+
+    def test_a_plugin_that_uses_the_bindings_imports_its_world(self):
+        self.assertEqual(self.used("from wit_world.imports import log\nfrom informer_sdk import lister"), (["lister"], None))
+        self.assertEqual(self.used("print(1)"), ([], None))
+
+
+if __name__ == "__main__":
+    unittest.main()

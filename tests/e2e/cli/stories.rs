@@ -1,0 +1,328 @@
+//! `informer test`: stories that pass, that fail, and that cannot be played.
+
+use std::{fs, path::PathBuf};
+
+use informer_guests::guest;
+use informer_tests::toml::{plugin, watch};
+use tempfile::TempDir;
+
+use super::binary::{Finished, informer};
+
+/// A folder with a configuration and stories.
+struct Folder(TempDir);
+
+// === impl Folder ===
+
+impl Folder {
+    /// A plugin with this component, which receives ConfigMaps. `rest` has further tables of the plugin.
+    async fn with(component: &'static str, rest: &str) -> Self {
+        let component = tokio::task::spawn_blocking(move || guest(component)).await.unwrap();
+        let folder = Self(tempfile::tempdir().unwrap());
+        let toml = watch("v1/configmaps") + &plugin("it", &component, "v1/configmaps", rest);
+        fs::write(folder.0.path().join("informer.toml"), toml).unwrap();
+        folder
+    }
+
+    fn write(&self, name: &str, story: &str) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::write(&path, story).unwrap();
+        path
+    }
+
+    /// Plays a story.
+    async fn play(&self, story: &str, format: &str) -> Finished {
+        let path = self.write("it.test.yaml", story);
+        informer(&["test", path.to_str().unwrap(), "--format", format]).await
+    }
+
+    async fn passes(&self, story: &str) {
+        let played = self.play(story, "text").await;
+        assert_eq!((played.status, played.stderr.as_str()), (Some(0), ""), "{}", played.stdout);
+    }
+}
+
+const ADD: &str = concat!(
+    "  - name: settings are added\n",
+    "    add: {apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}\n",
+);
+
+#[tokio::test]
+async fn a_story_sees_each_call_with_its_cause_and_the_lines_of_the_plugin() {
+    let folder = Folder::with("echo", "resync = \"10m\"").await;
+
+    folder
+        .passes(
+            r#"
+settings:
+  config: {greeting: hello}
+objects:
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: old}}
+start:
+  calls: ["on-add v1/configmaps default/old (initial)"]
+  log: ['start {"greeting":"hello"}', "add default/old * initial 1 1"]
+steps:
+  - add: {apiVersion: v1, kind: ConfigMap, metadata: {name: new, namespace: shop}}
+    expect:
+      calls: ["on-add v1/configmaps shop/new (live)"]
+      log: [{line: "add shop/new *", level: info}]
+  - update: {apiVersion: v1, kind: ConfigMap, metadata: {name: new, namespace: shop}, data: {a: b}}
+    expect:
+      calls: ["on-update v1/configmaps shop/new (live)"]
+      objects:
+        - {apiVersion: v1, kind: ConfigMap, metadata: {name: new, namespace: shop}, data: {a: b}}
+  - delete: v1/configmaps shop/new
+    expect:
+      calls: ["on-delete v1/configmaps shop/new"]
+      gone: [v1/configmaps shop/new]
+  - pass: 9m
+    expect: {calls: []}
+  - pass: 2m
+    expect:
+      calls: ["on-update v1/configmaps default/old (resync)"]
+  - resync: v1/configmaps
+    expect:
+      calls: ["on-update v1/configmaps default/old (resync)"]
+  - restart: true
+    expect:
+      calls: ["on-add v1/configmaps default/old (initial)"]
+      log: [stop, 'start {"greeting":"hello"}', "add default/old *"]
+  - reload: {config: {greeting: bye}}
+    expect:
+      log: ["*bye*", "stop*"]
+"#,
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn retries_wait_for_the_time_of_the_story_and_not_for_real_time() {
+    let folder =
+        Folder::with("flaky", "[plugin.retry]\nmin = \"10m\"\nmax = \"10m\"\n[plugin.config]\ntimes = 1")
+            .await;
+
+    let story = format!(
+        "steps:\n{ADD}    expect:
+      failures: ['on-add v1/configmaps default/settings (live): retry: failure 1 for default/settings']
+  - pass: 5m
+    expect: {{calls: []}}
+  - pass: 10m
+    expect:
+      calls: ['on-add v1/configmaps default/settings (live, attempt 2)']
+"
+    );
+    folder.passes(&story).await;
+}
+
+#[tokio::test]
+async fn an_expectation_that_fails_shows_the_place_and_the_difference_in_each_format() {
+    let folder = Folder::with("echo", "").await;
+    let story = format!(
+        "steps:\n{ADD}    expect:\n      log: ['start*', 'add default/other*']\n      keyvalue: {{b: {{k: v}}}}\n"
+    );
+
+    let text = folder.play(&story, "text").await;
+    assert_eq!((text.status, text.stderr.as_str()), (Some(1), ""));
+    for part in [
+        "ok      the plugin starts",
+        "FAILED  settings are added",
+        "it.test.yaml:5: log: - is expected, + happened",
+        "  - start*\n",
+        "  - add default/other*\n",
+        "  + add default/settings",
+        "it.test.yaml:6: keyvalue: bucket `b` has {}, not {\"k\": \"v\"}",
+        "1 of 2 steps failed (stories: 1)",
+    ] {
+        assert!(text.stdout.contains(part), "{part} is not in\n{}", text.stdout);
+    }
+
+    let tap = folder.play(&story, "tap").await;
+    assert_eq!(tap.status, Some(1));
+    assert_eq!(tap_results(&tap.stdout), [true, false]);
+
+    let junit = folder.play(&story, "junit").await;
+    assert_eq!(junit.status, Some(1));
+    assert_eq!(elements(&junit.stdout), ["testsuites", "testsuite", "testcase", "testcase", "failure"]);
+}
+
+/// Reads TAP: the plan, then one result for each number of the plan.
+fn tap_results(text: &str) -> Vec<bool> {
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("TAP version 14"));
+    let planned: usize = lines.next().unwrap().strip_prefix("1..").unwrap().parse().unwrap();
+    let results = lines.filter(|line| !line.starts_with(' ')).enumerate().map(|(at, line)| {
+        let (ok, rest) = match line.strip_prefix("not ok ") {
+            Some(rest) => (false, rest),
+            None => (true, line.strip_prefix("ok ").unwrap()),
+        };
+        assert!(rest.starts_with(&format!("{} - ", at + 1)), "{line}");
+        ok
+    });
+    let results: Vec<bool> = results.collect();
+    assert_eq!(results.len(), planned, "{text}");
+    results
+}
+
+/// Reads XML: the names of the elements, in order. Each is closed.
+fn elements(text: &str) -> Vec<String> {
+    let (mut open, mut names) = (Vec::new(), Vec::new());
+    let text = text.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>").unwrap();
+    for tag in text.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').unwrap();
+        let name = tag.split([' ', '/']).find(|word| !word.is_empty()).unwrap().to_owned();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "{text}");
+            continue;
+        }
+        names.push(name.clone());
+        if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{text}");
+    names
+}
+
+#[tokio::test]
+async fn a_trap_and_a_missed_deadline_fail_the_step_that_does_not_expect_them() {
+    let traps = Folder::with("trap", "").await;
+    let played = traps.play(&format!("steps:\n{ADD}"), "text").await;
+    assert_eq!(played.status, Some(1), "{}", played.stdout);
+    assert!(
+        played.stdout.contains("the plugin failed: on-add v1/configmaps default/settings (live): trap: "),
+        "{}",
+        played.stdout
+    );
+    // What the panic printed helps.
+    assert!(played.stdout.contains("no way: default/settings"), "{}", played.stdout);
+    traps
+        .passes(&format!(
+            "steps:\n{ADD}    expect:\n      failures: ['on-add * default/settings (live): trap: *']\n"
+        ))
+        .await;
+
+    let slow =
+        Folder::with("slow", "[plugin.limits]\ndeadline = \"100ms\"\n[plugin.config]\nmillis = 60000").await;
+    slow.passes(&format!("steps:\n{ADD}    expect:\n      failures: ['*: deadline: *']\n")).await;
+}
+
+#[tokio::test]
+async fn a_story_expects_writes_and_answers_in_place_of_the_api_server() {
+    let config = "[plugin.grant]\nread = []\nwrite = [\"patch v1/configmaps\"]\n[plugin.config]\nsteps = [{ do = \"merge\", \
+                  body = { data = { seen = \"yes\" } } }]";
+    let folder = Folder::with("writer", config).await;
+
+    let story = format!(
+        "steps:\n{ADD}    expect:
+      writes:
+        - {{request: patch v1/configmaps default/settings, body: {{data: {{seen: yes}}}}}}
+      log: ['merge ok*']
+      objects:
+        - {{apiVersion: v1, kind: ConfigMap, metadata: {{name: settings}}, data: {{a: b, seen: 'yes'}}}}
+"
+    );
+    folder.passes(&story.replace("{seen: yes}", "{seen: 'yes'}")).await;
+
+    let conflict = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","message":"changed","code":409}"#;
+    let story = format!(
+        "api:\n  - request: patch v1/configmaps *\n    status: 409\n    times: 1\n    body: '{conflict}'\nsteps:\n{ADD}    expect:
+      writes: [patch v1/configmaps default/settings (409)]
+      log: ['merge error *changed*']
+"
+    );
+    folder.passes(&story).await;
+}
+
+#[tokio::test]
+async fn http_requests_are_answered_from_the_story_and_compared() {
+    let config = "[plugin.grant]\nhttp = [\"GET https://example.com\", \"POST https://example.com\"]\n\
+                  [plugin.config]\nrequests = [{ scheme = \"https\", authority = \"example.com\", path = \"/a?b=c\", \
+                  headers = [[\"x-team\", \"a\"]] }, { method = \"POST\", scheme = \"https\", authority = \
+                  \"example.com\", path = \"/nowhere\", send_bytes = 3 }]";
+    let folder = Folder::with("fetch", config).await;
+
+    let story = format!(
+        "http:\n  - request: GET https://example.com/a*\n    status: 418\n    json: {{tea: true}}\nsteps:\n{ADD}    expect:
+      http:
+        - {{request: 'GET https://example.com/a?b=c', headers: {{x-team: a}}}}
+        - {{request: 'POST https://example.com/nowhere (no answer)', body: xxx}}
+      log: ['418 {{\"tea\":true}}', '*']
+"
+    );
+    folder.passes(&story).await;
+}
+
+#[tokio::test]
+async fn key_values_and_the_clock_come_from_the_story_and_outlive_a_restart() {
+    let config = "[plugin.grant]\nkeyvalue = \"1MiB\"\n[plugin.config]\nbucket = \"b\"\nsteps = [{ increment = \
+                  [\"n\", 1] }]";
+    let folder = Folder::with("keeper", config).await;
+    let story = format!(
+        "keyvalue: {{b: {{n: '41'}}}}\nsteps:\n{ADD}    expect:\n      log: ['42']\n      keyvalue: {{b: {{n: '42'}}}}
+  - restart: true
+    expect: {{log: ['43']}}
+"
+    );
+    folder.passes(&story).await;
+
+    // The guest refuses to start before 2020.
+    let config = "[plugin.config]\nmood = \"well\"\nfails_until = 1577836800000";
+    let folder = Folder::with("moody", config).await;
+    folder.passes("clock: 2020-01-01T00:00:01Z\nstart: {log: ['started 0']}\n").await;
+    let early = folder.play("clock: 2019-12-31T23:59:59Z\nsteps: [{pass: 1s}]\n", "tap").await;
+    assert_eq!(early.status, Some(1));
+    assert!(early.stdout.contains("away"), "{}", early.stdout);
+    assert!(early.stdout.contains("ok 2 - ") && early.stdout.contains("# SKIP the plugin did not start"));
+}
+
+#[tokio::test]
+async fn a_reconciler_gets_keys_of_objects_and_of_the_story() {
+    let folder = Folder::with("reconciles", "[plugin.config]\ntimes = 1\nhow = \"requeue-after\"").await;
+
+    let story = format!(
+        "steps:\n{ADD}    expect:\n      calls: [reconcile default/settings (requeue after 1.5s)]
+  - key: shop/other
+    expect: {{calls: [reconcile shop/other (requeue after 1.5s)]}}
+  - pass: 1s
+    expect: {{calls: []}}
+  - pass: 1s
+    expect: {{log: ['reconcile default/settings attempt 1', 'reconcile shop/other attempt 1']}}
+"
+    );
+    folder.passes(&story).await;
+}
+
+#[tokio::test]
+async fn a_story_that_cannot_be_played_says_where_and_what_would_be_right() {
+    let folder = Folder::with("echo", "").await;
+    let add = "add: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}";
+    for (story, said) in [
+        ("stepz: []\n".to_owned(), "it.test.yaml:1: unknown field `stepz`"),
+        (
+            format!("steps:\n  - {add}\n    pass: 1s\n"),
+            "it.test.yaml:2: a step has one action, and this one has 2",
+        ),
+        ("steps:\n  - name: x\n".to_owned(), "write one of `add`, `update`"),
+        ("steps:\n  - add: {kind: ConfigMap}\n".to_owned(), "it.test.yaml:2: the object has no `apiVersion`"),
+        ("steps:\n  - delete: settings\n".to_owned(), "like `apps/v1/deployments default/web`"),
+        ("steps:\n  - pass: soon\n".to_owned(), "it.test.yaml:2: `soon` is no duration: write `30s`"),
+        ("clock: noon\n".to_owned(), "it.test.yaml:1: `noon` is no time"),
+        ("plugin: that\n".to_owned(), "informer.toml has no plugin `that`; it has it"),
+        ("config: no.toml\n".to_owned(), "no.toml"),
+        ("\nsettings: {quux: 1}\n".to_owned(), "it.test.yaml:2: with these settings of the plugin: "),
+        ("settings: {source: none.wasm}\n".to_owned(), "none.wasm: build it first"),
+        ("start:\n  log: [{lines: a}]\n".to_owned(), "`lines` is no key of an entry of `log`; it has `line`"),
+        (
+            "objects:\n  - {apiVersion: a.b/v1, kind: C, metadata: {name: d}}\n".to_owned(),
+            "add its CustomResourceDefinition",
+        ),
+    ] {
+        let played = folder.play(&story, "text").await;
+        assert_eq!((played.status, played.stdout.as_str()), (Some(2), ""), "{story}");
+        assert!(played.stderr.contains(said), "{said} is not in\n{}", played.stderr);
+    }
+
+    let empty = tempfile::tempdir().unwrap();
+    let none = informer(&["test", empty.path().to_str().unwrap()]).await;
+    assert_eq!(none.status, Some(2));
+    assert!(none.stderr.contains("has no story: write one to NAME.test.yaml"), "{}", none.stderr);
+}

@@ -1,0 +1,227 @@
+//! One story for the SDK of each language: what a plugin does with it on the embedded API server, and what the host sees.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use informer_tests::host::{PATIENCE, TestHost};
+use k8s_openapi::api::events::v1::Event;
+use kube::{Api, Client, api::ListParams};
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::{
+    cluster::{Cluster, WATCH},
+    projects::informer,
+};
+
+/// A plugin that tells the story.
+struct Teller {
+    language: &'static str,
+    /// The source that `informer new` writes, which the story replaces, and the story.
+    source: &'static str,
+    story: &'static str,
+    /// What the text of a failure contains besides the message: the class and the function that failed.
+    traces: [&'static str; 3],
+    /// The class of an error of the host.
+    refused: &'static str,
+}
+
+const JAVASCRIPT: Teller = Teller {
+    language: "js",
+    source: "src/index.js",
+    story: include_str!("story/story.js"),
+    traces: ["PermanentError: boom", "at explode (", "caused by RangeError: far"],
+    refused: "HostError: not-granted: ",
+};
+
+const GO: Teller = Teller {
+    language: "go",
+    source: "main.go",
+    story: include_str!("story/story.go"),
+    traces: [
+        "panic: runtime error: index out of range [3] with length 0",
+        "main.explode (story/main.go:",
+        "main.teller.OnAdd (",
+    ],
+    refused: "default/x: not-granted: ",
+};
+
+const C: Teller = Teller {
+    language: "c",
+    source: "src/plugin.c",
+    story: include_str!("story/story.c"),
+    // C has no stack to show.
+    traces: ["handler: ", "boom: bad has ", " labels"],
+    refused: "not-granted: reading v1/secrets is not granted",
+};
+
+const PYTHON: Teller = Teller {
+    language: "python",
+    source: "src/app.py",
+    story: include_str!("story/story.py"),
+    traces: ["PermanentError: boom", ", in explode", "caused by IndexError: list index out of range"],
+    refused: "HostError: not-granted: ",
+};
+
+const GRANTS: &str = r#"
+  [[plugin.on]]
+  watch = "apps/v1/deployments"
+
+  [plugin.retry]
+  min = "1ms"
+  max = "2ms"
+  attempts = 2
+
+  [plugin.grant]
+  read = ["apps/v1/deployments"]
+  write = ["update,patch,apply apps/v1/deployments", "create events.k8s.io/v1/events"]
+  keyvalue = "64KiB"
+
+  [plugin.config]
+  greeting = "hello"
+"#;
+
+/// What the plugin logs, in order.
+const LINES: [&str; 8] = [
+    "started",
+    "pages: api,cache,go,web",
+    "refused: not-granted",
+    "missing: not-found 404",
+    "changed at attempt 2: changed",
+    "kept: späti 🦀, 2, 2 keys",
+    "applied: yes",
+    "own write: true, differs: true",
+];
+
+// === impl Teller ===
+
+impl Teller {
+    async fn tells(&self) {
+        let scratch = tempfile::tempdir().unwrap();
+        informer(scratch.path(), &["new", "story", "--lang", self.language]).await;
+        let project = scratch.path().join("story");
+        fs::write(project.join(self.source), self.story).unwrap();
+        informer(&project, &["build"]).await;
+        let component = project.join("story.wasm");
+        let cluster = Cluster::start().await;
+        for name in ["api", "cache", "web"] {
+            cluster.create(name).await;
+        }
+        let plugin = format!("[[plugin]]\nname = \"story\"\nsource = {component:?}\n{GRANTS}");
+        let host = TestHost::start(&cluster.server.url(), &(WATCH.to_owned() + &plugin)).await.unwrap();
+        host.synced().await;
+
+        cluster.create("go").await;
+        host.lines.said("story", "own write: ", "").await;
+        let lines = host.lines.of("story");
+        let told = lines.iter().filter(|line| !line.starts_with("this line is written when"));
+        assert_eq!(told.collect::<Vec<_>>(), LINES, "{}", self.language);
+        assert_eq!(events(&cluster).await, ["Told: the story"]);
+        self.fails(&host, &cluster).await;
+
+        host.stop().await;
+        cluster.server.shutdown().await;
+    }
+
+    /// Each failure is one of the interface, and says what has happened.
+    async fn fails(&self, host: &TestHost, cluster: &Cluster) {
+        cluster.create("later").await;
+        host.lines.said("story", "later: attempt 2", "").await;
+        cluster.create("bad").await;
+        let failure = dead_letter(host, "default/bad").await;
+        for trace in self.traces {
+            assert!(failure.contains(trace), "{} has no `{trace}`: {failure}", self.language);
+        }
+        cluster.create("uncaught").await;
+        let failure = dead_letter(host, "default/uncaught").await;
+        assert!(failure.contains(self.refused), "{}: {failure}", self.language);
+        assert_eq!(host.plugin("story")["calls"]["failures"], json!({"handler": 4}), "no call trapped");
+    }
+}
+
+/// The failure of the dead letter of an object.
+async fn dead_letter(host: &TestHost, key: &str) -> String {
+    let letter = || {
+        let letters = host.plugin("story")["dead-letters"].as_array().cloned().unwrap_or_default();
+        letters.into_iter().find(|letter| letter.to_string().contains(key))
+    };
+    host.until(key, |_| letter().is_some()).await;
+    letter().and_then(|letter| letter["failure"].as_str().map(str::to_owned)).unwrap()
+}
+
+/// The reasons and notes of all Events.
+async fn events(cluster: &Cluster) -> Vec<String> {
+    let config = kube::Config::new(cluster.server.url().parse().unwrap());
+    let events: Api<Event> = Api::all(Client::try_from(config).unwrap());
+    let events = events.list(&ListParams::default()).await.unwrap();
+    let text =
+        |event: Event| format!("{}: {}", event.reason.unwrap_or_default(), event.note.unwrap_or_default());
+    events.into_iter().map(text).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js: run by cargo xtask test --all"]
+async fn a_plugin_in_javascript_tells_the_story_with_its_sdk() {
+    JAVASCRIPT.tells().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn a_plugin_in_go_tells_the_story_with_its_sdk() {
+    GO.tells().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zig, a WASI SDK or Python: run by cargo xtask test --all"]
+async fn a_plugin_in_c_tells_the_story_with_its_sdk() {
+    C.tells().await;
+}
+
+/// Half of the calls fail. The plugin compares the memory after 100 calls with that after the last one.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zig, a WASI SDK or Python: run by cargo xtask test --all"]
+async fn the_memory_of_a_plugin_in_c_does_not_grow_in_ten_thousand_calls() {
+    const GRANTS: &str = r#"
+      [[plugin.on]]
+      watch = "apps/v1/deployments"
+
+      [plugin.workqueue]
+      min = "1ms"
+      max = "1ms"
+      qps = 100000
+      burst = 100000
+
+      [plugin.grant]
+      read = ["apps/v1/deployments"]
+      keyvalue = "64KiB"
+    "#;
+    let scratch = tempfile::tempdir().unwrap();
+    informer(scratch.path(), &["new", "calls", "--lang", "c", "--reconciler"]).await;
+    let project = scratch.path().join("calls");
+    fs::write(project.join("src/plugin.c"), include_str!("story/calls.c")).unwrap();
+    informer(&project, &["build"]).await;
+    let cluster = Cluster::start().await;
+    let plugin = format!("[[plugin]]\nname = \"calls\"\nsource = {:?}\n{GRANTS}", project.join("calls.wasm"));
+    let host = TestHost::start(&cluster.server.url(), &(WATCH.to_owned() + &plugin)).await.unwrap();
+    host.synced().await;
+
+    cluster.create("web").await;
+    // They take a minute on a busy machine.
+    let begun = Instant::now();
+    while host.lines.of("calls").is_empty() {
+        assert!(begun.elapsed() < 5 * PATIENCE, "the calls do not end");
+        sleep(Duration::from_millis(50)).await;
+    }
+
+    assert_eq!(host.lines.of("calls"), ["10000 calls, 0 pages more"]);
+    host.stop().await;
+    cluster.server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Python: run by cargo xtask test --all"]
+async fn a_plugin_in_python_tells_the_story_with_its_sdk() {
+    PYTHON.tells().await;
+}

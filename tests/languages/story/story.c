@@ -1,0 +1,132 @@
+// What a plugin in C does with the SDK. story.js does the same.
+#include <stdio.h>
+#include <string.h>
+
+#include "informer.h"
+
+#define DEPLOYMENTS "apps/v1/deployments"
+
+static const informer_key WEB = {"default", "web"}, SECRET = {"default", "x"};
+
+const char *const informer_name = "story";
+
+const char *informer_start(const char *config) {
+    const char *greeting;
+    if (informer_config("greeting", &greeting) || strcmp(greeting, informer_text(informer_json_at(config, "/greeting"), ""))) {
+        return "the greetings differ";
+    }
+    informer_log_fields(INFORMER_INFO, "started", 1, &(informer_pair){"greeting", greeting});
+    return NULL;
+}
+
+static informer_kind list(void) {
+    char names[256] = "";
+    informer_list list = informer_list_of(DEPLOYMENTS, (informer_selector){.namespace_ = "default", .page_size = 2});
+    for (const informer_meta *meta; (meta = informer_next_meta(&list));) {
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? "," : "", meta->key.name);
+    }
+    informer_log(INFORMER_INFO, "pages: %s", names);
+    return list.kind;
+}
+
+static const char *change(const informer_value values[], void *attempts) {
+    if (++*(int *)attempts == 1) {
+        informer_merge_patch(DEPLOYMENTS, WEB, "{\"metadata\":{\"labels\":{\"tier\":\"meanwhile\"}}}", (informer_write){0}, NULL);
+    }
+    (void)values;
+    return "{\"op\":\"add\",\"path\":\"/metadata/labels/tier\",\"value\":\"changed\"}";
+}
+
+static informer_kind modify(void) {
+    int attempts = 0;
+    const char *answer;
+    informer_kind kind = informer_modify(DEPLOYMENTS, WEB, 0, NULL, change, &attempts, &answer);
+    if (!kind) {
+        const char *tier = informer_text(informer_json_at(answer, "/metadata/labels/tier"), "");
+        informer_log(INFORMER_INFO, "changed at attempt %d: %s", attempts, tier);
+    }
+    return kind;
+}
+
+static informer_kind keep(void) {
+    static const char kept[] = "{\"text\":\"sp\\u00e4ti \\ud83e\\udd80\"}";
+    const char *value;
+    size_t length;
+    uint64_t sum;
+    int keys = 0;
+    informer_kind kind;
+    if ((kind = informer_store("story", "ключ", kept, strlen(kept))) || (kind = informer_load("story", "ключ", &value, &length)) ||
+        (kind = informer_increment("story", "n", 2, &sum))) {
+        return kind;
+    }
+    informer_list list = informer_keys_of("story");
+    while (informer_next_key(&list)) {
+        keys++;
+    }
+    informer_log(INFORMER_INFO, "kept: %s, %d, %d keys", informer_text(informer_json_at(value, "/text"), ""), (int)sum, keys);
+    return list.kind;
+}
+
+static informer_kind apply(void) {
+    const char *answer;
+    informer_kind kind = informer_apply(DEPLOYMENTS, WEB,
+                                        "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"namespace\":\"default\","
+                                        "\"name\":\"web\",\"annotations\":{\"example.com/applied\":\"yes\"}}}",
+                                        (informer_write){0}, &answer);
+    if (!kind) {
+        const char *applied = informer_text(informer_json_at(answer, "/metadata/annotations/example.com~1applied"), "no");
+        informer_log(INFORMER_INFO, "applied: %s", applied);
+    }
+    return kind;
+}
+
+static informer_result tell(const informer_object *object) {
+    const char *json;
+    informer_kind kind = list();
+    if (kind) {
+        return informer_refused(kind);
+    }
+    informer_log(INFORMER_INFO, "refused: %s", informer_word(informer_cached("v1/secrets", SECRET, &json)));
+    kind = informer_get(DEPLOYMENTS, (informer_key){"default", "none"}, &json);
+    informer_log(INFORMER_INFO, "missing: %s %d", informer_word(kind), informer_status());
+    if ((kind = modify()) || (kind = keep()) ||
+        (kind = informer_record(DEPLOYMENTS, object->meta.key, false, "Told", "Telling", "the story")) || (kind = apply())) {
+        return informer_refused(kind);
+    }
+    return informer_done();
+}
+
+informer_result informer_on_add(const informer_object *object) {
+    const char *name = object->meta.key.name, *json;
+    if (!strcmp(name, "go")) {
+        return tell(object);
+    }
+    if (!strcmp(name, "later")) {
+        if (informer_attempt() == 1) {
+            return informer_retry_after(5, "soon");
+        }
+        informer_log(INFORMER_INFO, "later: attempt %u", (unsigned)informer_attempt());
+    }
+    if (!strcmp(name, "bad")) {
+        return informer_terminal("boom: %s has %zu labels", name, object->meta.label_count);
+    }
+    if (!strcmp(name, "uncaught")) {
+        return informer_refused(informer_cached("v1/secrets", SECRET, &json));
+    }
+    return informer_done();
+}
+
+informer_result informer_on_update(const informer_object *old, const informer_object *object) {
+    static const char *const applied[] = {"/metadata/annotations/example.com~1applied"}, *const annotations[] = {"/metadata/annotations"};
+    informer_value value;
+    bool differs;
+    informer_kind kind = informer_fields(object, 1, applied, &value);
+    if (kind || (kind = informer_changed(old, object, 1, annotations, &differs))) {
+        return informer_refused(kind);
+    }
+    if (!strcmp(informer_text(value, ""), "yes")) {
+        informer_log(INFORMER_INFO, "own write: %s, differs: %s", informer_wrote(&object->meta) ? "true" : "false",
+                     differs ? "true" : "false");
+    }
+    return informer_done();
+}

@@ -1,0 +1,180 @@
+// Package main is what a plugin in Go does with the SDK. story.js does the same.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	informer "github.com/informer-host/informer/plugins/sdk/go"
+	"github.com/informer-host/informer/plugins/sdk/go/client"
+	"github.com/informer-host/informer/plugins/sdk/go/config"
+	"github.com/informer-host/informer/plugins/sdk/go/handler"
+	"github.com/informer-host/informer/plugins/sdk/go/keyvalue"
+	"github.com/informer-host/informer/plugins/sdk/go/lister"
+)
+
+const (
+	deployments = "apps/v1/deployments"
+	story       = keyvalue.Bucket("story")
+)
+
+var (
+	web    = informer.Key{Namespace: "default", Name: "web"}
+	secret = informer.Key{Namespace: "default", Name: "x"}
+)
+
+type teller struct{}
+
+func init() {
+	informer.OnStart(func(_ context.Context, settings informer.Config) error {
+		type table struct{ Greeting string }
+		greeted, err := informer.DecodeConfig[table](settings)
+		if err != nil {
+			return err
+		}
+		if greeting, _, err := config.Get("greeting"); err != nil || greeting != greeted.Greeting {
+			return fmt.Errorf("the greetings %q and %q differ: %w", greeting, greeted.Greeting, err)
+		}
+		slog.Info("started", "greeting", greeted.Greeting)
+		return nil
+	})
+	handler.Register(teller{})
+}
+
+func main() {}
+
+func (teller) OnAdd(_ context.Context, object *informer.Object) error {
+	attempt := informer.CurrentDelivery().Attempt
+	switch object.Name {
+	case "go":
+		return tell(object)
+	case "later":
+		if attempt == 1 {
+			return informer.RetryAfter(errors.New("soon"), 5*time.Millisecond)
+		}
+		slog.Info(fmt.Sprintf("later: attempt %d", attempt))
+	case "bad":
+		explode(nil)
+	case "uncaught":
+		_, err := lister.Get("v1/secrets", secret)
+		return informer.Terminal(fmt.Errorf("%s: %w", secret, err))
+	}
+	return nil
+}
+
+func (teller) OnUpdate(_ context.Context, old, new *informer.Object) error {
+	var annotations struct {
+		Applied string `pointer:"/metadata/annotations/example.com~1applied"`
+	}
+	if err := new.Read(&annotations); err != nil || annotations.Applied != "yes" {
+		return err
+	}
+	differs, err := informer.Changed(old, new, "/metadata/annotations")
+	slog.Info(fmt.Sprintf("own write: %t, differs: %t", client.Wrote(new), differs))
+	return err
+}
+
+func (teller) OnDelete(context.Context, *informer.Object) error { return nil }
+
+func tell(object *informer.Object) error {
+	var names []string
+	for meta, err := range lister.Metas(deployments, lister.Selector{Namespace: "default", PageSize: 2}) {
+		if err != nil {
+			return err
+		}
+		names = append(names, meta.Name)
+	}
+	slog.Info("pages: " + strings.Join(names, ","))
+
+	var refused *informer.Error
+	if _, err := lister.Get("v1/secrets", secret); errors.As(err, &refused) {
+		slog.Info(fmt.Sprintf("refused: %s", refused.Kind))
+	}
+	if _, err := client.Get(deployments, informer.Key{Namespace: "default", Name: "none"}); errors.As(err, &refused) {
+		slog.Info(fmt.Sprintf("missing: %s %d", refused.Kind, refused.Status))
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	if err := keep(); err != nil {
+		return err
+	}
+	err := client.Record(client.Event{GVR: deployments, Regarding: object.Key(), Reason: "Told", Action: "Telling", Note: "the story"})
+	if err != nil {
+		return err
+	}
+	applied, err := client.Apply(deployments, map[string]any{
+		"apiVersion": "apps/v1",
+		"kind":       "Deployment",
+		"metadata": map[string]any{
+			"namespace":   web.Namespace,
+			"name":        web.Name,
+			"annotations": map[string]string{"example.com/applied": "yes"},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	type annotated struct {
+		Metadata struct{ Annotations map[string]string }
+	}
+	decoded, err := informer.Decode[annotated](applied)
+	slog.Info("applied: " + decoded.Metadata.Annotations["example.com/applied"])
+	return err
+}
+
+// change modifies an object that another write changes meanwhile.
+func change() error {
+	type labelled struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+	}
+	attempts := 0
+	changed, err := client.Modify(deployments, web, func(object *labelled) error {
+		attempts++
+		if attempts == 1 {
+			meanwhile := map[string]any{"metadata": map[string]any{"labels": map[string]string{"tier": "meanwhile"}}}
+			if _, err := client.MergePatch(deployments, web, meanwhile); err != nil {
+				return err
+			}
+		}
+		object.Metadata.Labels["tier"] = "changed"
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slog.Info(fmt.Sprintf("changed at attempt %d: %s", attempts, changed.Labels["tier"]))
+	return nil
+}
+
+func keep() error {
+	type note struct{ Text string }
+	if err := keyvalue.Store(story, "ключ", note{"späti 🦀"}); err != nil {
+		return err
+	}
+	kept, _, err := keyvalue.Load[note](story, "ключ")
+	if err != nil {
+		return err
+	}
+	sum, err := story.Increment("n", 2)
+	if err != nil {
+		return err
+	}
+	keys := 0
+	for _, err := range story.Keys() {
+		if err != nil {
+			return err
+		}
+		keys++
+	}
+	slog.Info(fmt.Sprintf("kept: %s, %d, %d keys", kept.Text, sum, keys))
+	return nil
+}
+
+func explode(values []int) int { return values[3] }

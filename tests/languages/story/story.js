@@ -1,0 +1,64 @@
+// What a plugin in JavaScript does with the SDK. story.py does the same.
+
+import {
+  ApiError, HostError, PermanentError, RetryAfterError, client, definePlugin, delivery, isOwnWrite, keyvalue, lister,
+} from "informer-sdk";
+
+const DEPLOYMENTS = "apps/v1/deployments";
+const WEB = "default/web";
+const APPLIED = "example.com/applied";
+
+console.log("this line is written when the component is built");
+
+export const { plugin, handler } = definePlugin({
+  name: "story",
+  start(config) {
+    console.info("started", { greeting: config.greeting });
+  },
+  onAdd(object) {
+    if (object.name === "go") tell(object);
+    if (object.name === "later" && delivery().attempt === 1) throw new RetryAfterError("soon", 5);
+    if (object.name === "later") console.log(`later: attempt ${delivery().attempt}`);
+    if (object.name === "bad") explode();
+    if (object.name === "uncaught") lister.get("v1/secrets", "default/x");
+  },
+  onUpdate(old, object) {
+    if (object.get(`/metadata/annotations/${APPLIED.replace("/", "~1")}`) === "yes") {
+      console.log(`own write: ${isOwnWrite(object)}, differs: ${object.differs(old, "/metadata/annotations")}`);
+    }
+  },
+});
+
+function tell(object) {
+  const names = [...lister.listMeta(DEPLOYMENTS, { namespace: "default", pageSize: 2 })].map(({ name }) => name);
+  console.log(`pages: ${names.join(",")}`);
+  try {
+    lister.get("v1/secrets", "default/x");
+  } catch (error) {
+    console.log(`refused: ${error instanceof HostError && error.code}`);
+  }
+  try {
+    client.get(DEPLOYMENTS, "default/none");
+  } catch (error) {
+    console.log(`missing: ${error instanceof ApiError && error.code} ${error.status}`);
+  }
+  let attempts = 0;
+  const changed = client.modify(DEPLOYMENTS, WEB, ({ metadata }) => {
+    attempts += 1;
+    if (attempts === 1) client.mergePatch(DEPLOYMENTS, WEB, { metadata: { labels: { tier: "meanwhile" } } });
+    metadata.labels.tier = "changed";
+  });
+  console.log(`changed at attempt ${attempts}: ${changed.metadata.labels.tier}`);
+  const bucket = keyvalue.open("story");
+  bucket.set("ключ", { text: "späti 🦀" });
+  console.log(`kept: ${bucket.get("ключ").text}, ${bucket.increment("n", 2)}, ${[...bucket.keys()].length} keys`);
+  client.recordEvent(DEPLOYMENTS, object, { reason: "Told", action: "Telling", note: "the story" });
+  const { apiVersion, kind } = object.body;
+  const metadata = { namespace: "default", name: "web", annotations: { [APPLIED]: "yes" } };
+  const applied = client.apply(DEPLOYMENTS, { apiVersion, kind, metadata });
+  console.log(`applied: ${applied.metadata.annotations[APPLIED]}`);
+}
+
+function explode() {
+  throw new PermanentError("boom", { cause: new RangeError("far") });
+}
