@@ -1,15 +1,11 @@
 //! One story for the SDK of each language: what a plugin does with it on the embedded API server, and what the host sees.
 
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
+use std::fs;
 
-use informer_tests::host::{PATIENCE, TestHost};
+use informer_tests::host::TestHost;
 use k8s_openapi::api::events::v1::Event;
 use kube::{Api, Client, api::ListParams};
 use serde_json::json;
-use tokio::time::sleep;
 
 use crate::{
     cluster::{Cluster, WATCH},
@@ -208,14 +204,9 @@ async fn the_memory_of_a_plugin_in_c_does_not_grow_in_ten_thousand_calls() {
     host.synced().await;
 
     cluster.create("web").await;
-    // They take a minute on a busy machine.
-    let begun = Instant::now();
-    while host.lines.of("calls").is_empty() {
-        assert!(begun.elapsed() < 5 * PATIENCE, "the calls do not end");
-        sleep(Duration::from_millis(50)).await;
+    for thousand in 1..=10 {
+        host.lines.said("calls", &format!("{thousand}000 calls, 0 pages more"), "").await;
     }
-
-    assert_eq!(host.lines.of("calls"), ["10000 calls, 0 pages more"]);
     host.stop().await;
     cluster.server.shutdown().await;
 }

@@ -17,9 +17,9 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{sync::Notify, time::timeout};
 
-/// How long a test waits for an expected event. A person expects it within a second; a busy build machine gets more
-/// time.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a test waits for an expected event. A person expects it within a second. A busy build machine gets more
+/// time: it may compile a Python component for a minute.
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A running host.
 pub struct TestHost {

@@ -145,9 +145,9 @@ impl Janitor {
             Err(error) if error.api_code() == Some(ApiCode::NotFound) => return Ok(()),
             written => written?,
         };
-        log::info!("{note}");
         count("janitor_announced_total", key);
         self.record(key, &live, ANNOUNCED, &note);
+        log::info!("{note}");
         Ok(())
     }
 
@@ -176,9 +176,9 @@ impl Janitor {
             Err(error) => return Err(error.into()),
         }
         let note = format!("{key} was deleted: {}", expiry.cause);
-        log::info!("{note}");
         count("janitor_deleted_total", key);
         self.record(key, &live, expiry.cause.reason(), &note);
+        log::info!("{note}");
         Ok(Reconciled::Done)
     }
 

@@ -28,10 +28,12 @@ informer_result informer_reconcile(const char *text) {
     if (++calls == 100) {
         before = __builtin_wasm_memory_size(0);
     }
+    if (calls % 1000 == 0) {
+        informer_log(INFORMER_INFO, "%u calls, %d pages more", calls, (int)(__builtin_wasm_memory_size(0) - before));
+    }
     if (calls < CALLS) {
         // Every second call fails, so that the memory of a message is seen too.
         return calls % 2 ? informer_retry("call %u", calls) : informer_requeue_after(0);
     }
-    informer_log(INFORMER_INFO, "%u calls, %d pages more", calls, (int)(__builtin_wasm_memory_size(0) - before));
     return informer_done();
 }

@@ -21,6 +21,8 @@ struct Suite {
     arguments: &'static [&'static str],
     /// The Debian package with the tools, if the gate installs it.
     package: Option<&'static str>,
+    /// True if the tests compile most of the time, so that one of them runs for each processor.
+    compiles: bool,
     /// True if the tests measure, so that they run one at a time.
     measures: bool,
 }
@@ -40,11 +42,19 @@ const CHROMEDRIVER: Tool = Tool {
     install: "run `apt-get install chromium-driver`, or install Chrome and its driver",
 };
 
+/// The two longest are first: they run beside each other.
 const MORE_THAN_RUST: [Suite; 7] = [
     Suite {
         test: "cluster",
         shows: "against a real kube-apiserver, etcd and client-go, built from their Go modules",
         tools: &[GO],
+        ..PLAIN
+    },
+    Suite {
+        test: "languages",
+        shows: "the JavaScript and Python examples, and a new project in each language",
+        tools: &[NODE, NPM, PYTHON, GO],
+        compiles: true,
         ..PLAIN
     },
     Suite { test: "kubectl", shows: "the embedded API server with the real kubectl", tools: &[GO], ..PLAIN },
@@ -66,12 +76,6 @@ const MORE_THAN_RUST: [Suite; 7] = [
         shows: "traces with the OTLP receiver of the OpenTelemetry Collector, built from its Go module",
         tools: &[GO],
         arguments: &["--ignored", "the_real_collector"],
-        ..PLAIN
-    },
-    Suite {
-        test: "languages",
-        shows: "the JavaScript and Python examples, and a new project in each language",
-        tools: &[NODE, NPM, PYTHON, GO],
         ..PLAIN
     },
     Suite {
@@ -97,6 +101,7 @@ const PLAIN: Suite = Suite {
     tools: &[],
     arguments: &["--include-ignored"],
     package: None,
+    compiles: false,
     measures: false,
 };
 
@@ -133,7 +138,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         // The last step runs them, with stricter limits.
         tests.extend(["--", "--skip", "hostile::"]);
     }
-    many_tests_at_once(cargo(&tests)).run(&Step::new("run the tests"))?;
+    tests_at_once(cargo(&tests), TESTS_PER_PROCESSOR).run(&Step::new("run the tests"))?;
     pictures::run(&["--check".to_owned()])?;
     let Some(programs) = programs else { return Ok(()) };
     programs.wait();
@@ -150,12 +155,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 struct Programs(Option<Child>);
 
 /// Sets the number of tests of one binary that run at the same time, unless the environment has one.
-fn many_tests_at_once(tests: Run) -> Run {
+fn tests_at_once(tests: Run, for_each_processor: usize) -> Run {
     const THREADS: &str = "RUST_TEST_THREADS";
     if std::env::var_os(THREADS).is_some() {
         return tests;
     }
-    let threads = available_parallelism().map_or(1, usize::from) * TESTS_PER_PROCESSOR;
+    let threads = available_parallelism().map_or(1, usize::from) * for_each_processor;
     tests.env(THREADS, &threads.to_string())
 }
 
@@ -219,6 +224,7 @@ impl Suite {
             arguments.extend(["--test-threads=1", "--nocapture"]);
             return cargo(&arguments).env("INFORMER_QUIET_MACHINE", "1").run(&step);
         }
-        many_tests_at_once(cargo(&arguments)).run_beside(&step)
+        let at_once = if self.compiles { 1 } else { TESTS_PER_PROCESSOR };
+        tests_at_once(cargo(&arguments), at_once).run_beside(&step)
     }
 }
