@@ -91,15 +91,13 @@ func List(gvr string, of Selector) iter.Seq2[*informer.Object, error] {
 			Limit:     uint32(max(of.PageSize, 0)),
 			Token:     token,
 		})
-		objects := make([]*informer.Object, len(found))
-		for i, text := range found {
-			object, err := informer.FromJSON(gvr, text)
-			if err != nil {
-				return nil, nil, err
-			}
-			objects[i] = object
+		if refused != nil {
+			return nil, nil, informer.Refused(refused)
 		}
-		return objects, next, informer.Refused(refused)
+		objects, err := page.Convert(found, func(text string) (*informer.Object, error) {
+			return informer.FromJSON(gvr, text)
+		})
+		return objects, next, err
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	informer "github.com/informer-host/informer/plugins/sdk/go"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
+	"github.com/informer-host/informer/plugins/sdk/go/internal/page"
 )
 
 // A Bucket is the name of a collection of keys with values. The first use of a name makes the bucket:
@@ -48,25 +49,10 @@ func (bucket Bucket) Increment(key string, delta uint64) (uint64, error) {
 
 // Keys iterates over the keys in the order of their bytes. An error ends the loop.
 func (bucket Bucket) Keys() iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		var cursor *uint64
-		for {
-			keys, next, err := host.BucketKeys(string(bucket), cursor)
-			if err != nil {
-				yield("", informer.Refused(err))
-				return
-			}
-			for _, key := range keys {
-				if !yield(key, nil) {
-					return
-				}
-			}
-			if next == nil {
-				return
-			}
-			cursor = next
-		}
-	}
+	return page.Iterate(func(cursor *uint64) ([]string, *uint64, error) {
+		keys, next, err := host.BucketKeys(string(bucket), cursor)
+		return keys, next, informer.Refused(err)
+	})
 }
 
 // GetMany returns the values of those keys that have one, in one call.

@@ -100,15 +100,13 @@ func Rows[T any](gvr string, of Selector) iter.Seq2[Row[T], error] {
 func Objects(gvr string, of Selector) iter.Seq2[*informer.Object, error] {
 	return page.Iterate(func(token *string) ([]*informer.Object, *string, error) {
 		found, next, refused := host.ListJSON(gvr, host.Selector(of), token)
-		objects := make([]*informer.Object, len(found))
-		for i, text := range found {
-			object, err := informer.FromJSON(gvr, text)
-			if err != nil {
-				return nil, nil, err
-			}
-			objects[i] = object
+		if refused != nil {
+			return nil, nil, informer.Refused(refused)
 		}
-		return objects, next, informer.Refused(refused)
+		objects, err := page.Convert(found, func(text string) (*informer.Object, error) {
+			return informer.FromJSON(gvr, text)
+		})
+		return objects, next, err
 	})
 }
 

@@ -3,10 +3,10 @@ package page
 
 import "iter"
 
-// Iterate yields the items of pages until the last one, or an error.
-func Iterate[T any](page func(token *string) ([]T, *string, error)) iter.Seq2[T, error] {
+// Iterate yields the items of pages until the last one, or an error. A page returns the token of the next page, or nil.
+func Iterate[T, K any](page func(token *K) ([]T, *K, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var token *string
+		var token *K
 		for {
 			items, next, err := page(token)
 			if err != nil {
@@ -25,4 +25,17 @@ func Iterate[T any](page func(token *string) ([]T, *string, error)) iter.Seq2[T,
 			token = next
 		}
 	}
+}
+
+// Convert converts the items of a page. The first item that cannot be converted ends it with the error.
+func Convert[F, T any](found []F, convert func(F) (T, error)) ([]T, error) {
+	items := make([]T, len(found))
+	for i, item := range found {
+		converted, err := convert(item)
+		if err != nil {
+			return nil, err
+		}
+		items[i] = converted
+	}
+	return items, nil
 }
