@@ -271,7 +271,12 @@ async fn a_configuration_without_probes_or_roles_is_refused_with_the_remedy() {
 async fn tenancy_installs_the_definitions_and_the_role_of_editors() {
     let manifests = chart(&helm().await, &["--set=tenancy.enabled=true"]).await;
 
-    let definitions: Vec<Value> = manifests.all("CustomResourceDefinition").into_iter().cloned().collect();
+    let mut definitions: Vec<Value> =
+        manifests.all("CustomResourceDefinition").into_iter().cloned().collect();
+    for definition in &mut definitions {
+        let annotations = definition["metadata"].as_object_mut().unwrap().remove("annotations");
+        assert_eq!(annotations, Some(json!({"helm.sh/resource-policy": "keep"})), "they outlive the release");
+    }
     assert_eq!(definitions, informer::config::definitions());
     let names: Vec<&str> =
         manifests.all("ClusterRole").iter().map(|role| role["metadata"]["name"].as_str().unwrap()).collect();

@@ -112,6 +112,59 @@ async fn a_host_without_the_definitions_waits_for_them_and_says_so() {
     stage.stop().await;
 }
 
+/// A Plugin that is no longer allowed ends at once, and one that is allowed now starts. The file decides, not a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_tenancy_applies_to_the_objects_that_run() {
+    let mut stage = Stage::start("").await;
+    let (shop, stranger) = (stage.configmaps("shop").await, stage.configmaps("stranger").await);
+    stage.create("shop", "echo", &stage.echo(json!({}))).await;
+    stage.create("stranger", "echo", &stage.echo(json!({}))).await;
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+    stage.condition("stranger", "echo", "Loaded", "False", "NotAccepted").await;
+    shop.create("before").await;
+    stage.host.lines.said("shop/echo", "add shop/before ", "").await;
+
+    stage.replace("[\"shop\", ", "[\"stranger\", ");
+
+    stage.condition("shop", "echo", "Loaded", "False", "NotAccepted").await;
+    stage.condition("stranger", "echo", "Loaded", "True", "Loaded").await;
+    shop.create("after").await;
+    stranger.create("after").await;
+    stage.host.lines.said("stranger/echo", "add stranger/after ", "").await;
+    stage.host.lines.said("echo", "add shop/after ", "").await;
+    assert!(stage.host.lines.of("shop/echo").iter().all(|line| !line.contains("after")));
+
+    stage.replace("[\"stranger\", ", "[\"stranger\", \"shop\", ");
+
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+    stage.host.lines.said("shop/echo", "add shop/after ", "").await;
+    stage.stop().await;
+}
+
+/// The API server deletes the objects of a definition before the definition. Other plugins go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn plugins_end_with_their_definition_and_start_with_a_new_one() {
+    let stage = Stage::start("").await;
+    let shop = stage.configmaps("shop").await;
+    stage.create("shop", "echo", &stage.echo(json!({}))).await;
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+
+    stage.uninstall().await;
+
+    stage.host.until("the end of the plugin", |_| stage.host.plugin("shop/echo").is_null()).await;
+    let missing = "informer.dev/v1alpha1/plugins: waiting-for-resource";
+    stage.host.until("the complaint", |_| stage.host.degraded().join("\n").contains(missing)).await;
+    shop.create("between").await;
+    stage.host.lines.said("echo", "add shop/between ", "").await;
+    assert_eq!(stage.host.unready(), Vec::<String>::new());
+
+    stage.install().await;
+    stage.create("shop", "echo", &stage.echo(json!({}))).await;
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+    stage.host.lines.said("shop/echo", "add shop/between ", "").await;
+    stage.stop().await;
+}
+
 /// What `kubectl get plugins` shows.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_table_has_version_state_calls_failures_and_age() {

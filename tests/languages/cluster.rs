@@ -11,17 +11,35 @@ use serde_json::{Value, json};
 /// A server and a client.
 pub(crate) struct Cluster {
     pub(crate) server: DevServer,
-    deployments: Api<Deployment>,
+    pub(crate) deployments: Deployments,
 }
+
+/// The deployments of the namespace `default`.
+pub(crate) struct Deployments(Api<Deployment>);
 
 // === impl Cluster ===
 
 impl Cluster {
     pub(crate) async fn start() -> Self {
         let server = DevServer::start(Config::default()).await.unwrap();
-        let config = kube::Config::new(server.url().parse().unwrap());
-        let deployments = Api::namespaced(Client::try_from(config).unwrap(), "default");
+        let deployments = Deployments::at(&server.url());
         Self { server, deployments }
+    }
+
+    /// Deletes a deployment and returns the version of the deletion.
+    pub(crate) async fn delete(&self, name: &str) -> String {
+        self.deployments.0.delete(name, &DeleteParams::default()).await.unwrap();
+        self.server.resource_version().to_string()
+    }
+}
+
+// === impl Deployments ===
+
+impl Deployments {
+    /// Those of the server at `url`.
+    pub(crate) fn at(url: &str) -> Self {
+        let config = kube::Config::new(url.parse().unwrap());
+        Self(Api::namespaced(Client::try_from(config).unwrap(), "default"))
     }
 
     /// Creates a deployment and returns its resource version.
@@ -37,21 +55,15 @@ impl Cluster {
                 },
             },
         }));
-        let created = self.deployments.create(&PostParams::default(), &deployment.unwrap()).await.unwrap();
+        let created = self.0.create(&PostParams::default(), &deployment.unwrap()).await.unwrap();
         created.metadata.resource_version.unwrap()
     }
 
     /// Patches a deployment and returns its new resource version.
     pub(crate) async fn patch(&self, name: &str, patch: Value) -> String {
         let patch = Patch::Merge(patch);
-        let patched = self.deployments.patch(name, &PatchParams::default(), &patch).await.unwrap();
+        let patched = self.0.patch(name, &PatchParams::default(), &patch).await.unwrap();
         patched.metadata.resource_version.unwrap()
-    }
-
-    /// Deletes a deployment and returns the version of the deletion.
-    pub(crate) async fn delete(&self, name: &str) -> String {
-        self.deployments.delete(name, &DeleteParams::default()).await.unwrap();
-        self.server.resource_version().to_string()
     }
 }
 

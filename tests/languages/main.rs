@@ -11,6 +11,7 @@
 //! | `sdk` | the SDKs are complete packages, and their unit tests pass |
 //! | `story` | a plugin in each language uses its SDK: pages, a conflict, errors of the host, failures with a stack |
 //! | `sdk_go` | the SDK for Go is a module whose tests pass, as do those of new projects |
+//! | `dev` | `informer dev` builds a project at the start and after each change |
 //! | `resync` | each deployment is delivered again, unchanged, with the cause `resync` |
 #![expect(
     clippy::unwrap_used,
@@ -22,6 +23,7 @@
 
 mod cluster;
 mod controller;
+mod dev;
 mod example;
 #[path = "../e2e/controllers/pods.rs"]
 mod pods;

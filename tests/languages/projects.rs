@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_tests::{binary, host::TestHost};
+use informer_tests::{
+    binary,
+    host::{PATIENT, TestHost},
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
@@ -43,6 +46,9 @@ impl Project {
             // The versions of the workspace: the build resolves nothing anew.
             fs::copy(sdk.join("../../../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
         }
+        let configuration = folder.join("informer.toml");
+        let text = fs::read_to_string(&configuration).unwrap();
+        fs::write(&configuration, format!("[host]\n{PATIENT}{text}")).unwrap();
         let project = Self { name, folder };
         let begun = Instant::now();
         let built = project.build().await;
@@ -84,7 +90,7 @@ impl Project {
     }
 }
 
-async fn command(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) async fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary::informer().await);
     // Projects in Rust share what they depend on. Flags for the tests are not valid for a guest.
     command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects"));
@@ -140,10 +146,10 @@ async fn a_new_project_in_each_language_builds_and_handles_each_change() {
     let host = host(&projects, &cluster).await;
 
     let mut expected = Vec::new();
-    cluster.create("web").await;
+    cluster.deployments.create("web").await;
     expected.push("added default/web: 1 x nginx:1.29, 1 in default, change 1".to_owned());
     all_said(&host, &projects, &expected).await;
-    cluster.patch("web", json!({"spec": {"replicas": 3}})).await;
+    cluster.deployments.patch("web", json!({"spec": {"replicas": 3}})).await;
     expected.push("updated default/web: 3 x nginx:1.29, 1 in default, change 2".to_owned());
     all_said(&host, &projects, &expected).await;
     cluster.delete("web").await;
@@ -167,10 +173,10 @@ async fn a_new_reconciler_in_each_language_builds_and_gets_the_key_of_each_chang
     let host = host(&projects, &cluster).await;
 
     let mut expected = Vec::new();
-    cluster.create("web").await;
+    cluster.deployments.create("web").await;
     expected.push("reconciled default/web: 1 x nginx:1.29".to_owned());
     all_said(&host, &projects, &expected).await;
-    cluster.patch("web", json!({"spec": {"replicas": 3}})).await;
+    cluster.deployments.patch("web", json!({"spec": {"replicas": 3}})).await;
     expected.push("reconciled default/web: 3 x nginx:1.29".to_owned());
     all_said(&host, &projects, &expected).await;
     cluster.delete("web").await;

@@ -10,8 +10,8 @@ use crate::cluster::{Cluster, WATCH, plugin};
 async fn each_deployment_is_delivered_again_as_an_unchanged_update() {
     let component = tokio::task::spawn_blocking(deployments_rust).await.unwrap();
     let cluster = Cluster::start().await;
-    let nginx = cluster.create("nginx").await;
-    let web = cluster.create("web").await;
+    let nginx = cluster.deployments.create("nginx").await;
+    let web = cluster.deployments.create("web").await;
     let configuration = WATCH.to_owned() + &plugin("rust", &component, "resync = \"1s\"");
     let host = TestHost::start(&cluster.server.url(), &configuration).await.unwrap();
 

@@ -100,19 +100,21 @@ async fn the_same_changes_lead_to_the_same_lines_in_every_language() {
     let cluster = Cluster::start().await;
     let mut initial = Vec::new();
     for name in ["nginx", "web"] {
-        initial.push(format!("added default/{name} (rv {}, initial)", cluster.create(name).await));
+        initial
+            .push(format!("added default/{name} (rv {}, initial)", cluster.deployments.create(name).await));
     }
     let mut story = Story::begin(plugins, &cluster, &initial).await;
 
-    let created = cluster.create("api").await;
+    let created = cluster.deployments.create("api").await;
     story.continues(format!("added default/api (rv {created}, live)")).await;
-    let scaled = cluster.patch("api", json!({"spec": {"replicas": 3}})).await;
+    let scaled = cluster.deployments.patch("api", json!({"spec": {"replicas": 3}})).await;
     story.continues(format!("updated default/api (rv {created} -> {scaled}, live)")).await;
-    let labelled = cluster.patch("api", json!({"metadata": {"labels": {"tier": "backend"}}})).await;
+    let labelled =
+        cluster.deployments.patch("api", json!({"metadata": {"labels": {"tier": "backend"}}})).await;
     story.continues(format!("updated default/api (rv {scaled} -> {labelled}, live)")).await;
     let deleted = cluster.delete("api").await;
     story.continues(format!("deleted default/api (rv {deleted})")).await;
-    let again = cluster.create("api").await;
+    let again = cluster.deployments.create("api").await;
     story.continues(format!("added default/api (rv {again}, live)")).await;
     story.ends().await;
     cluster.server.shutdown().await;

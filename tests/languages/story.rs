@@ -103,13 +103,13 @@ impl Teller {
         let component = project.join("story.wasm");
         let cluster = Cluster::start().await;
         for name in ["api", "cache", "web"] {
-            cluster.create(name).await;
+            cluster.deployments.create(name).await;
         }
         let plugin = format!("[[plugin]]\nname = \"story\"\nsource = {component:?}\n{GRANTS}");
         let host = TestHost::start(&cluster.server.url(), &(WATCH.to_owned() + &plugin)).await.unwrap();
         host.synced().await;
 
-        cluster.create("go").await;
+        cluster.deployments.create("go").await;
         host.lines.said("story", "own write: ", "").await;
         let lines = host.lines.of("story");
         let told = lines.iter().filter(|line| !line.starts_with("this line is written when"));
@@ -123,14 +123,14 @@ impl Teller {
 
     /// Each failure is one of the interface, and says what has happened.
     async fn fails(&self, host: &TestHost, cluster: &Cluster) {
-        cluster.create("later").await;
+        cluster.deployments.create("later").await;
         host.lines.said("story", "later: attempt 2", "").await;
-        cluster.create("bad").await;
+        cluster.deployments.create("bad").await;
         let failure = dead_letter(host, "default/bad").await;
         for trace in self.traces {
             assert!(failure.contains(trace), "{} has no `{trace}`: {failure}", self.language);
         }
-        cluster.create("uncaught").await;
+        cluster.deployments.create("uncaught").await;
         let failure = dead_letter(host, "default/uncaught").await;
         assert!(failure.contains(self.refused), "{}: {failure}", self.language);
         assert_eq!(host.plugin("story")["calls"]["failures"], json!({"handler": 4}), "no call trapped");
@@ -203,7 +203,7 @@ async fn the_memory_of_a_plugin_in_c_does_not_grow_in_ten_thousand_calls() {
     let host = TestHost::start(&cluster.server.url(), &(WATCH.to_owned() + &plugin)).await.unwrap();
     host.synced().await;
 
-    cluster.create("web").await;
+    cluster.deployments.create("web").await;
     for thousand in 1..=10 {
         host.lines.said("calls", &format!("{thousand}000 calls, 0 pages more"), "").await;
     }

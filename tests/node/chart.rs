@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::chown, time::Instant};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use informer_guests::configmaps_keyvalue;
 use informer_tests::host::PATIENCE;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -88,13 +88,6 @@ async fn the_chart_runs_on_a_node_follows_its_configuration_and_is_upgraded_with
     installed.node.shutdown().await.unwrap();
 }
 
-/// Applies a manifest.
-async fn apply(installed: &Installed, name: &str, manifest: &Value) {
-    let file = installed.helm.home().join(name);
-    fs::write(&file, manifest.to_string()).unwrap();
-    installed.kubectl().prints(&["apply", "-f", file.to_str().unwrap()]).await;
-}
-
 async fn namespace_and_volume(installed: &Installed) {
     let state = installed.node.directory().join("state");
     fs::create_dir(&state).unwrap();
@@ -103,17 +96,17 @@ async fn namespace_and_volume(installed: &Installed) {
     let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
         "name": "informer", "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
     }});
-    apply(installed, "namespace.json", &space).await;
+    installed.apply("namespace.json", &space).await;
     let volume = json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "state"}, "spec": {
         "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": state},
         "storageClassName": "by-hand",
     }});
-    apply(installed, "volume.json", &volume).await;
+    installed.apply("volume.json", &volume).await;
     let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "state", "namespace": "informer"}, "spec": {
         "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "by-hand",
         "volumeName": "state",
     }});
-    apply(installed, "claim.json", &claim).await;
+    installed.apply("claim.json", &claim).await;
 }
 
 /// Creates ConfigMaps `NAME-0`, `NAME-1` and so on, one after another.
@@ -182,26 +175,18 @@ async fn get(address: &str, path: &str) -> String {
 }
 
 async fn is_scraped_by_another_pod(installed: &Installed, pod: &str) {
-    let kubectl = installed.kubectl();
-    let run =
-        ["run", "scraper", "--image=localhost/busybox:1", "--image-pull-policy=Never", "--namespace=shop"];
-    kubectl.prints(&run).await;
-    kubectl
-        .prints(&["wait", "pod/scraper", "--namespace=shop", "--for=condition=Ready", "--timeout=50s"])
-        .await;
-    let address =
-        kubectl.prints(&["get", "pod", pod, "--namespace=informer", "-ojsonpath={.status.podIP}"]).await;
-    let url = format!("http://{address}:8081/metrics");
+    installed.client("scraper").await;
+    let address = installed.address("informer", pod).await;
 
-    let metrics = kubectl.prints(&["exec", "scraper", "--namespace=shop", "--", "wget", "-qO-", &url]).await;
+    let metrics = installed.wget("scraper", &[&format!("http://{address}:8081/metrics")]).await;
 
     let line = metrics.lines().find(|line| line.starts_with("informer_cache_objects{")).unwrap();
     let objects: f64 = line.rsplit(' ').next().unwrap().parse().unwrap();
     // Kubernetes has a ConfigMap of its own in each namespace.
     assert_eq!(objects, (BEFORE + 1) as f64, "{line}");
     let admin = format!("http://{address}:8080/status");
-    let closed = kubectl.run(&["exec", "scraper", "--namespace=shop", "--", "wget", "-qO-", &admin]).await;
-    assert!(closed.stderr.contains("refused"), "another pod reaches the admin endpoint: {closed:?}");
+    let closed = installed.wget("scraper", &[&admin]).await;
+    assert!(closed.contains("refused"), "another pod reaches the admin endpoint: {closed}");
 }
 
 /// A changed value reaches the running host through the ConfigMap.

@@ -7,7 +7,7 @@ use informer::{
     config::{self, Components},
 };
 use informer_tests::{cluster::User, command_line::CommandLine, host::PATIENCE, node::Node};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
@@ -51,8 +51,9 @@ impl Installed {
         let began = Instant::now();
         let directory = TempDir::new().unwrap();
         let busybox = images::busybox(directory.path());
+        let registry = images::registry(directory.path());
         let host = images::host();
-        let node = Node::start(&[&busybox, &host]).await.unwrap();
+        let node = Node::start(&[&busybox, &registry, &host]).await.unwrap();
         let helm = CommandLine::helm(&node.cluster().kubeconfig(User::Admin)).await;
         report("node ready, images imported", began);
         let installed = Self { node, helm };
@@ -118,6 +119,40 @@ impl Installed {
             Ok(log) => log,
             Err(_) => panic!("the log never shows {what}:\n{}", self.log(pod).await),
         }
+    }
+
+    /// Applies a manifest.
+    pub(crate) async fn apply(&self, name: &str, manifest: &Value) {
+        let file = self.helm.home().join(name);
+        fs::write(&file, manifest.to_string()).unwrap();
+        self.kubectl().prints(&["apply", "-f", file.to_str().unwrap()]).await;
+    }
+
+    /// Runs a pod of busybox in the namespace `shop`, and waits until it is ready.
+    pub(crate) async fn client(&self, name: &str) {
+        let image = "--image=localhost/busybox:1";
+        let run = ["run", name, image, "--image-pull-policy=Never", "--namespace=shop"];
+        self.kubectl().prints(&run).await;
+        self.pod_ready("shop", name).await;
+    }
+
+    /// Requests a page from a pod of busybox in the namespace `shop`. The answer has the text of an error as well.
+    pub(crate) async fn wget(&self, client: &str, arguments: &[&str]) -> String {
+        let exec = ["exec", client, "--namespace=shop", "--", "wget", "-qO-"];
+        let output = self.kubectl().run(&[exec.as_slice(), arguments].concat()).await;
+        output.stdout + &output.stderr
+    }
+
+    /// Waits until a pod is ready.
+    pub(crate) async fn pod_ready(&self, namespace: &str, pod: &str) {
+        let (pod, namespace) = (format!("pod/{pod}"), format!("--namespace={namespace}"));
+        self.kubectl().prints(&["wait", &pod, &namespace, "--for=condition=Ready", "--timeout=50s"]).await;
+    }
+
+    /// The address of a pod.
+    pub(crate) async fn address(&self, namespace: &str, pod: &str) -> String {
+        let namespace = format!("--namespace={namespace}");
+        self.kubectl().prints(&["get", "pod", pod, &namespace, "-ojsonpath={.status.podIP}"]).await
     }
 
     /// A field of the status of the only container of a pod.

@@ -6,6 +6,7 @@
 //! | `programs` | the programs of the node can be built; this runs first, with the network of the machine |
 //! | `chart` | installed by Helm: probes, isolation, logs, exec, port-forward, scraping, a changed ConfigMap, an upgrade without a lost object |
 //! | `overlay` | installed by kustomize, and stopped |
+//! | `registry` | a component that is pushed to a registry in the cluster and pulled from there, and metrics for those who may read them |
 //! | `memory` | 20,000 pods in the cache of a host of 128 MiB |
 #![expect(
     clippy::unwrap_used,
@@ -21,3 +22,4 @@ mod installed;
 mod memory;
 mod overlay;
 mod programs;
+mod registry;

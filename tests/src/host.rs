@@ -18,8 +18,11 @@ use serde_json::Value;
 use tokio::{sync::Notify, time::timeout};
 
 /// How long a test waits for an expected event. A person expects it within a second. A busy build machine gets more
-/// time: it may compile a Python component for a minute.
-pub const PATIENCE: Duration = Duration::from_secs(180);
+/// time: it may compile a Python component for minutes.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A line of `[host]`: a busy build machine compiles a Python component for minutes.
+pub const PATIENT: &str = "compile-timeout = \"10m\"\n";
 
 /// A running host.
 pub struct TestHost {
@@ -200,7 +203,7 @@ fn engine(host: &Host) -> EngineConfig {
 
 /// Parses the `informer.toml` of a test.
 pub fn configuration(toml: &str) -> anyhow::Result<Config> {
-    let text = format!("[host]\nadmin = \"off\"\nstate-dir = \"off\"\n{toml}");
+    let text = format!("[host]\nadmin = \"off\"\nstate-dir = \"off\"\n{PATIENT}{toml}");
     let environment = Environment::of_process();
     let place = Place { file: Path::new("test.toml"), base: Path::new("/"), environment: &environment };
     Ok(config::parse(&text, &place, Components::Unseen)?)

@@ -68,6 +68,7 @@ pub fn build_programs() -> Result<()> {
         Program::KubeScheduler,
         Program::Kubectl,
         Program::Kubelet,
+        Program::PlainRegistry,
     ];
     for program in programs {
         builder.obtain(program)?;

@@ -1,5 +1,7 @@
 //! `informer dev`: the plugins of a configuration against an embedded API server.
 
+mod projects;
+
 use std::{
     fs::{self, Permissions},
     net::SocketAddr,
@@ -14,6 +16,8 @@ use informer_devserver::DevServer;
 use informer_system::HttpAddress;
 use tempfile::TempDir;
 
+use projects::Projects;
+
 use crate::{
     app::{App, Options},
     cli::{GlobalArgs, Output},
@@ -25,7 +29,8 @@ use crate::{
 pub(super) const EXAMPLES: &str = "\
 Examples:
   informer dev                          the API server alone, on a free port
-  informer dev --config informer.toml   with the plugins of the file; its [cluster] is ignored
+  informer dev --config informer.toml   with the plugins of the file; its [cluster] is ignored. A plugin with `build` is
+                                        built first, and again when its sources change
   informer dev --listen 127.0.0.1:6443  the API server on a fixed port";
 
 /// `informer dev`
@@ -71,8 +76,11 @@ pub(super) async fn serve(
         ..informer_devserver::Config::default()
     };
     let server = DevServer::start(settings).await?;
+    let mut projects = Projects::default();
     let app = match config {
         Some((config, file)) => {
+            projects = Projects::of(&config);
+            projects.build_changed().await;
             let url = server.url().parse().context("the embedded API server's own URL")?;
             let connection = connect(&Access::Server(url)).await?;
             let options = Options {
@@ -92,7 +100,10 @@ pub(super) async fn serve(
         Output::Text => invite(&server, &kubeconfig, admin),
         Output::Json => announce(&server, &kubeconfig, admin),
     }
-    token.cancelled().await;
+    tokio::select! {
+        () = token.cancelled() => {}
+        () = projects.follow() => {}
+    }
     if let Some(app) = app {
         app.stop().await;
     }

@@ -62,8 +62,8 @@ pub(super) fn run(args: NewArgs, output: Output) -> anyhow::Result<bool> {
     match output {
         Output::Json => print_json(&json!({"directory": folder, "written": written})),
         Output::Text => print(&format!(
-            "{folder}: {} files for a plugin in {language}. Next:\n\n  cd {folder}\n  informer build\n  informer test\n  \
-             informer dev --config informer.toml\n",
+            "{folder}: {} files for a plugin in {language}. Next:\n\n  cd {folder}\n  informer dev --config informer.toml\n  \
+             informer test\n",
             written.len(),
             folder = folder.display(),
         )),

@@ -56,6 +56,8 @@ pub struct Plugin {
     pub name: String,
     /// The file or the artifact of the component. A file exists if [`Components::Present`] was requested.
     pub source: Source,
+    /// The folder of the project that `informer dev` builds `source` from, absolute.
+    pub build: Option<PathBuf>,
     /// The digest that it must have: that of the file, or that of the artifact's manifest.
     pub digest: Option<Digest>,
     /// How often a tag is looked up in its registry; `None` means when the component is loaded only.
@@ -135,7 +137,7 @@ enum InstanceKind {
 type K<V> = Key<PluginKeys, V>;
 
 /// The keys that only the file has: a name of its own, and what belongs to the operator of the host.
-const OF_THE_FILE: [&str; 3] = ["name", "as", "config-files"];
+const OF_THE_FILE: [&str; 4] = ["name", "build", "as", "config-files"];
 
 const DOC: &str = "One plugin: a WebAssembly component, the objects it is notified of, and what it may use.";
 
@@ -169,6 +171,11 @@ fn origin_keys() -> Vec<Field<PluginKeys>> {
                  the file or the tag changes, the host loads the new version. A pulled component is kept below `cache-dir`, \
                  so a registry that is down stops no host that has it.",
             ),
+        K::<PathBuf>::new("build", |keys| &mut keys.plugin.build).example("\".\"").doc(
+            "The folder of the project of the component, with its informer-plugin.toml. `informer dev` builds it at the start \
+             and when a source changes, as `informer build` does. Files that a .gitignore of the folder names are no sources. \
+             Other commands ignore this key.",
+        ),
         K::<Digest>::new("digest", |keys| &mut keys.plugin.digest)
             .example("\"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"")
             .doc(
@@ -359,6 +366,7 @@ pub(super) fn plugin(
     let config_files = draft.value.plugin.config_files.iter().zip(draft.items("config-files"));
     let config_files = config_files.filter_map(|(path, place)| context.path(path, place)).collect();
     let source = draft.written("source").and_then(|place| source(&draft.value.plugin.source, place, context));
+    let build = build(&draft, context);
     judge_pin(&draft, &mut context.problems);
     let poll = draft.value.poll.unwrap_or(POLL);
     let PluginKeys { common, grant, mut plugin, .. } = draft.value;
@@ -370,6 +378,7 @@ pub(super) fn plugin(
     let poll = Some(poll).filter(|poll| !poll.is_zero());
     Plugin {
         source: source.unwrap_or_default(),
+        build,
         poll,
         instance,
         subscriptions,
@@ -393,6 +402,16 @@ fn source(written: &Source, place: &Located<impl Sized>, context: &mut Context<'
         context.problems.refuse(place, Fault::new(message, "build the component, or correct the path"));
     }
     Some(Source::File(path))
+}
+
+/// The folder to build from.
+fn build(draft: &Draft<PluginKeys>, context: &mut Context<'_, '_>) -> Option<PathBuf> {
+    let place = draft.written("build")?;
+    if draft.value.plugin.source.reference().is_some() {
+        let fault = Fault::new("a component from a registry is not built here", "name its file in `source`");
+        context.problems.refuse(place, fault);
+    }
+    context.path(draft.value.plugin.build.as_ref()?, place)
 }
 
 /// Notes a pin that contradicts the source.

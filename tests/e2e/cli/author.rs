@@ -16,7 +16,7 @@ async fn new_writes_a_project_that_check_accepts_and_build_names_the_missing_com
     let made = informer(&["new", "hello", "--lang", "go", "--directory", project]).await;
 
     assert_eq!((made.status, made.stderr.as_str()), (Some(0), ""));
-    assert!(made.stdout.contains("informer build"), "{}", made.stdout);
+    assert!(made.stdout.contains("informer dev --config informer.toml"), "{}", made.stdout);
     let configuration = format!("{project}/informer.toml");
     let checked = informer(&["check", "--file-only", "--config", &configuration]).await;
     assert_eq!(checked.status, Some(0), "{}", checked.stdout);

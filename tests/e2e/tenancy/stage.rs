@@ -1,6 +1,6 @@
 //! A server with the definitions, a registry with components, and a host with `[tenancy]`.
 
-use std::{fs, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
 use informer::{config, config::Access, connect::connect};
 use informer_devserver::DevServer;
@@ -82,7 +82,11 @@ impl Stage {
         let definitions = Api::<CustomResourceDefinition>::all(self.client.clone());
         for definition in config::definitions() {
             let definition = serde_json::from_value(definition).unwrap();
-            definitions.create(&PostParams::default(), &definition).await.unwrap();
+            match definitions.create(&PostParams::default(), &definition).await {
+                // The other one was never deleted.
+                Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+                created => drop(created.unwrap()),
+            }
         }
         let deadline = Instant::now() + PATIENCE;
         while self.plugins("").list(&ListParams::default()).await.is_err() {
@@ -91,6 +95,19 @@ impl Stage {
         }
         // The host notices within its own time.
         self.host.until("the objects", |_| self.host.degraded().is_empty()).await;
+    }
+
+    /// Replaces a part of the file, which the host follows.
+    pub(crate) fn replace(&mut self, from: &str, to: &str) {
+        assert!(self.toml.contains(from), "{from} is not in {}", self.toml);
+        self.toml = self.toml.replace(from, to);
+        write(&self.toml, &self.directory);
+    }
+
+    /// Deletes the definition of Plugins, and with it all of them.
+    pub(crate) async fn uninstall(&self) {
+        let definitions = Api::<CustomResourceDefinition>::all(self.client.clone());
+        definitions.delete("plugins.informer.dev", &DeleteParams::default()).await.unwrap();
     }
 
     /// Stops the host, and starts it again with the same configuration.
@@ -218,8 +235,13 @@ impl Stage {
 }
 
 async fn host(server: &DevServer, toml: &str, directory: &TempDir) -> TestHost {
-    let cache = directory.path().join("cache");
-    TestHost::start_adjusted(&server.url(), toml, move |config| config.host.cache_dir = Some(cache))
-        .await
-        .unwrap()
+    TestHost::start_file(&server.url(), &write(toml, directory)).await.unwrap()
+}
+
+/// Writes the file of the host, and returns its path.
+fn write(toml: &str, directory: &TempDir) -> PathBuf {
+    let file = directory.path().join("informer.toml");
+    let host = "[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = \"cache\"\n";
+    fs::write(&file, format!("{host}{toml}")).unwrap();
+    file
 }

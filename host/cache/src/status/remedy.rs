@@ -80,6 +80,30 @@ mod tests {
     use super::*;
     use crate::WatchConfig;
 
+    const GUIDE: &str = include_str!("../../../docs/troubleshooting.md");
+    const CLASSES: [ErrorClass; 20] = [
+        ErrorClass::Refused,
+        ErrorClass::Unreachable,
+        ErrorClass::NoCredentials,
+        ErrorClass::Silent,
+        ErrorClass::Throttled,
+        ErrorClass::Initializing,
+        ErrorClass::Expired,
+        ErrorClass::TooLargeResourceVersion,
+        ErrorClass::Unauthorized,
+        ErrorClass::Forbidden,
+        ErrorClass::NotFound,
+        ErrorClass::Server,
+        ErrorClass::Malformed,
+        ErrorClass::ListTooLarge,
+        ErrorClass::CacheFull,
+        ErrorClass::VeryShortWatch,
+        ErrorClass::UnfinishedList,
+        ErrorClass::Inconsistent,
+        ErrorClass::UnknownResource,
+        ErrorClass::Bug,
+    ];
+
     fn key(gvr: &str, namespaces: &[&str]) -> InformerKey {
         let namespaces = namespaces.iter().map(|&namespace| namespace.to_owned()).collect();
         InformerKey::from(&WatchConfig { namespaces, ..WatchConfig::new(gvr.parse().unwrap()) })
@@ -108,5 +132,18 @@ mod tests {
             "install the CRD orders.shop.example.com that serves v1, or correct the gvr"
         );
         assert_eq!(told("apps/v1/deploymnets"), "correct the gvr");
+    }
+
+    #[test]
+    fn the_guide_for_operators_has_each_class_and_its_remedy() {
+        for class in CLASSES {
+            let line = GUIDE.lines().find(|line| line.contains(&format!("| {} |", class.as_str())));
+            let line = line.unwrap_or_else(|| panic!("no line for {}", class.as_str()));
+            // These two depend on the resource.
+            if !matches!(class, ErrorClass::Forbidden | ErrorClass::UnknownResource) {
+                let remedy = remedy(class, &key("v1/pods", &[])).unwrap_or_default();
+                assert!(line.contains(&remedy), "{remedy} is not in {line}");
+            }
+        }
     }
 }
