@@ -1,0 +1,223 @@
+//! The decision whether a workload is rolled when a source changes, in the order of the original.
+
+use std::{collections::BTreeMap, fmt};
+
+use regex_lite::Regex;
+
+use crate::{
+    kind::SourceKind,
+    settings::{Names, Settings},
+};
+
+pub(crate) type Annotations = BTreeMap<String, String>;
+
+/// What the annotations of a workload say about sources of one kind.
+#[derive(Debug, Default)]
+pub(crate) struct Choice {
+    named: Vec<Pattern>,
+    excluded: Vec<String>,
+    search: bool,
+    auto: Option<bool>,
+    typed_auto: Option<bool>,
+}
+
+/// What the annotations of a workload say about sources of each kind.
+#[derive(Debug, Default)]
+pub(crate) struct Choices(Vec<(SourceKind, Choice)>);
+
+/// One item of a `reload` list: a regular expression for the whole name.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    text: String,
+    regex: Regex,
+}
+
+/// The decision, with its reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Ignored,
+    Excluded,
+    /// A `reload` list names the source. The workload need not refer to it.
+    Named,
+    Matched,
+    Auto,
+    AutoReloadAll,
+    NotReferenced,
+    NotChosen,
+}
+
+// === impl Choices ===
+
+impl Choices {
+    /// Reads the annotations of a workload and of its pod template, for the kinds of sources that count.
+    pub(crate) fn of(
+        settings: &Settings,
+        own: &Annotations,
+        template: &Annotations,
+        problems: &mut Vec<String>,
+    ) -> Self {
+        let kinds = SourceKind::ALL.into_iter().filter(|kind| settings.reads(*kind));
+        let mut choice = |kind| Choice::of(&settings.annotations, kind, own, template, problems);
+        Self(kinds.map(|kind| (kind, choice(kind))).collect())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(SourceKind, Choice)> {
+        self.0.iter()
+    }
+
+    /// Returns true if some source could be chosen.
+    pub(crate) fn is_open(&self, auto_reload_all: bool) -> bool {
+        self.0.iter().any(|(_, choice)| !choice.named.is_empty() || choice.by_reference(auto_reload_all))
+    }
+}
+
+// === impl Choice ===
+
+impl Choice {
+    /// Reads the annotations of the workload. Those of the pod template count if the workload has none that chooses sources.
+    pub(crate) fn of(
+        names: &Names,
+        kind: SourceKind,
+        own: &Annotations,
+        template: &Annotations,
+        problems: &mut Vec<String>,
+    ) -> Self {
+        let (reload, exclude, typed) = match kind {
+            SourceKind::ConfigMap => {
+                (&names.configmap_reload, &names.configmaps_exclude, &names.configmap_auto)
+            }
+            SourceKind::Secret => (&names.secret_reload, &names.secrets_exclude, &names.secret_auto),
+        };
+        let choosing = [reload, &names.search, &names.auto, typed];
+        let from = if choosing.iter().any(|name| own.contains_key(*name)) { own } else { template };
+        let mut flag = |name: &String| from.get(name).map(|text| switch(name, text, problems));
+        let (auto, typed_auto) = (flag(&names.auto), flag(typed));
+        let named = from.get(reload).map(|list| patterns(reload, list, problems)).unwrap_or_default();
+        Self {
+            named,
+            excluded: own
+                .get(exclude)
+                .map(|list| items(list).map(str::to_owned).collect())
+                .unwrap_or_default(),
+            search: from.get(&names.search).is_some_and(|text| text == "true"),
+            auto,
+            typed_auto,
+        }
+    }
+
+    /// Returns true if a source that the workload refers to could be chosen without its name.
+    pub(crate) fn by_reference(&self, auto_reload_all: bool) -> bool {
+        self.search || self.is_auto() || self.is_auto_by_default(auto_reload_all)
+    }
+
+    /// Returns true if a `reload` list names this source.
+    pub(crate) fn names(&self, source: &str) -> bool {
+        self.named.iter().any(|pattern| pattern.regex.is_match(source))
+    }
+
+    pub(crate) fn patterns(&self) -> &[Pattern] {
+        &self.named
+    }
+
+    /// Decides about one source of this kind.
+    pub(crate) fn judge(
+        &self,
+        names: &Names,
+        auto_reload_all: bool,
+        source: &str,
+        annotations: &Annotations,
+        referenced: bool,
+    ) -> Verdict {
+        let says = |name: &String| annotations.get(name).is_some_and(|text| text == "true");
+        if says(&names.ignore) {
+            return Verdict::Ignored;
+        }
+        if self.excluded.iter().any(|name| name == source) {
+            return Verdict::Excluded;
+        }
+        if self.names(source) {
+            return Verdict::Named;
+        }
+        let verdict = if self.search && says(&names.matched) {
+            Verdict::Matched
+        } else if self.is_auto() {
+            Verdict::Auto
+        } else if self.is_auto_by_default(auto_reload_all) {
+            Verdict::AutoReloadAll
+        } else {
+            return Verdict::NotChosen;
+        };
+        if referenced { verdict } else { Verdict::NotReferenced }
+    }
+
+    fn is_auto(&self) -> bool {
+        self.auto == Some(true) || self.typed_auto == Some(true)
+    }
+
+    fn is_auto_by_default(&self, auto_reload_all: bool) -> bool {
+        auto_reload_all && self.auto.is_none() && self.typed_auto.is_none()
+    }
+}
+
+// === impl Pattern ===
+
+impl Pattern {
+    /// The name, if only a source of exactly this name matches.
+    pub(crate) fn literal(&self) -> Option<&str> {
+        let plain = |character: char| character.is_ascii_alphanumeric() || character == '-';
+        self.text.chars().all(plain).then_some(&self.text)
+    }
+}
+
+// === impl Verdict ===
+
+impl Verdict {
+    pub(crate) fn is_chosen(self) -> bool {
+        matches!(self, Self::Named | Self::Matched | Self::Auto | Self::AutoReloadAll)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ignored => "the source has the annotation `ignore`",
+            Self::Excluded => "the workload excludes it",
+            Self::Named => "the workload names it",
+            Self::Matched => "`search` of the workload meets `match` of the source",
+            Self::Auto => "`auto` of the workload is true",
+            Self::AutoReloadAll => "`auto-reload-all` is set",
+            Self::NotReferenced => "no container of the workload refers to it",
+            Self::NotChosen => "no annotation of the workload chooses it",
+        })
+    }
+}
+
+/// Reads a truth value in the forms of Go. Another text counts as false, and is a problem.
+fn switch(name: &str, text: &str, problems: &mut Vec<String>) -> bool {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => true,
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => false,
+        _ => {
+            problems.push(format!("{name}: `{text}` is neither `true` nor `false`"));
+            false
+        }
+    }
+}
+
+fn items(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|item| !item.is_empty())
+}
+
+fn patterns(name: &str, list: &str, problems: &mut Vec<String>) -> Vec<Pattern> {
+    let pattern = |text: &str| match Regex::new(&format!("^(?:{text})$")) {
+        Ok(regex) => Some(Pattern { text: text.to_owned(), regex }),
+        Err(error) => {
+            problems.push(format!("{name}: `{text}` is not a regular expression: {error}"));
+            None
+        }
+    };
+    items(list).filter_map(pattern).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,261 @@
+//! The reloader: rolls workloads whose ConfigMaps and Secrets changed, by the annotations of stakater/Reloader.
+//!
+//! Each workload has a key in the workqueue. `reconcile` computes from the cache which sources the workload chooses and their hashes, and
+//! compares them with its markers and with the key-value state. Notifications add keys and decide nothing. So a change that happens while
+//! the host is down is found afterwards, and an unchanged source never rolls anything.
+//!
+//! Before a roll the plugin reads the workload from the API server and compares once more. The write names the version that was
+//! judged.
+
+mod affected;
+mod decision;
+mod http;
+mod kind;
+mod marker;
+mod memory;
+mod pace;
+mod pause;
+mod plan;
+mod recreate;
+mod references;
+mod report;
+mod roll;
+mod selector;
+mod settings;
+mod source;
+mod span;
+mod store;
+mod subject;
+
+use std::time::Duration;
+
+use informer_sdk::{
+    Cause, Config, Controller, Event, Handler, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
+    Result, Update,
+    client::{self, ApiCode},
+    lister, workqueue,
+};
+use jiff::Timestamp;
+
+use kind::{SourceId, SourceKind, Workload, WorkloadKind};
+use memory::Memory;
+use pace::Pace;
+use pause::Pause;
+use plan::Plan;
+use roll::Rolled;
+use settings::Settings;
+use subject::Subject;
+
+const NAMESPACES: &str = "v1/namespaces";
+
+/// A key waits for at most this time. A wait of the host has a bound, and the clock of the machine may be set meanwhile.
+const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
+
+/// The plugin. All state that must not be lost is in the objects and in the key-value state of the host.
+#[derive(Debug)]
+pub struct Reloader {
+    settings: Settings,
+    /// The pointers whose changes in a source may roll a workload.
+    relevant: Vec<String>,
+    pace: Pace,
+    /// This instance has looked for workloads that went away while the host was down.
+    has_swept: bool,
+    now: fn() -> Timestamp,
+}
+
+informer_sdk::export_controller!(Reloader);
+
+// === impl Reloader ===
+
+impl Handler for Reloader {
+    fn start(config: Config) -> std::result::Result<Self, String> {
+        let settings: Settings = config.parse()?;
+        settings.check()?;
+        let names = &settings.annotations;
+        let annotation =
+            |name: &String| format!("/metadata/annotations/{}", name.replace('~', "~0").replace('/', "~1"));
+        let mut relevant = ["/data", "/binaryData", "/metadata/labels"].map(str::to_owned).to_vec();
+        relevant.extend([&names.ignore, &names.matched].map(annotation));
+        Ok(Self { settings, relevant, pace: Pace::default(), has_swept: false, now: Timestamp::now })
+    }
+
+    fn on_add(&mut self, object: Event, cause: Cause) -> Result {
+        self.sweep()?;
+        self.changed(&object, cause == Cause::Initial)
+    }
+
+    fn on_update(&mut self, update: Update, _cause: Cause) -> Result {
+        let relevant: Vec<_> = self.relevant.iter().map(String::as_str).collect();
+        let is_workload = WorkloadKind::of_gvr(update.new.gvr()).is_some();
+        if is_workload || update.changed(&relevant)? {
+            self.changed(&update.new, false)?;
+        }
+        Ok(())
+    }
+
+    fn on_delete(&mut self, object: Event, _final_state_known: bool) -> Result {
+        self.changed(&object, false)
+    }
+}
+
+impl Controller for Reloader {
+    fn reconcile(&mut self, key: &str) -> ReconcileResult {
+        let workload: Workload =
+            key.parse().map_err(|unnamed: kind::Unnamed| ReconcileError::terminal(unnamed.to_string()))?;
+        let before = Memory::read(&workload)?;
+        if let Some(memory) = &before
+            && let Some(again) = recreate::resume(&workload, memory)?
+        {
+            return Ok(again);
+        }
+        let Some(mut subject) = Subject::cached(&workload, &self.settings)? else {
+            return self.leave(&workload);
+        };
+        let pause = pause::state(&mut subject, &self.settings.annotations, (self.now)());
+        if pause == Pause::Over {
+            return self.resume(&workload);
+        }
+        if !subject.is_open(&self.settings) {
+            self.leave(&workload)?;
+            return Ok(until(pause));
+        }
+        let plan = subject.plan(&self.settings, before.as_ref())?;
+        report::problems(&workload, &subject.problems);
+        plan.memory.write(&workload, before.as_ref())?;
+        if plan.changes.is_empty() {
+            self.pace.calm(&workload);
+            return Ok(until(pause));
+        }
+        if let Some(wait) = self.pace.wait(&workload, &self.settings, (self.now)()) {
+            report::skipped(&workload, &plan.changes, wait.why);
+            return Ok(after(wait.time));
+        }
+        self.roll(&workload, &plan.memory)
+    }
+}
+
+impl Reloader {
+    /// Adds the keys of the workloads that an object may roll.
+    fn changed(&self, object: &Event, is_initial: bool) -> Result {
+        if let Some(kind) = WorkloadKind::of_gvr(object.gvr()) {
+            if self.settings.rolls(kind) && self.settings.covers(object.namespace()) {
+                workqueue::add(Workload::new(kind, &object.key()))?;
+            }
+            return Ok(());
+        }
+        // When the host starts, each workload has a key already.
+        if is_initial {
+            return Ok(());
+        }
+        let affected = match SourceKind::of_gvr(object.gvr()) {
+            Some(kind) if self.settings.covers(object.namespace()) => {
+                let id = SourceId::new(kind, object.name());
+                let affected = affected::by_source(&self.settings, &id, object.namespace())?;
+                report::matched(affected.len());
+                affected
+            }
+            None if object.gvr() == NAMESPACES => affected::by_namespace(&self.settings, object.name())?,
+            _ => return Ok(()),
+        };
+        affected.iter().try_for_each(|workload| Ok(workqueue::add(workload)?))
+    }
+
+    /// Adds the keys of workloads that the plugin remembers and the cache does not have: their memory is removed, and a Job that was
+    /// deleted is created.
+    fn sweep(&mut self) -> Result {
+        if self.has_swept {
+            return Ok(());
+        }
+        for workload in Memory::workloads()? {
+            match lister::get_fields(workload.gvr(), &workload.key(), [""; 0]) {
+                Ok(Some([])) => {}
+                Ok(None) => workqueue::add(&workload)?,
+                Err(error) if source::is_not_served(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.has_swept = true;
+        Ok(())
+    }
+
+    /// Forgets a workload that is gone, or that no source may roll any more.
+    fn leave(&mut self, workload: &Workload) -> ReconcileResult {
+        self.pace.calm(workload);
+        Memory::forget(workload)?;
+        Ok(Reconciled::Done)
+    }
+
+    /// Rolls a workload for what has changed in the state that the API server has.
+    fn roll(&mut self, workload: &Workload, before: &Memory) -> ReconcileResult {
+        let Some(mut subject) = self.live(workload)? else { return Ok(Reconciled::Done) };
+        if !subject.is_open(&self.settings) {
+            // A notification follows.
+            return Ok(Reconciled::Done);
+        }
+        let plan = subject.plan(&self.settings, Some(before))?;
+        if plan.changes.is_empty() {
+            plan.memory.write(workload, Some(before))?;
+            self.pace.calm(workload);
+            return Ok(Reconciled::Done);
+        }
+        let rolled = roll::roll(&mut subject, &plan, &self.settings, (self.now)());
+        report::problems(workload, &subject.problems);
+        match rolled {
+            Ok(Rolled::Done(how)) => self.remember(workload, &plan, how),
+            Ok(Rolled::Stale) => Ok(Reconciled::Requeue),
+            Ok(Rolled::NoContainer) => {
+                report::skipped(workload, &plan.changes, "its pod template has no container");
+                Ok(Reconciled::Done)
+            }
+            Err(error) => {
+                let (ReconcileError::Retry(why) | ReconcileError::Terminal(why)) = &error;
+                report::failed(&self.settings, workload, &plan.changes, why);
+                Err(error)
+            }
+        }
+    }
+
+    /// The workload was rolled. The marker in the workload prevents a second roll if this fails.
+    fn remember(&mut self, workload: &Workload, plan: &Plan, how: &str) -> ReconcileResult {
+        self.pace.rolled(workload, (self.now)());
+        plan.after().write(workload, None)?;
+        report::reloaded(&self.settings, workload, &plan.changes, how);
+        Ok(Reconciled::Done)
+    }
+
+    /// Ends the pause of a Deployment, if it is over in the state that the API server has.
+    fn resume(&mut self, workload: &Workload) -> ReconcileResult {
+        let Some(mut subject) = self.live(workload)? else { return Ok(Reconciled::Done) };
+        if pause::state(&mut subject, &self.settings.annotations, (self.now)()) == Pause::Over {
+            report::problems(workload, &subject.problems);
+            if roll::resume(&subject, &self.settings)? != Rolled::Stale {
+                report::resumed(workload);
+            }
+        }
+        // The cache gets the new state. The key is looked at again with it.
+        Ok(Reconciled::Requeue)
+    }
+
+    fn live(&self, workload: &Workload) -> std::result::Result<Option<Subject>, ReconcileError> {
+        match client::get(workload.gvr(), &ObjectKey::new(&workload.namespace, &workload.name)) {
+            Ok(object) => Ok(Some(Subject::new(workload.clone(), object, &self.settings))),
+            Err(error) if error.api_code() == Some(ApiCode::NotFound) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The end of the call for a workload that needs nothing before its pause ends.
+fn until(pause: Pause) -> Reconciled {
+    match pause {
+        Pause::For(time) => after(time),
+        Pause::None | Pause::Over => Reconciled::Done,
+    }
+}
+
+fn after(time: Duration) -> Reconciled {
+    Reconciled::RequeueAfter(time.clamp(Duration::from_millis(1), LONGEST_WAIT))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! What the plugin remembers of each workload in its key-value state.
+//!
+//! The markers of a workload say what it was rolled for. The memory says which data a workload started with, so that a change is found
+//! even if it happens while the host is down, and an unchanged source rolls nothing.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    kind::{SourceId, Workload},
+    store::{self, Unavailable},
+};
+
+/// The memory of one workload.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Memory {
+    /// The workload of this name that the rest is about.
+    pub(crate) uid: String,
+    /// A digest of the annotations and references that choose sources. While it is the same, a source that appears was created.
+    pub(crate) scope: String,
+    /// The hash that each source had when the workload was first seen, or was last rolled for it.
+    pub(crate) hashes: BTreeMap<SourceId, String>,
+    /// The number of rolls. It makes the name of the next Job of a CronJob.
+    #[serde(default)]
+    pub(crate) rolls: u64,
+    /// The Job that must be created, because the plugin deletes the one with this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) recreate: Option<Value>,
+}
+
+// === impl Memory ===
+
+impl Memory {
+    /// A memory that does not parse counts as none: the next reconciliation writes a new one.
+    pub(crate) fn read(workload: &Workload) -> Result<Option<Self>, Unavailable> {
+        Ok(store::get(&workload.to_string())?.and_then(|kept| serde_json::from_slice(&kept).ok()))
+    }
+
+    /// Writes the memory if it differs from `before`.
+    pub(crate) fn write(&self, workload: &Workload, before: Option<&Self>) -> Result<(), Unavailable> {
+        if before == Some(self) {
+            return Ok(());
+        }
+        store::set(&workload.to_string(), &serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    pub(crate) fn forget(workload: &Workload) -> Result<(), Unavailable> {
+        let key = workload.to_string();
+        if store::get(&key)?.is_some() { store::delete(&key) } else { Ok(()) }
+    }
+
+    /// All workloads that have a memory.
+    pub(crate) fn workloads() -> Result<Vec<Workload>, Unavailable> {
+        Ok(store::keys()?.iter().filter_map(|key| key.parse().ok()).collect())
+    }
+}

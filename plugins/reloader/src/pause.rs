@@ -1,0 +1,70 @@
+//! Deployments that are paused after a roll, so that several changes in a row are one rollout. All state is in the Deployment, so the
+//! pause ends on time after a restart too.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{kind::WorkloadKind, settings::Names, span::Span, subject::Subject};
+
+/// The state of the pause of a workload.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// This plugin does not pause the workload.
+    None,
+    /// The pause ends after this time.
+    For(Duration),
+    /// The pause is over.
+    Over,
+}
+
+/// The pause of a workload now. An annotation without a meaning ends the pause: otherwise it would never end.
+pub(crate) fn state(subject: &mut Subject, names: &Names, now: Timestamp) -> Pause {
+    let Some(at) = subject.annotations.get(&names.paused_at) else { return Pause::None };
+    if !is_paused(subject) {
+        // A person has resumed it.
+        return Pause::Over;
+    }
+    let Ok(at) = at.parse::<Timestamp>() else {
+        subject.problems.push(format!("{}: `{at}` is not a time like 2030-01-31T23:59:00Z", names.paused_at));
+        return Pause::Over;
+    };
+    let Some(period) = period(subject, names) else { return Pause::Over };
+    let end = at.checked_add(period).unwrap_or(now);
+    // A clock that was set back must not extend the pause.
+    match Duration::try_from(end.duration_since(now).min(period)) {
+        Ok(rest) if !rest.is_zero() => Pause::For(rest),
+        _ => Pause::Over,
+    }
+}
+
+/// The patch that begins a pause with a roll. Returns `None` for a workload that is not to be paused, or that is paused already.
+pub(crate) fn begin(subject: &mut Subject, names: &Names, now: Timestamp) -> Option<Value> {
+    let is_deployment = subject.workload.kind == WorkloadKind::Deployment;
+    if !is_deployment || is_paused(subject) {
+        return None;
+    }
+    period(subject, names)?;
+    let at = format!("{now:.0}");
+    Some(json!({"metadata": {"annotations": {names.paused_at.as_str(): at}}, "spec": {"paused": true}}))
+}
+
+/// The patch that ends a pause.
+pub(crate) fn end(names: &Names) -> Value {
+    json!({"metadata": {"annotations": {names.paused_at.as_str(): null}}, "spec": {"paused": null}})
+}
+
+fn is_paused(subject: &Subject) -> bool {
+    subject.object.pointer("/spec/paused") == Some(&Value::Bool(true))
+}
+
+fn period(subject: &mut Subject, names: &Names) -> Option<SignedDuration> {
+    match subject.annotations.get(&names.pause_period)?.parse::<Span>() {
+        Ok(Span(period)) => SignedDuration::try_from(period).ok().filter(|period| !period.is_zero()),
+        Err(invalid) => {
+            subject.problems.push(format!("{}: {invalid}", names.pause_period));
+            None
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What has changed for a workload: the hashes of its sources now, compared with its markers and with the memory.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    kind::SourceId,
+    marker::{Change, Markers, variable},
+    memory::Memory,
+    source::NOTHING,
+};
+
+/// A source that the workload chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    pub(crate) source: SourceId,
+    /// `None` if the data cannot be read now.
+    pub(crate) hash: Option<String>,
+    /// The index of the container that the marker belongs to.
+    pub(crate) container: usize,
+}
+
+/// The events that count as changes besides changed data.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) creations: bool,
+    pub(crate) deletions: bool,
+}
+
+/// The result of the comparison.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) changes: Vec<Change>,
+    /// The memory before the roll.
+    pub(crate) memory: Memory,
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// Compares. `before` is the memory of this workload, and `is_deleted` returns whether the API server has no such source any more.
+    pub(crate) fn new<E>(
+        (uid, scope): (String, String),
+        chosen: &[Chosen],
+        markers: &Markers,
+        before: Option<&Memory>,
+        counts: Counts,
+        is_deleted: impl Fn(&SourceId) -> Result<bool, E>,
+    ) -> Result<Self, E> {
+        let before = before.filter(|before| before.uid == uid);
+        let is_same_scope = before.is_some_and(|before| before.scope == scope);
+        let remembered = |source: &SourceId| before.and_then(|before| before.hashes.get(source));
+        let rolls = before.map_or(0, |before| before.rolls);
+        let mut plan =
+            Self { changes: Vec::new(), memory: Memory { uid, scope, rolls, ..Memory::default() } };
+        for one in chosen {
+            let Chosen { source, hash, container } = one;
+            let kept = remembered(source);
+            let Some(hash) = hash else {
+                plan.keep(source, kept);
+                continue;
+            };
+            let marked = markers.of(source);
+            if kept == Some(hash) || marked.contains(&hash.as_str()) {
+                plan.keep(source, Some(hash));
+                continue;
+            }
+            let is_created = kept.is_none() && is_same_scope && counts.creations;
+            let is_stale = |marked: &&str| *marked != NOTHING && !is_of_other(marked, one, chosen);
+            if kept.is_some() || marked.iter().any(is_stale) || is_created {
+                plan.keep(source, kept);
+                let (source, hash) = (source.clone(), Some(hash.clone()));
+                plan.changes.push(Change { source, hash, container: *container });
+            } else {
+                // The workload is seen with this source for the first time.
+                plan.keep(source, Some(hash));
+            }
+        }
+        let is_chosen = |source: &SourceId| chosen.iter().any(|one| one.source == *source);
+        let hashes = before.filter(|_| is_same_scope).into_iter().flat_map(|before| &before.hashes);
+        for (source, hash) in hashes.filter(|(source, _)| !is_chosen(source)) {
+            if !is_deleted(source)? || (counts.deletions && markers.of(source).contains(&NOTHING)) {
+                continue;
+            }
+            // Without `reload-on-delete` the hash stays: the source may return with other data.
+            plan.keep(source, Some(hash));
+            if counts.deletions {
+                plan.changes.push(Change { source: source.clone(), hash: None, container: 0 });
+            }
+        }
+        Ok(plan)
+    }
+
+    fn keep(&mut self, source: &SourceId, hash: Option<&String>) {
+        if let Some(hash) = hash {
+            self.memory.hashes.insert(source.clone(), hash.clone());
+        }
+    }
+
+    /// The memory after the roll.
+    pub(crate) fn after(&self) -> Memory {
+        let mut memory = self.memory.clone();
+        memory.rolls = memory.rolls.saturating_add(u64::from(!self.changes.is_empty()));
+        for Change { source, hash, .. } in &self.changes {
+            match hash {
+                Some(hash) => memory.hashes.insert(source.clone(), hash.clone()),
+                None => memory.hashes.remove(source),
+            };
+        }
+        memory
+    }
+
+    /// The hashes of all sources after the roll, for the marker that holds all of them.
+    pub(crate) fn hashes(&self) -> BTreeMap<SourceId, String> {
+        let mut hashes = self.memory.hashes.clone();
+        let changed = self.changes.iter().map(|change| (change.source.clone(), change.marked().to_owned()));
+        hashes.extend(changed);
+        hashes
+    }
+}
+
+/// Two sources such as `a.b` and `a-b` share the name of their variable. Returns true if the marker is that of another one.
+fn is_of_other(marked: &str, own: &Chosen, chosen: &[Chosen]) -> bool {
+    let name = variable(&own.source);
+    chosen.iter().any(|other| {
+        other.source != own.source && other.hash.as_deref() == Some(marked) && variable(&other.source) == name
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+use std::convert::Infallible;
+
+use serde_json::json;
+
+use super::*;
+use crate::{decision::Annotations, kind::SourceKind};
+
+fn map(name: &str) -> SourceId {
+    SourceId::new(SourceKind::ConfigMap, name)
+}
+
+fn chosen(name: &str, hash: &str) -> Chosen {
+    Chosen { source: map(name), hash: Some(hash.to_owned()), container: 0 }
+}
+
+fn memory(pairs: &[(&str, &str)]) -> Memory {
+    let hashes = pairs.iter().map(|(name, hash)| (map(name), (*hash).to_owned())).collect();
+    Memory { uid: "u".to_owned(), scope: "s".to_owned(), hashes, rolls: 0, recreate: None }
+}
+
+fn marked(variables: &[(&str, &str)]) -> Markers {
+    let env: Vec<_> =
+        variables.iter().map(|(name, hash)| json!({"name": variable(&map(name)), "value": hash})).collect();
+    let template = json!({"spec": {"containers": [{"env": env}]}});
+    Markers::read(&template, &Annotations::new(), &mut Vec::new())
+}
+
+const NONE: Counts = Counts { creations: false, deletions: false };
+const ALL: Counts = Counts { creations: true, deletions: true };
+
+fn plan(chosen: &[Chosen], markers: &Markers, before: Option<&Memory>, counts: Counts) -> Plan {
+    let deleted = |source: &SourceId| Ok::<_, Infallible>(source.name.starts_with("gone"));
+    Plan::new(("u".to_owned(), "s".to_owned()), chosen, markers, before, counts, deleted).unwrap()
+}
+
+fn changed(plan: &Plan) -> Vec<String> {
+    plan.changes.iter().map(|change| change.source.name.clone()).collect()
+}
+
+#[test]
+fn the_first_sight_is_remembered_and_rolls_nothing() {
+    let plan = plan(&[chosen("a", "1")], &marked(&[]), None, ALL);
+    assert_eq!(changed(&plan), [""; 0]);
+    assert_eq!(plan.memory, memory(&[("a", "1")]));
+}
+
+#[test]
+fn a_change_is_found_by_the_memory_or_by_the_marker() {
+    for (marker, before, expected) in [
+        (Some("1"), Some("1"), false),
+        (Some("1"), None, false),
+        (None, Some("1"), false),
+        // Rolled, and killed before it was remembered.
+        (Some("1"), Some("0"), false),
+        // Rolled and remembered, and then the template of an older revision was restored.
+        (Some("0"), Some("1"), false),
+        (None, Some("0"), true),
+        // Changed while neither the original nor this plugin ran.
+        (Some("0"), None, true),
+        (Some("0"), Some("0"), true),
+    ] {
+        let markers = marked(&marker.map(|hash| ("a", hash)).into_iter().collect::<Vec<_>>());
+        let before = before.map(|hash| memory(&[("a", hash)]));
+        let plan = plan(&[chosen("a", "1")], &markers, before.as_ref(), NONE);
+        assert_eq!(!plan.changes.is_empty(), expected, "{marker:?} {before:?}");
+        let after = Memory { rolls: u64::from(expected), ..memory(&[("a", "1")]) };
+        assert_eq!(plan.after(), after, "{marker:?} {before:?}");
+        let kept = plan.memory.hashes.get(&map("a")).map(String::as_str);
+        assert_eq!(kept == Some("1"), !expected, "before the roll the change is not remembered");
+    }
+}
+
+#[test]
+fn several_changes_are_one_plan() {
+    let before = memory(&[("a", "0"), ("b", "0"), ("c", "1")]);
+    let plan =
+        plan(&[chosen("a", "1"), chosen("b", "1"), chosen("c", "1")], &marked(&[]), Some(&before), NONE);
+    assert_eq!(changed(&plan), ["a", "b"]);
+}
+
+#[test]
+fn a_creation_counts_only_if_it_is_wanted_and_the_workload_chose_the_source_before() {
+    let sources = [chosen("a", "1"), chosen("new", "1")];
+    let before = memory(&[("a", "1")]);
+    let other_scope = Memory { scope: "other".to_owned(), ..before.clone() };
+    let other_uid = Memory { uid: "other".to_owned(), ..before.clone() };
+    for (before, counts, expected) in [
+        (Some(&before), ALL, &["new"][..]),
+        (Some(&before), NONE, &[]),
+        (Some(&other_scope), ALL, &[]),
+        (Some(&other_uid), ALL, &[]),
+        (None, ALL, &[]),
+    ] {
+        let plan = plan(&sources, &marked(&[]), before, counts);
+        assert_eq!(changed(&plan), expected, "{before:?}");
+        assert_eq!(plan.after().hashes, memory(&[("a", "1"), ("new", "1")]).hashes);
+    }
+}
+
+#[test]
+fn a_deletion_counts_only_if_it_is_wanted_and_is_real() {
+    let before = memory(&[("gone", "1"), ("ignored", "1")]);
+    let wanted = plan(&[], &marked(&[]), Some(&before), ALL);
+    assert_eq!(changed(&wanted), ["gone"]);
+    assert_eq!(wanted.memory, memory(&[("gone", "1")]), "what the workload no longer chooses is forgotten");
+    assert_eq!(wanted.after().hashes, memory(&[]).hashes);
+
+    let unwanted = plan(&[], &marked(&[]), Some(&before), NONE);
+    assert_eq!(changed(&unwanted), [""; 0]);
+    assert_eq!(unwanted.memory, memory(&[("gone", "1")]));
+    let back = plan(&[chosen("gone", "2")], &marked(&[]), Some(&unwanted.memory), NONE);
+    assert_eq!(changed(&back), ["gone"], "the source is back with other data");
+
+    let other_scope = Memory { scope: "other".to_owned(), ..before.clone() };
+    assert_eq!(plan(&[], &marked(&[]), Some(&other_scope), ALL).memory, memory(&[]));
+
+    let killed = plan(&[], &marked(&[("gone", NOTHING)]), Some(&before), ALL);
+    assert_eq!(
+        (changed(&killed), killed.memory),
+        (Vec::new(), memory(&[])),
+        "it was rolled, and not remembered"
+    );
+    let created = plan(&[chosen("gone", "1")], &marked(&[("gone", NOTHING)]), None, ALL);
+    assert_eq!(changed(&created), [""; 0], "the mark of a deletion is not one of other data");
+}
+
+#[test]
+fn a_source_that_cannot_be_read_changes_nothing() {
+    let unreadable = Chosen { hash: None, ..chosen("a", "") };
+    let before = memory(&[("a", "1")]);
+    let plan = plan(&[unreadable], &marked(&[("a", "0")]), Some(&before), ALL);
+    assert_eq!((changed(&plan), plan.memory), (Vec::new(), before));
+}
+
+#[test]
+fn two_sources_with_one_variable_do_not_roll_in_turns() {
+    let sources = [chosen("a.b", "1"), chosen("a-b", "2")];
+    let first = plan(&sources, &marked(&[("a-b", "2")]), None, NONE);
+    assert_eq!(changed(&first), [""; 0], "the marker is that of the other one");
+
+    let sources = [chosen("a.b", "3"), chosen("a-b", "2")];
+    let second = plan(&sources, &marked(&[("a-b", "2")]), Some(&first.memory), NONE);
+    assert_eq!(changed(&second), ["a.b"]);
+    let third = plan(&sources, &marked(&[("a-b", "3")]), Some(&second.after()), NONE);
+    assert_eq!(changed(&third), [""; 0]);
+}

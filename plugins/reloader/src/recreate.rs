@@ -1,0 +1,106 @@
+//! Jobs: their pods cannot change, so a Job is deleted and created anew. The new Job is in the memory before the old one is deleted, so
+//! that a crash between both requests loses nothing.
+
+use informer_sdk::{
+    Error, ReconcileError, Reconciled,
+    client::{self, ApiCode, DeleteOptions, Propagation, WriteOptions},
+    log,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{kind::Workload, memory::Memory, subject::Subject};
+
+/// Labels that the API server sets from the UID or the name of a Job.
+const OWN_LABELS: [&str; 4] =
+    ["controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"];
+
+/// How far the creation of the new Job is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// The new Job exists.
+    Created,
+    /// The old Job still exists. Its deletion was not sent, or a person has created another Job.
+    Other,
+    /// The old Job waits for its finalizers.
+    Wait,
+}
+
+#[derive(Deserialize)]
+struct Live {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    uid: String,
+    deletion_timestamp: Option<String>,
+}
+
+/// The Job that replaces this one, with the template of its pods.
+pub(crate) fn successor(subject: &Subject, template: &Value) -> Value {
+    let mut spec = subject.object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+    let is_manual = spec.get("manualSelector") == Some(&Value::Bool(true));
+    let mut template = template.clone();
+    if !is_manual {
+        spec.remove("selector");
+        without_own_labels(template.pointer_mut("/metadata/labels"));
+    }
+    spec.insert("template".to_owned(), template);
+    let mut metadata = Map::new();
+    for field in ["name", "namespace", "labels", "annotations", "ownerReferences"] {
+        if let Some(value) = subject.object["metadata"].get(field) {
+            metadata.insert(field.to_owned(), value.clone());
+        }
+    }
+    without_own_labels(metadata.get_mut("labels"));
+    json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
+}
+
+fn without_own_labels(labels: Option<&mut Value>) {
+    if let Some(labels) = labels.and_then(Value::as_object_mut) {
+        OWN_LABELS.iter().for_each(|own| drop(labels.remove(*own)));
+    }
+}
+
+/// Deletes the Job that was judged, and no other of its name.
+pub(crate) fn delete(subject: &Subject) -> Result<(), Error> {
+    let exactly = DeleteOptions::new().uid(subject.uid()).propagation(Propagation::Background);
+    match client::delete(subject.workload.gvr(), &subject.workload.key(), &exactly) {
+        Err(error) if error.api_code() == Some(ApiCode::NotFound) => Ok(()),
+        deleted => deleted,
+    }
+}
+
+/// Creates the new Job of the memory, if its place is free.
+pub(crate) fn create(workload: &Workload, memory: &Memory, job: &Value) -> Result<Progress, Error> {
+    match client::get::<Live>(workload.gvr(), &workload.key()) {
+        Ok(live) if live.metadata.uid != memory.uid => return Ok(Progress::Other),
+        Ok(live) if live.metadata.deletion_timestamp.is_some() => return Ok(Progress::Wait),
+        Ok(_) => return Ok(Progress::Other),
+        Err(error) if error.api_code() == Some(ApiCode::NotFound) => {}
+        Err(error) => return Err(error),
+    }
+    match client::create(workload.gvr(), &workload.namespace, job, &WriteOptions::new()) {
+        Ok(_) => Ok(Progress::Created),
+        // A person was faster.
+        Err(error) if error.api_code() == Some(ApiCode::AlreadyExists) => Ok(Progress::Other),
+        Err(error) => Err(error),
+    }
+}
+
+/// Ends what an earlier call began. Returns `None` if the workload is then reconciled as usual.
+pub(crate) fn resume(workload: &Workload, memory: &Memory) -> Result<Option<Reconciled>, ReconcileError> {
+    let Some(job) = &memory.recreate else { return Ok(None) };
+    match create(workload, memory, job)? {
+        Progress::Wait => Ok(Some(Reconciled::Requeue)),
+        progress => {
+            if progress == Progress::Created {
+                log::info!("{workload} was replaced: the Job was deleted before, and is created now");
+            }
+            Memory { recreate: None, ..memory.clone() }.write(workload, Some(memory))?;
+            Ok(None)
+        }
+    }
+}

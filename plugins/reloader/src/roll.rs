@@ -1,0 +1,166 @@
+//! The writes that replace the pods of a workload.
+
+use informer_sdk::{
+    Error, ReconcileError,
+    client::{self, ApiCode, Patch, WriteOptions},
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    http,
+    kind::WorkloadKind,
+    marker::{self, APPLIED, digest},
+    memory::Memory,
+    pause,
+    plan::Plan,
+    recreate::{self, Progress},
+    settings::{Settings, Strategy},
+    subject::Subject,
+};
+
+/// The result of a roll.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Rolled {
+    /// It happened. The text says what was done.
+    Done(&'static str),
+    /// The workload has changed or is gone. It must be judged again.
+    Stale,
+    /// The workload has no container to mark.
+    NoContainer,
+}
+
+/// Rolls a workload for all changes of a plan at once.
+///
+/// Each write names the version or the UID that was judged, or is the same when it is repeated. So a change of another client is never
+/// overwritten, and a roll that was not remembered is not made twice.
+pub(crate) fn roll(
+    subject: &mut Subject,
+    plan: &Plan,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Rolled, ReconcileError> {
+    if let Some(url) = &settings.webhook_url {
+        http::post(url, &notice(subject, plan))?;
+        return Ok(Rolled::Done("was reported to the webhook"));
+    }
+    if is_restarted(subject, settings) {
+        let at = json!({"spec": {"restartAt": format!("{now:.0}")}});
+        return patch(subject, vec![at, applied(plan)]);
+    }
+    let mut template = subject.template();
+    let (strategy, namespace) = (settings.reload_strategy, &subject.workload.namespace);
+    let Some(part) = marker::mark(&mut template, strategy, namespace, &plan.changes, now) else {
+        return Ok(Rolled::NoContainer);
+    };
+    match subject.workload.kind {
+        WorkloadKind::CronJob => run_now(subject, plan, &template),
+        WorkloadKind::Job => replace(subject, plan, &template),
+        _ => {
+            let mut parts = vec![json!({"spec": {"template": part}})];
+            if strategy == Strategy::Annotations {
+                parts.push(applied(plan));
+            }
+            parts.extend(pause::begin(subject, &settings.annotations, now));
+            patch(subject, parts)
+        }
+    }
+}
+
+/// Ends the pause of a Deployment.
+pub(crate) fn resume(subject: &Subject, settings: &Settings) -> Result<Rolled, ReconcileError> {
+    patch(subject, vec![pause::end(&settings.annotations)])
+}
+
+/// Sends the parts as one merge patch of exactly this version of the object.
+fn patch(subject: &Subject, parts: Vec<Value>) -> Result<Rolled, ReconcileError> {
+    let version = subject.text("/metadata/resourceVersion").unwrap_or_default();
+    let mut body = json!({"metadata": {"uid": subject.uid(), "resourceVersion": version}});
+    parts.into_iter().for_each(|part| marker::merge(&mut body, &part));
+    let workload = &subject.workload;
+    let sent = client::patch(workload.gvr(), &workload.key(), &Patch::merge(body), &WriteOptions::new());
+    unless_stale(sent.map(drop), "was rolled")
+}
+
+/// Creates a Job of a CronJob now. Its name is made of the changes and of the number of rolls that the plugin remembers. So a second
+/// attempt after a crash finds the Job of the first, and the next change has another name.
+fn run_now(subject: &Subject, plan: &Plan, template: &Value) -> Result<Rolled, ReconcileError> {
+    let workload = &subject.workload;
+    let changes = plan.changes.iter().map(|change| format!("{} {}", change.source, change.marked()));
+    let mark = digest([subject.uid().to_owned(), plan.memory.rolls.to_string()].into_iter().chain(changes));
+    // The name of a Job has at most 63 characters.
+    let start: String = workload.name.chars().take(52).collect();
+    let name = format!("{}-{}", start, mark.get(..10).unwrap_or_default());
+
+    let from = &subject.object["spec"]["jobTemplate"];
+    let mut spec = from["spec"].clone();
+    spec["template"] = template.clone();
+    let mut annotations = from.pointer("/metadata/annotations").cloned().unwrap_or_else(|| json!({}));
+    annotations["cronjob.kubernetes.io/instantiate"] = json!("manual");
+    let job = json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": name,
+            "namespace": workload.namespace,
+            "labels": from.pointer("/metadata/labels").cloned().unwrap_or_else(|| json!({})),
+            "annotations": annotations,
+            "ownerReferences": [{
+                "apiVersion": "batch/v1", "kind": "CronJob", "name": workload.name, "uid": subject.uid(),
+                "controller": true, "blockOwnerDeletion": true,
+            }],
+        },
+        "spec": spec,
+    });
+    let jobs = WorkloadKind::Job.gvr();
+    match client::create(jobs, &workload.namespace, &job, &WriteOptions::new()) {
+        Err(error) if error.api_code() == Some(ApiCode::AlreadyExists) => Ok(Rolled::Done("has its Job")),
+        created => unless_stale(created.map(drop), "was run"),
+    }
+}
+
+/// Deletes a Job and creates it anew.
+fn replace(subject: &Subject, plan: &Plan, template: &Value) -> Result<Rolled, ReconcileError> {
+    let job = recreate::successor(subject, template);
+    let memory = Memory { recreate: Some(job.clone()), ..plan.memory.clone() };
+    memory.write(&subject.workload, None)?;
+    if let Rolled::Stale = unless_stale(recreate::delete(subject), "")? {
+        return Ok(Rolled::Stale);
+    }
+    match recreate::create(&subject.workload, &memory, &job)? {
+        Progress::Created => Ok(Rolled::Done("was replaced")),
+        Progress::Other | Progress::Wait => Ok(Rolled::Stale),
+    }
+}
+
+/// A conflict and a missing object are no failures: the object is read and judged again.
+fn unless_stale(sent: Result<(), Error>, done: &'static str) -> Result<Rolled, ReconcileError> {
+    match sent {
+        Ok(()) => Ok(Rolled::Done(done)),
+        Err(error) if matches!(error.api_code(), Some(ApiCode::Conflict | ApiCode::NotFound)) => {
+            Ok(Rolled::Stale)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_restarted(subject: &Subject, settings: &Settings) -> bool {
+    let strategy = subject.annotations.get(&settings.annotations.rollout_strategy);
+    subject.workload.kind == WorkloadKind::Rollout && strategy.is_some_and(|strategy| strategy == "restart")
+}
+
+fn applied(plan: &Plan) -> Value {
+    json!({"metadata": {"annotations": {APPLIED: marker::applied(&plan.hashes())}}})
+}
+
+/// The body of the original, and what it is about.
+fn notice(subject: &Subject, plan: &Plan) -> Value {
+    let workload = &subject.workload;
+    json!({
+        "webhook": "update successful",
+        "kind": workload.kind.to_string(),
+        "namespace": workload.namespace,
+        "name": workload.name,
+        "changes": plan.changes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,139 @@
+//! Kubernetes label selectors, in the form that `kubectl -l` takes.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// Conditions on labels. All of them must hold. No condition selects everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Selector(Vec<Condition>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Condition {
+    key: String,
+    test: Test,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Test {
+    Exists,
+    Absent,
+    In(Vec<String>),
+    NotIn(Vec<String>),
+}
+
+// === impl Selector ===
+
+impl Selector {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.0.iter().all(|condition| {
+            let value = labels.get(&condition.key);
+            match &condition.test {
+                Test::Exists => value.is_some(),
+                Test::Absent => value.is_none(),
+                Test::In(values) => value.is_some_and(|value| values.contains(value)),
+                Test::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+            }
+        })
+    }
+}
+
+impl TryFrom<String> for Selector {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let conditions = parts(&text).into_iter().map(|part| {
+            Condition::parse(part).ok_or_else(|| {
+                format!(
+                    "`{part}` in `{text}` is not a condition on a label: write `key`, `!key`, `key=value`, \
+                     `key!=value`, `key in (a, b)` or `key notin (a, b)`"
+                )
+            })
+        });
+        conditions.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+// === impl Condition ===
+
+impl Condition {
+    fn parse(text: &str) -> Option<Self> {
+        let one = |value: &str| vec![value.trim().to_owned()];
+        if let Some(key) = text.strip_prefix('!') {
+            return Self::new(key, Test::Absent);
+        }
+        if let Some((key, value)) = text.split_once("!=") {
+            return Self::new(key, Test::NotIn(one(value)));
+        }
+        if let Some((key, value)) = text.split_once("==").or_else(|| text.split_once('=')) {
+            return Self::new(key, Test::In(one(value)));
+        }
+        let Some((head, values)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) else {
+            return Self::new(text, Test::Exists);
+        };
+        let values = values.split(',').map(|value| value.trim().to_owned()).collect();
+        let (key, operator) = head.trim().rsplit_once(' ')?;
+        match operator {
+            "in" => Self::new(key, Test::In(values)),
+            "notin" => Self::new(key, Test::NotIn(values)),
+            _ => None,
+        }
+    }
+
+    fn new(key: &str, test: Test) -> Option<Self> {
+        let key = key.trim();
+        let fits = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
+        (!key.is_empty() && key.chars().all(fits)).then(|| Self { key: key.to_owned(), test })
+    }
+}
+
+/// The parts between the commas outside of parentheses.
+fn parts(text: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let parts = text.split(|character| {
+        depth += i32::from(character == '(') - i32::from(character == ')');
+        character == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_of_a_condition_selects_by_labels() {
+        let labels = BTreeMap::from([("app".to_owned(), "web".to_owned())]);
+        for (text, expected) in [
+            ("", true),
+            ("app", true),
+            ("!app", false),
+            ("!other", true),
+            ("app=web", true),
+            ("app == web", true),
+            ("app=db", false),
+            ("app!=db", true),
+            ("other!=x", true),
+            ("app in (web, db)", true),
+            ("app in (db)", false),
+            ("app notin (db, web)", false),
+            ("app in (web),!other,app!=db", true),
+            ("app=web,other", false),
+        ] {
+            assert_eq!(Selector::try_from(text.to_owned()).unwrap().matches(&labels), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_a_meaning_is_refused() {
+        for text in ["a b", "=x", "app near (web)", "a in web"] {
+            let refused = Selector::try_from(text.to_owned()).unwrap_err();
+            assert!(refused.contains("is not a condition on a label"), "{refused}");
+        }
+    }
+}

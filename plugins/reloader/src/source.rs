@@ -1,0 +1,148 @@
+//! ConfigMaps and Secrets in the cache of the host, and the hash of their data.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use informer_sdk::{
+    Error, ErrorCode, ObjectKey,
+    client::{self, ApiCode},
+    lister::{self, Selector},
+};
+use serde::de::IgnoredAny;
+use sha1::{Digest, Sha1};
+
+use crate::{
+    decision::Annotations,
+    kind::{SourceId, SourceKind},
+};
+
+/// The hash of no data, which the original writes for a source that was deleted.
+pub(crate) const NOTHING: &str = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
+
+/// A source in the cache.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) annotations: Annotations,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) hash: Result<String, Unreadable>,
+}
+
+/// What the cache has of a source.
+#[derive(Debug)]
+pub(crate) enum Lookup {
+    Found(Source),
+    Absent,
+    /// The host does not watch sources of this kind, or does not grant them.
+    NotServed,
+}
+
+/// The data of a Secret cannot be hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its values are not base64: if they are masked, name the Secret in `secrets` under [plugin.grant]")]
+pub(crate) struct Unreadable;
+
+/// Reads a source from the cache.
+pub(crate) fn look_up(id: &SourceId, namespace: &str) -> Result<Lookup, Error> {
+    let pointers = ["/metadata/annotations", "/metadata/labels", "/data", "/binaryData"];
+    let key = ObjectKey::new(namespace, &id.name);
+    let [annotations, labels, data, binary] = match lister::get_fields(id.kind.gvr(), &key, pointers) {
+        Ok(Some(fields)) => fields,
+        Ok(None) => return Ok(Lookup::Absent),
+        Err(error) if is_not_served(&error) => return Ok(Lookup::NotServed),
+        Err(error) => return Err(error),
+    };
+    let data = data.parse::<Option<BTreeMap<String, String>>>()?.flatten().unwrap_or_default();
+    let binary = binary.parse::<Option<BTreeMap<String, String>>>()?.flatten().unwrap_or_default();
+    Ok(Lookup::Found(Source {
+        annotations: annotations.parse::<Option<_>>()?.flatten().unwrap_or_default(),
+        labels: labels.parse::<Option<_>>()?.flatten().unwrap_or_default(),
+        hash: hash(id.kind, &data, &binary),
+    }))
+}
+
+/// The names of all sources of this kind in a namespace.
+pub(crate) fn names(kind: SourceKind, namespace: &str) -> Result<Vec<String>, Error> {
+    let all = Selector::all().namespace(namespace);
+    let listed: Result<Vec<_>, Error> =
+        lister::list_meta(kind.gvr(), &all).map(|meta| Ok(meta?.name)).collect();
+    match listed {
+        Err(error) if is_not_served(&error) => Ok(Vec::new()),
+        listed => listed,
+    }
+}
+
+/// Returns true if the API server has no such source. A cache may lack objects because its watch was narrowed.
+pub(crate) fn is_deleted(id: &SourceId, namespace: &str) -> Result<bool, Error> {
+    match client::get::<IgnoredAny>(id.kind.gvr(), &ObjectKey::new(namespace, &id.name)) {
+        Ok(_) => Ok(false),
+        Err(error) if error.api_code() == Some(ApiCode::NotFound) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns true if the resource is not watched or not granted.
+pub(crate) fn is_not_served(error: &Error) -> bool {
+    matches!(error.code(), Some(ErrorCode::UnknownResource | ErrorCode::NotGranted))
+}
+
+/// The hash of the original: SHA-1 of the sorted `key=value` joined by `;`. Values of Secrets are decoded, and values of `binaryData`
+/// are not.
+fn hash(
+    kind: SourceKind,
+    data: &BTreeMap<String, String>,
+    binary: &BTreeMap<String, String>,
+) -> Result<String, Unreadable> {
+    let mut lines: Vec<Vec<u8>> = Vec::new();
+    for (key, value) in data.iter().chain(binary) {
+        let value = match kind {
+            SourceKind::ConfigMap => value.clone().into_bytes(),
+            SourceKind::Secret => BASE64_STANDARD.decode(value).map_err(|_| Unreadable)?,
+        };
+        lines.push([key.as_bytes(), b"=", &value].concat());
+    }
+    lines.sort_unstable();
+    Ok(sha1(&lines.join(&b';')))
+}
+
+/// The SHA-1 in hexadecimal digits.
+pub(crate) fn sha1(bytes: &[u8]) -> String {
+    Sha1::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String does not fail.
+        write!(text, "{byte:02x}").ok();
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_original() {
+        let none = map(&[]);
+        let hash = |kind, data: &[(&str, &str)], binary: &[(&str, &str)]| {
+            hash(kind, &map(data), &map(binary)).unwrap()
+        };
+        // `printf 'a=1;b=2' | sha1sum`, and so on.
+        assert_eq!(
+            hash(SourceKind::ConfigMap, &[("b", "2"), ("a", "1")], &[]),
+            sha1(b"a=1;b=2"),
+            "keys are sorted"
+        );
+        assert_eq!(hash(SourceKind::ConfigMap, &[("b", "2")], &[("a", "AQI=")]), sha1(b"a=AQI=;b=2"));
+        assert_eq!(hash(SourceKind::Secret, &[("a", "MQ==")], &[]), sha1(b"a=1"), "Secrets are decoded");
+        assert_eq!(sha1(b"a=1"), "86eda770a6060824b090dd4df091e3bd4121279c");
+        assert_eq!(super::hash(SourceKind::ConfigMap, &none, &none).unwrap(), NOTHING);
+    }
+
+    #[test]
+    fn a_masked_secret_has_no_hash() {
+        let masked = hash(SourceKind::Secret, &map(&[("password", "***")]), &map(&[]));
+        assert_eq!(masked, Err(Unreadable));
+        assert!(Unreadable.to_string().contains("`secrets` under [plugin.grant]"));
+    }
+}

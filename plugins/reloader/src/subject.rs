@@ -1,0 +1,200 @@
+//! A workload as the cache or the API server has it, and the sources that it chooses.
+
+use std::collections::BTreeSet;
+
+use informer_sdk::{Error, lister, log};
+use serde_json::Value;
+
+use crate::{
+    decision::{Annotations, Choice, Choices},
+    kind::{SourceId, SourceKind, Workload, WorkloadKind},
+    marker::{Markers, digest},
+    memory::Memory,
+    plan::{Chosen, Counts, Plan},
+    references::{References, references},
+    settings::Settings,
+    source::{self, Lookup},
+};
+
+const NAMESPACES: &str = "v1/namespaces";
+
+/// A workload.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    pub(crate) workload: Workload,
+    pub(crate) object: Value,
+    pub(crate) annotations: Annotations,
+    template_annotations: Annotations,
+    choices: Choices,
+    /// What its annotations have without a meaning.
+    pub(crate) problems: Vec<String>,
+}
+
+// === impl Subject ===
+
+impl Subject {
+    pub(crate) fn new(workload: Workload, object: Value, settings: &Settings) -> Self {
+        let annotations = annotations(&object, "/metadata/annotations");
+        let template_annotations = annotations_of_template(&object, workload.kind);
+        let mut problems = Vec::new();
+        let choices = Choices::of(settings, &annotations, &template_annotations, &mut problems);
+        Self { workload, object, annotations, template_annotations, choices, problems }
+    }
+
+    /// Reads a workload from the cache. Returns `None` if it is gone, or if it is none that is rolled.
+    pub(crate) fn cached(workload: &Workload, settings: &Settings) -> Result<Option<Self>, Error> {
+        if !settings.rolls(workload.kind) || !settings.covers(&workload.namespace) {
+            return Ok(None);
+        }
+        // Most workloads have no annotation for this plugin: the rest of the object is not read then.
+        let pointers = ["/metadata/annotations", workload.kind.template_annotations()];
+        let Some([own, template]) = lister::get_fields(workload.gvr(), &workload.key(), pointers)? else {
+            return Ok(None);
+        };
+        let own: Annotations = own.parse::<Option<_>>()?.flatten().unwrap_or_default();
+        let template: Annotations = template.parse::<Option<_>>()?.flatten().unwrap_or_default();
+        let choices = Choices::of(settings, &own, &template, &mut Vec::new());
+        let is_open = choices.is_open(settings.auto_reload_all);
+        if !is_open && !own.contains_key(&settings.annotations.paused_at) {
+            return Ok(None);
+        }
+        if !is_in_selected_namespace(workload, settings)? {
+            return Ok(None);
+        }
+        let object = lister::get(workload.gvr(), &workload.key())?;
+        Ok(object.map(|object| Self::new(workload.clone(), object, settings)))
+    }
+
+    /// Returns true if some source may roll this workload.
+    pub(crate) fn is_open(&self, settings: &Settings) -> bool {
+        // A Job of a CronJob is replaced by the next one, and the CronJob itself is rolled.
+        let is_owned = self.workload.kind == WorkloadKind::Job
+            && self.objects("/metadata/ownerReferences").any(|owner| owner["controller"] == true);
+        !is_owned
+            && self.text("/metadata/deletionTimestamp").is_none()
+            && self.choices.is_open(settings.auto_reload_all)
+    }
+
+    pub(crate) fn uid(&self) -> &str {
+        self.text("/metadata/uid").unwrap_or_default()
+    }
+
+    pub(crate) fn text(&self, pointer: &str) -> Option<&str> {
+        self.object.pointer(pointer)?.as_str()
+    }
+
+    pub(crate) fn template(&self) -> Value {
+        self.object.pointer(self.workload.kind.template()).cloned().unwrap_or_default()
+    }
+
+    /// Compares the sources that the workload chooses with what it was rolled for.
+    pub(crate) fn plan(&mut self, settings: &Settings, before: Option<&Memory>) -> Result<Plan, Error> {
+        let template = self.template();
+        let referenced = references(&template["spec"]);
+        let chosen = self.chosen(settings, &referenced)?;
+        let markers = Markers::read(&template, &self.annotations, &mut self.problems);
+        let counts = Counts { creations: settings.reload_on_create, deletions: settings.reload_on_delete };
+        let namespace = &self.workload.namespace;
+        let identity = (self.uid().to_owned(), self.scope(settings, &referenced));
+        Plan::new(identity, &chosen, &markers, before, counts, |source| {
+            // A cache that lacks the source may have been narrowed. Deletions are rare: one request decides.
+            match source::look_up(source, namespace)? {
+                Lookup::Absent => source::is_deleted(source, namespace),
+                Lookup::Found(_) | Lookup::NotServed => Ok(false),
+            }
+        })
+    }
+
+    /// A digest of what chooses sources.
+    fn scope(&self, settings: &Settings, referenced: &References) -> String {
+        let names = &settings.annotations;
+        let choosing = [
+            &names.auto,
+            &names.configmap_auto,
+            &names.secret_auto,
+            &names.configmap_reload,
+            &names.secret_reload,
+            &names.configmaps_exclude,
+            &names.secrets_exclude,
+            &names.search,
+        ];
+        let values = choosing.into_iter().flat_map(|name| {
+            [&self.annotations, &self.template_annotations]
+                .map(|all| all.get(name).map_or_else(|| "-".to_owned(), |value| format!("={value}")))
+        });
+        digest(values.chain(referenced.keys().map(SourceId::to_string)))
+    }
+
+    fn chosen(&mut self, settings: &Settings, referenced: &References) -> Result<Vec<Chosen>, Error> {
+        let mut chosen = Vec::new();
+        for (kind, choice) in self.choices.iter() {
+            for name in candidates(*kind, choice, settings, referenced, &self.workload.namespace)? {
+                let id = SourceId::new(*kind, name);
+                let Lookup::Found(source) = source::look_up(&id, &self.workload.namespace)? else { continue };
+                if !settings.resource_label_selector.matches(&source.labels) {
+                    continue;
+                }
+                let container = referenced.get(&id).copied();
+                let (names, all) = (&settings.annotations, settings.auto_reload_all);
+                let verdict = choice.judge(names, all, &id.name, &source.annotations, container.is_some());
+                log::debug!(source = id, rolls = verdict.is_chosen(); "{}: {verdict}", self.workload);
+                if !verdict.is_chosen() {
+                    continue;
+                }
+                let hash = match source.hash {
+                    Ok(hash) => Some(hash),
+                    Err(unreadable) => {
+                        self.problems.push(format!("{id}: {unreadable}"));
+                        None
+                    }
+                };
+                chosen.push(Chosen { source: id, hash, container: container.unwrap_or(0) });
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn objects(&self, pointer: &str) -> impl Iterator<Item = &Value> {
+        self.object.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+    }
+}
+
+/// The names of the sources of a kind that a choice may hold for.
+fn candidates(
+    kind: SourceKind,
+    choice: &Choice,
+    settings: &Settings,
+    referenced: &References,
+    namespace: &str,
+) -> Result<BTreeSet<String>, Error> {
+    let mut names = BTreeSet::new();
+    if choice.by_reference(settings.auto_reload_all) {
+        names.extend(referenced.keys().filter(|id| id.kind == kind).map(|id| id.name.clone()));
+    }
+    names.extend(choice.patterns().iter().filter_map(|pattern| pattern.literal()).map(str::to_owned));
+    if choice.patterns().iter().any(|pattern| pattern.literal().is_none()) {
+        names.extend(source::names(kind, namespace)?.into_iter().filter(|name| choice.names(name)));
+    }
+    Ok(names)
+}
+
+fn is_in_selected_namespace(workload: &Workload, settings: &Settings) -> Result<bool, Error> {
+    if settings.namespace_selector.is_empty() {
+        return Ok(true);
+    }
+    let key = informer_sdk::ObjectKey::new("", &workload.namespace);
+    let Some([labels]) = lister::get_fields(NAMESPACES, &key, ["/metadata/labels"])? else {
+        return Ok(false);
+    };
+    let labels = labels.parse::<Option<_>>()?.flatten().unwrap_or_default();
+    Ok(settings.namespace_selector.matches(&labels))
+}
+
+fn annotations_of_template(object: &Value, kind: WorkloadKind) -> Annotations {
+    annotations(object, kind.template_annotations())
+}
+
+fn annotations(object: &Value, pointer: &str) -> Annotations {
+    let found = object.pointer(pointer).and_then(Value::as_object).into_iter().flatten();
+    found.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+}
