@@ -22,6 +22,7 @@
 //! | `recordings` | recorded answers of a real API server reach a component |
 //! | `registries` | plugins from a registry: pulled, reloaded, pinned, and served without the registry |
 //! | `reload` | a changed component is promoted under load, a bad component never |
+//! | `reloader` | the ready-made plugin: what changed rolls its workloads once, also while the host was down |
 //! | `restarts` | an informer that a bug of the host ended starts again |
 //! | `state` | the state of plugins across reloads and restarts, and a broken state |
 //! | `tenancy` | Plugin objects: what a tenant may do, and what hostile ones are told |
@@ -52,6 +53,7 @@ mod quarantine;
 mod recordings;
 mod registries;
 mod reload;
+mod reloader;
 mod restarts;
 mod state;
 mod tenancy;

@@ -109,6 +109,11 @@ pub(crate) mod native {
         Ok(if url.authority == "broken" { 500 } else { 200 })
     }
 
+    #[cfg(test)]
+    pub(crate) fn reset() {
+        SENT.with_borrow_mut(Vec::clear);
+    }
+
     /// The requests of this thread so far: URLs and bodies.
     #[cfg(test)]
     pub(crate) fn sent() -> Vec<(String, String)> {

@@ -33,7 +33,7 @@ use informer_sdk::{
     Cause, Config, Controller, Event, Handler, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
     Result, Update,
     client::{self, ApiCode},
-    lister, workqueue,
+    lister, log, workqueue,
 };
 use jiff::Timestamp;
 
@@ -124,6 +124,7 @@ impl Controller for Reloader {
         plan.memory.write(&workload, before.as_ref())?;
         if plan.changes.is_empty() {
             self.pace.calm(&workload);
+            log::debug!(sources = plan.memory.hashes.len(); "{workload} has no changes");
             return Ok(until(pause));
         }
         if let Some(wait) = self.pace.wait(&workload, &self.settings, (self.now)()) {

@@ -103,4 +103,10 @@ pub(crate) mod native {
     pub(super) fn keys() -> Result<Vec<String>, Unavailable> {
         Ok(KEPT.with_borrow(|kept| kept.keys().cloned().collect()))
     }
+
+    /// Forgets everything. Tests may share a thread.
+    #[cfg(test)]
+    pub(crate) fn reset() {
+        KEPT.with_borrow_mut(BTreeMap::clear);
+    }
 }

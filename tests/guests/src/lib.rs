@@ -68,6 +68,16 @@ pub fn janitor() -> PathBuf {
     found(built.join("informer_janitor.wasm"))
 }
 
+/// The component of `plugins/reloader`.
+///
+/// # Panics
+/// Panics with cargo's output if it does not build.
+pub fn reloader() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build(&["--package", "informer-reloader", "--lib"]));
+    found(built.join("informer_reloader.wasm"))
+}
+
 /// Builds the packages. Returns the directory of the artefacts.
 fn build(what: &[&str]) -> PathBuf {
     add_target();

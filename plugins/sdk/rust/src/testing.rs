@@ -112,6 +112,12 @@ impl TestHost {
         with_state(|state| state.failures.push_back(failure));
     }
 
+    /// Makes the next creation, update, patch or deletion of the plugin fail with this code, and lets reads before it succeed.
+    pub fn fail_write(&self, code: ApiCode, message: &str) {
+        let failure = client::error(code, 0, message.to_owned());
+        with_state(|state| state.write_failures.push_back(failure));
+    }
+
     /// Ends the current call. All objects that this host made so far become stale, as after a call of the real host.
     pub fn end_call(&self) {
         with_state(state::State::forget_objects);

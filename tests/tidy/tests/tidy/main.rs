@@ -35,6 +35,7 @@ const CRATES: &[&str] = &[
     "host/devserver/src",
     "host/src",
     "plugins/janitor/src",
+    "plugins/reloader/src",
     "plugins/sdk/rust/src",
     "tests/bench/src",
     "tests/faults/src",

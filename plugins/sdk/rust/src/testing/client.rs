@@ -34,7 +34,7 @@ pub(crate) fn create(
     let name = meta(&object).name;
     let key = ObjectKey::new(namespace, name);
     note("create", gvr, &key, &object, options.dry_run);
-    next_failure()?;
+    next_write_failure()?;
     if find(gvr, &key).is_ok() {
         return Err(error(ApiCode::AlreadyExists, 409, format!("{gvr} {key} already exists")));
     }
@@ -53,7 +53,7 @@ pub(crate) fn update(
 ) -> Result<String, ApiError> {
     let object = parse(object)?;
     note("update", gvr, key, &object, options.dry_run);
-    next_failure()?;
+    next_write_failure()?;
     let (now, sent) = (meta(&find(gvr, key)?).resource_version, meta(&object).resource_version);
     if !sent.is_empty() && sent != now {
         return Err(error(ApiCode::Conflict, 409, format!("{gvr} {key} has been modified")));
@@ -70,7 +70,7 @@ pub(crate) fn patch(
 ) -> Result<String, ApiError> {
     let body = parse(body)?;
     note("patch", gvr, key, &body, options.dry_run);
-    next_failure()?;
+    next_write_failure()?;
     let mut object = match (find(gvr, key), kind) {
         (_, PatchKind::JsonPatch | PatchKind::StrategicMerge) => {
             let message = "the test host supports merge patches, and treats apply as a merge patch";
@@ -85,7 +85,7 @@ pub(crate) fn patch(
 
 pub(crate) fn delete_object(gvr: &str, key: &ObjectKey, options: DeleteOptions<'_>) -> Result<(), ApiError> {
     note("delete", gvr, key, &Value::Null, options.dry_run);
-    next_failure()?;
+    next_write_failure()?;
     let found = meta(&find(gvr, key)?);
     let differs = |wanted: Option<&str>, found: &str| wanted.is_some_and(|wanted| wanted != found);
     if differs(options.uid, &found.uid) || differs(options.resource_version, &found.resource_version) {
@@ -155,4 +155,9 @@ fn note(verb: &'static str, gvr: &str, key: &ObjectKey, body: &Value, dry_run: b
 
 fn next_failure() -> Result<(), ApiError> {
     with_state(|state| state.failures.pop_front()).map_or(Ok(()), Err)
+}
+
+fn next_write_failure() -> Result<(), ApiError> {
+    next_failure()?;
+    with_state(|state| state.write_failures.pop_front()).map_or(Ok(()), Err)
 }

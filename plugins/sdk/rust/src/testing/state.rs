@@ -23,6 +23,7 @@ pub(super) struct State {
     pub(super) log: Vec<Line>,
     pub(super) requests: Vec<Request>,
     pub(super) failures: VecDeque<ApiError>,
+    pub(super) write_failures: VecDeque<ApiError>,
     pub(super) last_version: u32,
     /// The keys of the workqueue that were added and not taken yet.
     pub(super) ready: VecDeque<String>,

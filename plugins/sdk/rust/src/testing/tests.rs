@@ -172,6 +172,10 @@ fn a_dry_run_changes_nothing_and_a_prepared_failure_is_returned() {
     let refused = requests::patch(PODS, &key, &patch, &WriteOptions::new()).unwrap_err();
     assert_eq!((refused.api_code(), refused.code()), (Some(ApiCode::Conflict), None));
     assert_eq!(refused.to_string(), "conflict: modified");
+    host.fail_write(ApiCode::Forbidden, "no");
+    assert!(requests::get::<Value>(PODS, &key).is_ok(), "a read is no write");
+    let refused = requests::patch(PODS, &key, &patch, &WriteOptions::new()).unwrap_err();
+    assert_eq!(refused.api_code(), Some(ApiCode::Forbidden));
     let stale =
         requests::update(PODS, &key, &json!({"metadata": {"resourceVersion": "1"}}), &WriteOptions::new());
     assert_eq!(stale.unwrap_err().api_code(), Some(ApiCode::Conflict));

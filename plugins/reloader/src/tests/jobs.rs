@@ -1,0 +1,174 @@
+//! CronJobs and Jobs.
+
+use super::*;
+
+const CRON_JOBS: &str = "batch/v1/cronjobs";
+const JOBS: &str = "batch/v1/jobs";
+const NIGHTLY: &str = "batch/v1/cronjobs shop/web";
+const IMPORT: &str = "batch/v1/jobs shop/web";
+
+fn cron_job() -> Value {
+    json!({
+        "apiVersion": "batch/v1", "kind": "CronJob",
+        "metadata": {"namespace": "shop", "name": "web", "uid": "u", "annotations": {"reloader.stakater.com/auto": "true"}},
+        "spec": {"schedule": "0 0 * * *", "jobTemplate": {
+            "metadata": {"labels": {"app": "nightly"}, "annotations": {"note": "x"}},
+            "spec": {"backoffLimit": 1, "template": template()},
+        }},
+    })
+}
+
+fn job() -> Value {
+    let mut labelled = template();
+    labelled["metadata"] = json!({"labels": {"app": "import", "controller-uid": "u", "job-name": "web"}});
+    json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {
+            "namespace": "shop", "name": "web", "uid": "u", "resourceVersion": "7",
+            "labels": {"app": "import", "batch.kubernetes.io/controller-uid": "u"},
+            "annotations": {"reloader.stakater.com/auto": "true"},
+        },
+        "spec": {"selector": {"matchLabels": {"controller-uid": "u"}}, "template": labelled},
+        "status": {"succeeded": 1},
+    })
+}
+
+/// The bodies of the Jobs that were created.
+fn created(host: &TestHost) -> Vec<Value> {
+    of_verb(host, "create").into_iter().map(|request| request.body).collect()
+}
+
+#[test]
+fn a_cron_job_runs_now_and_is_not_changed() {
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    host.store(CRON_JOBS, cron_job());
+    reloader.reconcile(NIGHTLY).unwrap();
+    host.store(MAPS, map("app", "2"));
+    reloader.reconcile(NIGHTLY).unwrap();
+    reloader.reconcile(NIGHTLY).unwrap();
+
+    let jobs = created(&host);
+    assert_eq!(jobs.len(), 1);
+    let metadata = &jobs[0]["metadata"];
+    assert_eq!(metadata["labels"], json!({"app": "nightly"}));
+    assert_eq!(metadata["annotations"], json!({"note": "x", "cronjob.kubernetes.io/instantiate": "manual"}));
+    assert_eq!(metadata["ownerReferences"][0]["uid"], "u");
+    assert_eq!(metadata["ownerReferences"][0]["controller"], true);
+    assert!(metadata["name"].as_str().unwrap().starts_with("web-"));
+    assert_eq!(jobs[0]["spec"]["backoffLimit"], 1);
+    let env = &jobs[0]["spec"]["template"]["spec"]["containers"][0]["env"];
+    assert_eq!(env[0]["name"], "STAKATER_APP_CONFIGMAP");
+    assert_eq!(stored(CRON_JOBS), cron_job());
+}
+
+#[test]
+fn a_crash_after_the_job_of_a_cron_job_creates_no_second_one_and_each_change_has_its_own() {
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    host.store(CRON_JOBS, cron_job());
+    reloader.reconcile(NIGHTLY).unwrap();
+    let workload = NIGHTLY.parse().unwrap();
+    let mut names = std::collections::BTreeSet::new();
+    for value in ["2", "1", "2"] {
+        host.store(MAPS, map("app", value));
+        let before = Memory::read(&workload).unwrap().unwrap();
+        reloader.reconcile(NIGHTLY).unwrap();
+        before.write(&workload, None).unwrap();
+        reloader.reconcile(NIGHTLY).unwrap();
+        let jobs = created(&host);
+        let last = &jobs[jobs.len() - 1]["metadata"]["name"];
+        assert_eq!(jobs[jobs.len() - 2]["metadata"]["name"], *last, "the second attempt finds the Job");
+        names.insert(last.to_string());
+    }
+    assert_eq!(names.len(), 3, "the data of before is a change too");
+}
+
+#[test]
+fn a_job_is_deleted_and_created_anew() {
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    host.store(JOBS, job());
+    reloader.reconcile(IMPORT).unwrap();
+    host.store(MAPS, map("app", "2"));
+    reloader.reconcile(IMPORT).unwrap();
+    reloader.reconcile(IMPORT).unwrap();
+
+    assert_eq!(of_verb(&host, "delete").len(), 1);
+    let jobs = created(&host);
+    assert_eq!(jobs.len(), 1);
+    let metadata = json!({
+        "name": "web", "namespace": "shop", "labels": {"app": "import"},
+        "annotations": {"reloader.stakater.com/auto": "true"},
+    });
+    assert_eq!(jobs[0]["metadata"], metadata);
+    assert_eq!(jobs[0]["spec"].get("selector"), None);
+    assert_eq!(jobs[0]["spec"]["template"]["metadata"]["labels"], json!({"app": "import"}));
+    assert_eq!(jobs[0].get("status"), None);
+    assert_eq!(Memory::read(&IMPORT.parse().unwrap()).unwrap().unwrap().recreate, None);
+}
+
+#[test]
+fn a_crash_between_the_deletion_and_the_creation_of_a_job_loses_nothing() {
+    let host = host();
+    host.store(JOBS, job());
+    reloader(json!({})).reconcile(IMPORT).unwrap();
+    host.store(MAPS, map("app", "2"));
+    let workload: Workload = IMPORT.parse().unwrap();
+    let before = Memory::read(&workload).unwrap().unwrap();
+    reloader(json!({})).reconcile(IMPORT).unwrap();
+    let body = created(&host).remove(0);
+    host.remove(JOBS, &workload.key());
+    Memory { recreate: Some(body), ..before }.write(&workload, None).unwrap();
+
+    let mut restarted = reloader(json!({}));
+    restarted.on_add(host.event(MAPS, map("kube-root-ca.crt", "")), Cause::Initial).unwrap();
+    let key = host.take_key().unwrap();
+    restarted.reconcile(&key).unwrap();
+    restarted.reconcile(&key).unwrap();
+
+    assert_eq!(created(&host).len(), 2);
+    assert_eq!(of_verb(&host, "delete").len(), 1);
+    assert!(logged(&host, "batch/v1/jobs shop/web was replaced: the Job was deleted before"));
+}
+
+#[test]
+fn a_crash_before_the_deletion_of_a_job_deletes_it_then() {
+    let host = host();
+    host.store(JOBS, job());
+    reloader(json!({})).reconcile(IMPORT).unwrap();
+    host.store(MAPS, map("app", "2"));
+    let workload: Workload = IMPORT.parse().unwrap();
+    let before = Memory::read(&workload).unwrap().unwrap();
+    Memory { recreate: Some(job()), ..before }.write(&workload, None).unwrap();
+
+    let mut restarted = reloader(json!({}));
+    restarted.reconcile(IMPORT).unwrap();
+    restarted.reconcile(IMPORT).unwrap();
+    assert_eq!((of_verb(&host, "delete").len(), created(&host).len()), (1, 1));
+}
+
+#[test]
+fn a_job_that_waits_for_its_finalizers_is_created_afterwards() {
+    let host = host();
+    let mut deleting = job();
+    deleting["metadata"]["deletionTimestamp"] = json!("2026-05-01T12:30:00Z");
+    host.store(JOBS, deleting);
+    let workload: Workload = IMPORT.parse().unwrap();
+    let memory = Memory { uid: "u".to_owned(), recreate: Some(job()), ..Memory::default() };
+    memory.write(&workload, None).unwrap();
+    let mut reloader = reloader(json!({}));
+    assert_eq!(reloader.reconcile(IMPORT).unwrap(), Reconciled::Requeue);
+    host.remove(JOBS, &workload.key());
+    reloader.reconcile(IMPORT).unwrap();
+    assert_eq!(created(&host).len(), 1);
+}
+
+#[test]
+fn a_job_of_a_cron_job_is_left_alone() {
+    let (host, mut reloader) = (host(), reloader(json!({"auto-reload-all": true})));
+    let mut owned = job();
+    owned["metadata"]["ownerReferences"] = json!([{"kind": "CronJob", "controller": true}]);
+    host.store(JOBS, owned);
+    reloader.reconcile(IMPORT).unwrap();
+    host.store(MAPS, map("app", "2"));
+    reloader.reconcile(IMPORT).unwrap();
+    assert_eq!(host.requests(), []);
+}

@@ -1,0 +1,94 @@
+//! Deployments that are paused after a roll.
+
+use super::*;
+
+const PERIOD: &str = "deployment.reloader.stakater.com/pause-period";
+const PAUSED_AT: &str = "deployment.reloader.stakater.com/paused-at";
+
+/// A Deployment that is paused for five minutes after a roll.
+fn paused(paused_at: Option<&str>, period: &str, is_paused: bool) -> Value {
+    let mut object = deployment(json!({"reloader.stakater.com/auto": "true", PERIOD: period}));
+    if let Some(at) = paused_at {
+        object["metadata"]["annotations"][PAUSED_AT] = json!(at);
+    }
+    if is_paused {
+        object["spec"]["paused"] = json!(true);
+    }
+    object
+}
+
+#[test]
+fn a_roll_pauses_and_the_pause_ends_on_time_after_a_restart() {
+    let (host, mut first) = (host(), reloader(json!({})));
+    host.store(DEPLOYMENTS, paused(None, "5m", false));
+    first.reconcile(WEB).unwrap();
+    host.store(MAPS, map("app", "2"));
+    first.reconcile(WEB).unwrap();
+    let patches = of_verb(&host, "patch");
+    assert_eq!(patches.len(), 1, "the pause is part of the roll");
+    assert_eq!(patches[0].body["spec"]["paused"], true);
+    assert_eq!(stored(DEPLOYMENTS)["metadata"]["annotations"][PAUSED_AT], now().to_string());
+    drop(first);
+
+    pass(60);
+    let mut restarted = reloader(json!({}));
+    assert_eq!(restarted.reconcile(WEB).unwrap(), Reconciled::RequeueAfter(Duration::from_secs(240)));
+    host.store(SECRETS, secret("app", "Mg=="));
+    restarted.reconcile(WEB).unwrap();
+    let second = &of_verb(&host, "patch")[1].body;
+    assert_eq!(second["spec"].get("paused"), None, "the pause is not extended");
+    assert_eq!(restarted.reconcile(WEB).unwrap(), Reconciled::RequeueAfter(Duration::from_secs(240)));
+
+    pass(240);
+    assert_eq!(restarted.reconcile(WEB).unwrap(), Reconciled::Requeue);
+    assert_eq!(stored(DEPLOYMENTS)["spec"].get("paused"), None);
+    assert_eq!(stored(DEPLOYMENTS)["metadata"]["annotations"].get(PAUSED_AT), None);
+    assert_eq!(restarted.reconcile(WEB).unwrap(), Reconciled::Done);
+    assert_eq!(of_verb(&host, "patch").len(), 3);
+}
+
+#[test]
+fn a_pause_that_could_never_end_ends_now() {
+    let just_now = now().to_string();
+    for (at, period, is_paused) in [
+        ("yesterday", "5m", true),
+        (just_now.as_str(), "soon", true),
+        (just_now.as_str(), "5m", false),
+        ("2020-01-01T00:00:00Z", "5m", true),
+    ] {
+        let host = host();
+        host.store(DEPLOYMENTS, paused(Some(at), period, is_paused));
+        reloader(json!({})).reconcile(WEB).unwrap();
+        assert_eq!(stored(DEPLOYMENTS)["spec"].get("paused"), None, "{at} {period}");
+        assert_eq!(stored(DEPLOYMENTS)["metadata"]["annotations"].get(PAUSED_AT), None, "{at} {period}");
+    }
+    let host = host();
+    let mut left = deployment(json!({PAUSED_AT: now().to_string()}));
+    left["spec"]["paused"] = json!(true);
+    host.store(DEPLOYMENTS, left);
+    reloader(json!({})).reconcile(WEB).unwrap();
+    assert_eq!(stored(DEPLOYMENTS)["spec"].get("paused"), None, "the workload has no annotation any more");
+}
+
+#[test]
+fn a_deployment_that_a_person_paused_stays_paused() {
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    host.store(DEPLOYMENTS, paused(None, "5m", true));
+    reloader.reconcile(WEB).unwrap();
+    host.store(MAPS, map("app", "2"));
+    reloader.reconcile(WEB).unwrap();
+    let patches = of_verb(&host, "patch");
+    assert_eq!((patches.len(), patches[0].body["spec"].get("paused")), (1, None));
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+}
+
+#[test]
+fn a_period_without_a_meaning_is_logged_and_the_roll_happens() {
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    host.store(DEPLOYMENTS, paused(None, "soon", false));
+    reloader.reconcile(WEB).unwrap();
+    host.store(MAPS, map("app", "2"));
+    reloader.reconcile(WEB).unwrap();
+    assert_eq!(of_verb(&host, "patch").len(), 1);
+    assert!(logged(&host, "pause-period: `soon` is not a duration"));
+}

@@ -1,0 +1,214 @@
+//! Deployments: what rolls them, once and with which patch.
+
+use super::*;
+use crate::source::sha1;
+
+fn variable(kind: &str, data: &str) -> Value {
+    json!({"name": format!("STAKATER_APP_{kind}"), "value": sha1(data.as_bytes())})
+}
+
+#[test]
+fn a_first_start_without_markers_rolls_nothing() {
+    let mut reloader = reloader(json!({"reload-on-create": true, "reload-on-delete": true}));
+    let host = seen(&mut reloader);
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+    assert_eq!(host.requests(), []);
+    assert_eq!(memory().unwrap().hashes.len(), 2);
+}
+
+#[test]
+fn a_change_is_one_patch_of_the_version_that_was_judged() {
+    let mut reloader = reloader(json!({}));
+    let host = seen(&mut reloader);
+    host.store(MAPS, map("app", "2"));
+    for _ in 0..3 {
+        assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+    }
+
+    assert_eq!(patched(&host), [json!([variable("CONFIGMAP", "key=2")])]);
+    let body = &of_verb(&host, "patch")[0].body;
+    assert_eq!(body["metadata"], json!({"uid": "u", "resourceVersion": "7"}));
+    assert!(body["spec"]["template"]["spec"]["containers"][0]["envFrom"].is_array(), "the rest stays");
+    assert!(logged(&host, "info apps/v1/deployments shop/web was rolled: ConfigMap/app changed"));
+}
+
+#[test]
+fn a_config_map_and_a_secret_that_change_together_are_one_patch() {
+    let mut reloader = reloader(json!({"settle": "2s"}));
+    let host = seen(&mut reloader);
+    host.store(MAPS, map("app", "2"));
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::RequeueAfter(Duration::from_secs(2)));
+    pass(1);
+    host.store(SECRETS, secret("app", "Mg=="));
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::RequeueAfter(Duration::from_secs(1)));
+    assert_eq!(patched(&host), [Value::Null; 0]);
+    pass(1);
+    reloader.reconcile(WEB).unwrap();
+    assert_eq!(patched(&host), [json!([variable("CONFIGMAP", "key=2"), variable("SECRET", "key=2")])]);
+}
+
+#[test]
+fn a_change_that_is_taken_back_while_it_settles_rolls_nothing() {
+    let mut reloader = reloader(json!({"settle": "2s"}));
+    let host = seen(&mut reloader);
+    host.store(MAPS, map("app", "2"));
+    reloader.reconcile(WEB).unwrap();
+    host.store(MAPS, map("app", "1"));
+    pass(2);
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+    assert_eq!(host.requests(), []);
+}
+
+#[test]
+fn a_workload_with_the_markers_of_the_original_is_not_rolled() {
+    let host = host();
+    let mut marked = deployment(json!({"reloader.stakater.com/auto": "true"}));
+    marked["spec"]["template"]["spec"]["containers"][0]["env"] =
+        json!([variable("CONFIGMAP", "key=1"), variable("SECRET", "key=1")]);
+    host.store(DEPLOYMENTS, marked);
+    reloader(json!({})).reconcile(WEB).unwrap();
+    assert_eq!(host.requests(), []);
+
+    Memory::forget(&WEB.parse().unwrap()).unwrap();
+    host.store(MAPS, map("app", "2"));
+    reloader(json!({})).reconcile(WEB).unwrap();
+    let expected = json!([variable("CONFIGMAP", "key=2"), variable("SECRET", "key=1")]);
+    assert_eq!(patched(&host), [expected], "the source changed after the roll that the marker is from");
+}
+
+#[test]
+fn a_crash_before_the_roll_rolls_once_and_a_crash_after_it_never_again() {
+    let host = seen(&mut reloader(json!({})));
+    host.store(MAPS, map("app", "2"));
+    let before = memory().unwrap();
+    // A new instance: only the objects and the key-value state are left.
+    reloader(json!({})).reconcile(WEB).unwrap();
+    before.write(&WEB.parse().unwrap(), None).unwrap();
+    reloader(json!({})).reconcile(WEB).unwrap();
+    assert_eq!(patched(&host).len(), 1);
+    assert_eq!(memory().unwrap().hashes[&SourceId::new(SourceKind::ConfigMap, "app")], sha1(b"key=2"));
+}
+
+#[test]
+fn a_conflict_is_judged_again_a_missing_object_is_done_and_another_failure_is_an_event() {
+    let mut reloader = reloader(json!({}));
+    let host = seen(&mut reloader);
+    host.store(MAPS, map("app", "2"));
+    host.fail_request(ApiCode::NotFound, "the read finds nothing");
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+    assert_eq!(host.requests(), []);
+
+    host.fail_write(ApiCode::Conflict, "another client was faster");
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Requeue);
+    assert_eq!(of_verb(&host, "event"), []);
+
+    host.fail_write(ApiCode::Forbidden, "no permission");
+    assert!(reloader.reconcile(WEB).is_err());
+    assert_eq!(of_verb(&host, "event")[0].body, "ReloadFail");
+
+    for _ in 0..2 {
+        assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+    }
+    assert_eq!(patched(&host).len(), 3);
+    assert_eq!(of_verb(&host, "event")[1].body, "Reloaded");
+}
+
+#[test]
+fn the_strategy_annotations_names_the_last_source_and_remembers_all() {
+    let mut reloader = reloader(json!({"reload-strategy": "annotations"}));
+    let host = seen(&mut reloader);
+    host.store(MAPS, map("app", "2"));
+    host.store(SECRETS, secret("app", "Mg=="));
+    let before = memory().unwrap();
+    reloader.reconcile(WEB).unwrap();
+
+    let web = stored(DEPLOYMENTS);
+    let last =
+        &web["spec"]["template"]["metadata"]["annotations"]["reloader.stakater.com/last-reloaded-from"];
+    let last: Value = serde_json::from_str(last.as_str().unwrap()).unwrap();
+    assert_eq!((&last["type"], &last["hash"]), (&json!("SECRET"), &json!(sha1(b"key=2"))));
+    let applied = web["metadata"]["annotations"]["reloader.informer.dev/applied"].as_str().unwrap();
+    let expected = json!({"ConfigMap/app": sha1(b"key=2"), "Secret/app": sha1(b"key=2")});
+    assert_eq!(serde_json::from_str::<Value>(applied).unwrap(), expected);
+    assert_eq!(web["spec"]["template"]["spec"], template()["spec"], "no variable is set");
+
+    before.write(&WEB.parse().unwrap(), None).unwrap();
+    reloader.reconcile(WEB).unwrap();
+    super::reloader(json!({})).reconcile(WEB).unwrap();
+    assert_eq!(of_verb(&host, "patch").len(), 1, "not even with the other strategy, or without the memory");
+}
+
+#[test]
+fn creations_and_deletions_roll_if_they_are_wanted() {
+    for (wanted, expected) in [(false, 0), (true, 1)] {
+        let mut reloader = reloader(json!({"reload-on-create": wanted, "reload-on-delete": wanted}));
+        let host = host();
+        let app = ObjectKey::new("shop", "app");
+        host.remove(MAPS, &app);
+        reloader.reconcile(WEB).unwrap();
+        host.store(MAPS, map("app", "1"));
+        reloader.reconcile(WEB).unwrap();
+        assert_eq!(patched(&host).len(), expected, "created, {wanted}");
+
+        host.remove(MAPS, &app);
+        reloader.reconcile(WEB).unwrap();
+        reloader.reconcile(WEB).unwrap();
+        assert_eq!(patched(&host).len(), expected * 2, "deleted, {wanted}");
+
+        host.store(MAPS, map("app", "2"));
+        reloader.reconcile(WEB).unwrap();
+        assert_eq!(patched(&host).len(), 1 + expected * 2, "it is back with other data");
+    }
+}
+
+#[test]
+fn a_new_workload_of_the_same_name_is_seen_for_the_first_time() {
+    let mut reloader = reloader(json!({"reload-on-create": true}));
+    let host = seen(&mut reloader);
+    host.store(MAPS, map("app", "2"));
+    let mut other = deployment(json!({"reloader.stakater.com/auto": "true"}));
+    other["metadata"]["uid"] = json!("other");
+    host.store(DEPLOYMENTS, other);
+    reloader.reconcile(WEB).unwrap();
+    assert_eq!(host.requests(), [], "its pods have started with the data of now");
+}
+
+#[test]
+fn stateful_sets_daemon_sets_and_rollouts_are_patched_in_the_same_way() {
+    for (kind, gvr) in [
+        ("StatefulSet", "apps/v1/statefulsets"),
+        ("DaemonSet", "apps/v1/daemonsets"),
+        ("Rollout", "argoproj.io/v1alpha1/rollouts"),
+    ] {
+        let (host, mut reloader) = (host(), reloader(json!({})));
+        let mut object = deployment(json!({"secret.reloader.stakater.com/reload": "a.*"}));
+        object["kind"] = json!(kind);
+        host.store(gvr, object);
+        let key = format!("{gvr} shop/web");
+        reloader.reconcile(&key).unwrap();
+        host.store(MAPS, map("app", "2"));
+        reloader.reconcile(&key).unwrap();
+        host.store(SECRETS, secret("app", "Mg=="));
+        reloader.reconcile(&key).unwrap();
+        assert_eq!(patched(&host), [json!([variable("SECRET", "key=2")])], "{kind}");
+    }
+}
+
+#[test]
+fn a_rollout_restarts_if_its_annotation_says_so() {
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    let rollouts = "argoproj.io/v1alpha1/rollouts";
+    let key = format!("{rollouts} shop/web");
+    let annotations =
+        json!({"reloader.stakater.com/auto": "true", "reloader.stakater.com/rollout-strategy": "restart"});
+    host.store(rollouts, deployment(annotations));
+    reloader.reconcile(&key).unwrap();
+    host.store(MAPS, map("app", "2"));
+    let before = Memory::read(&key.parse().unwrap()).unwrap().unwrap();
+    reloader.reconcile(&key).unwrap();
+    before.write(&key.parse().unwrap(), None).unwrap();
+    reloader.reconcile(&key).unwrap();
+    assert_eq!(of_verb(&host, "patch").len(), 1);
+    assert_eq!(stored(rollouts)["spec"]["restartAt"], now().to_string());
+    assert_eq!(stored(rollouts)["spec"]["template"], template());
+}

@@ -1,0 +1,205 @@
+//! Which workloads and sources count, and which keys notifications add.
+
+use super::*;
+
+/// The keys that the queue has, sorted.
+fn keys(host: &TestHost) -> Vec<String> {
+    let mut keys: Vec<_> = std::iter::from_fn(|| host.take_key()).collect();
+    keys.sort();
+    keys
+}
+
+fn named(name: &str, annotations: Value) -> Value {
+    let mut object = deployment(annotations);
+    object["metadata"]["name"] = json!(name);
+    object
+}
+
+#[test]
+fn a_changed_source_adds_the_workloads_that_may_choose_it() {
+    let host = empty();
+    for (name, annotations) in [
+        ("auto", json!({"reloader.stakater.com/auto": "true"})),
+        ("typed", json!({"configmap.reloader.stakater.com/auto": "true"})),
+        ("secrets", json!({"secret.reloader.stakater.com/auto": "true"})),
+        ("named", json!({"configmap.reloader.stakater.com/reload": "other,app"})),
+        ("other", json!({"configmap.reloader.stakater.com/reload": "other"})),
+        ("search", json!({"reloader.stakater.com/search": "true"})),
+        ("off", json!({"reloader.stakater.com/auto": "false"})),
+        ("plain", json!({})),
+    ] {
+        host.store(DEPLOYMENTS, named(name, annotations));
+    }
+    let mut elsewhere = named("elsewhere", json!({"reloader.stakater.com/auto": "true"}));
+    elsewhere["metadata"]["namespace"] = json!("blog");
+    host.store(DEPLOYMENTS, elsewhere);
+
+    let mut reloader = reloader(json!({}));
+    reloader.on_update(host.update(MAPS, map("app", "1"), map("app", "2")), Cause::Live).unwrap();
+    let expected = ["auto", "named", "search", "typed"].map(|name| format!("{DEPLOYMENTS} shop/{name}"));
+    assert_eq!(keys(&host), expected);
+
+    reloader.on_delete(host.event(SECRETS, secret("app", "")), true).unwrap();
+    let expected = ["auto", "search", "secrets"].map(|name| format!("{DEPLOYMENTS} shop/{name}"));
+    assert_eq!(keys(&host), expected);
+
+    let mut labelled = map("app", "1");
+    labelled["metadata"]["annotations"] = json!({"control-plane.alpha.kubernetes.io/leader": "x"});
+    reloader.on_update(host.update(MAPS, map("app", "1"), labelled), Cause::Live).unwrap();
+    reloader.on_add(host.event(MAPS, map("app", "1")), Cause::Initial).unwrap();
+    assert_eq!(keys(&host), [""; 0], "neither other annotations nor the first list");
+}
+
+#[test]
+fn a_workload_adds_its_own_key_in_the_namespaces_and_kinds_that_count() {
+    let host = empty();
+    let web = || host.event(DEPLOYMENTS, deployment(json!({})));
+    for (config, expected) in [
+        (json!({}), true),
+        (json!({"namespaces": ["shop"]}), true),
+        (json!({"namespaces": ["blog"]}), false),
+        (json!({"namespaces-to-ignore": ["shop"]}), false),
+        (json!({"ignored-workload-types": ["deployments"]}), false),
+        (json!({"ignored-workload-types": ["jobs", "CronJobs"]}), true),
+    ] {
+        let mut reloader = reloader(config.clone());
+        reloader.on_add(web(), Cause::Initial).unwrap();
+        reloader.on_delete(web(), true).unwrap();
+        assert_eq!(host.take_key().as_deref() == Some(WEB), expected, "{config}");
+    }
+}
+
+/// Reconciles before and after a change of both sources. Returns the number of variables in the patch.
+fn rolled_for(config: Value, prepare: impl FnOnce(&TestHost)) -> usize {
+    let mut reloader = reloader(config);
+    let host = host();
+    prepare(&host);
+    reloader.reconcile(WEB).unwrap();
+    host.store(MAPS, map("app", "2"));
+    let mut changed = secret("app", "Mg==");
+    changed["metadata"]["labels"] = json!({"team": "a"});
+    host.store(SECRETS, changed);
+    reloader.reconcile(WEB).unwrap();
+    patched(&host).first().and_then(Value::as_array).map_or(0, Vec::len)
+}
+
+#[test]
+fn the_configuration_limits_what_counts() {
+    for (config, expected) in [
+        (json!({}), 2),
+        (json!({"resources-to-ignore": "configMaps"}), 1),
+        (json!({"resources-to-ignore": "secrets"}), 1),
+        (json!({"ignored-workload-types": ["deployments"]}), 0),
+        (json!({"namespaces-to-ignore": ["shop"]}), 0),
+        (json!({"resource-label-selector": "team=a"}), 0),
+        (json!({"namespace-selector": "env=prod"}), 0),
+    ] {
+        let namespaces = |host: &TestHost| host.set_synced("v1/namespaces", true);
+        assert_eq!(rolled_for(config.clone(), namespaces), expected, "{config}");
+    }
+}
+
+#[test]
+fn a_label_of_the_namespace_selects_its_workloads_and_a_changed_label_adds_them() {
+    let labelled = json!({"metadata": {"name": "shop", "labels": {"env": "prod"}}});
+    let config = json!({"namespace-selector": "env=prod"});
+    assert_eq!(rolled_for(config.clone(), |host| host.store("v1/namespaces", labelled.clone())), 2);
+
+    let host = host();
+    let old = json!({"metadata": {"name": "shop"}});
+    reloader(config).on_update(host.update("v1/namespaces", old, labelled), Cause::Live).unwrap();
+    assert_eq!(keys(&host), [WEB]);
+}
+
+#[test]
+fn sources_that_are_not_watched_count_as_ignored() {
+    let host = empty();
+    host.store(MAPS, map("app", "1"));
+    host.store(DEPLOYMENTS, deployment(json!({"reloader.stakater.com/auto": "true"})));
+    let mut reloader = reloader(json!({"reload-on-delete": true}));
+    reloader.reconcile(WEB).unwrap();
+    host.store(MAPS, map("app", "2"));
+    reloader.reconcile(WEB).unwrap();
+    assert_eq!(patched(&host)[0].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_workload_that_is_gone_or_has_no_annotation_is_forgotten() {
+    for change in [
+        (&|host: &TestHost| host.remove(DEPLOYMENTS, &ObjectKey::new("shop", "web"))) as &dyn Fn(&TestHost),
+        &|host| host.store(DEPLOYMENTS, deployment(json!({}))),
+        &|host| {
+            let mut deleted = deployment(json!({"reloader.stakater.com/auto": "true"}));
+            deleted["metadata"]["deletionTimestamp"] = json!("2026-05-01T12:30:00Z");
+            host.store(DEPLOYMENTS, deleted);
+        },
+    ] {
+        let mut reloader = reloader(json!({}));
+        let host = seen(&mut reloader);
+        change(&host);
+        host.store(MAPS, map("app", "2"));
+        assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+        assert_eq!((memory(), host.requests()), (None, Vec::new()));
+    }
+}
+
+#[test]
+fn a_workload_that_was_deleted_while_the_host_was_down_is_forgotten() {
+    let host = seen(&mut reloader(json!({})));
+    host.remove(DEPLOYMENTS, &ObjectKey::new("shop", "web"));
+    let mut reloader = reloader(json!({}));
+    reloader.on_add(host.event(MAPS, map("kube-root-ca.crt", "")), Cause::Initial).unwrap();
+    assert_eq!(host.take_key().as_deref(), Some(WEB));
+    reloader.reconcile(WEB).unwrap();
+    assert_eq!(memory(), None);
+}
+
+#[test]
+fn what_has_no_meaning_is_logged_and_the_rest_counts() {
+    let mut reloader = reloader(json!({}));
+    let host = host();
+    host.store(SECRETS, secret("app", "***"));
+    host.store(
+        DEPLOYMENTS,
+        deployment(
+            json!({"reloader.stakater.com/auto": "true", "secret.reloader.stakater.com/reload": "(,x"}),
+        ),
+    );
+    reloader.reconcile(WEB).unwrap();
+    host.store(MAPS, map("app", "2"));
+    reloader.reconcile(WEB).unwrap();
+    assert_eq!(patched(&host)[0].as_array().unwrap().len(), 1);
+    assert!(logged(&host, "shop/web: secret.reloader.stakater.com/reload: `(` is not a regular expression"));
+    assert!(logged(&host, "shop/web: Secret/app: its values are not base64"));
+
+    let mut empty = deployment(json!({"configmap.reloader.stakater.com/reload": "app"}));
+    empty["spec"]["template"] = json!({"spec": {}});
+    host.store(DEPLOYMENTS, empty);
+    host.store(MAPS, map("app", "3"));
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+    assert_eq!(patched(&host).len(), 1, "there is no container to mark");
+    assert!(reloader.reconcile("nonsense").is_err());
+}
+
+#[test]
+fn a_configuration_with_a_mistake_is_refused_with_the_reason() {
+    let refused = |config: Value| Reloader::start(Config::from_json(config.to_string())).unwrap_err();
+    for (config, expected) in [
+        (json!({"auto": true}), "unknown field `auto`"),
+        (json!({"reload-strategy": "restart"}), "unknown variant `restart`"),
+        (json!({"ignored-workload-types": ["pods"]}), "`pods` is not a type of workload"),
+        (json!({"settle": "-1s"}), "`-1s` is not a duration"),
+        (json!({"namespace-selector": "a b"}), "is not a condition on a label"),
+        (json!({"windows": [{"from": "25:00", "to": "1:00"}]}), "`25:00` is not a time of day"),
+        (
+            json!({"windows": [{"days": ["someday"], "from": "22:00", "to": "23:00"}]}),
+            "`someday` is not a day",
+        ),
+        (json!({"webhook-url": "example.com"}), "webhook-url: a URL"),
+        (json!({"alert": {"url": "x", "sink": "slack"}}), "alert.url: a URL"),
+        (json!({"annotations": {"autos": "x"}}), "unknown field `autos`"),
+    ] {
+        let shown = refused(config);
+        assert!(shown.contains(expected), "{shown}");
+    }
+}

@@ -1,0 +1,242 @@
+//! The ready-made plugin `plugins/reloader` in a whole host.
+
+use std::{fs, path::Path};
+
+use informer::{config::Access, connect::connect};
+use informer_devserver::{Config, DevServer};
+use informer_guests::reloader;
+use informer_tests::host::TestHost;
+use k8s_openapi::api::{
+    apps::v1::Deployment,
+    batch::v1::{CronJob, Job},
+    core::v1::{ConfigMap, Secret},
+    events::v1::Event,
+};
+use kube::{
+    Client, Resource,
+    api::{Api, ListParams, Patch, PatchParams, PostParams},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+
+const WEB: &str = "apps/v1/deployments default/web";
+
+/// The objects of one server, as a person changes them.
+struct Cluster {
+    server: DevServer,
+    client: Client,
+}
+
+impl Cluster {
+    async fn start() -> Self {
+        let server = DevServer::start(Config::default()).await.unwrap();
+        let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+        let cluster = Self { server, client };
+        cluster.create::<ConfigMap>(json!({"metadata": {"name": "app"}, "data": {"key": "1"}})).await;
+        cluster.create::<Secret>(json!({"metadata": {"name": "app"}, "stringData": {"key": "1"}})).await;
+        cluster
+    }
+
+    fn api<T: Resource<Scope = k8s_openapi::NamespaceResourceScope>>(&self) -> Api<T>
+    where
+        T::DynamicType: Default,
+    {
+        Api::namespaced(self.client.clone(), "default")
+    }
+
+    async fn create<T>(&self, object: Value)
+    where
+        T: Resource<Scope = k8s_openapi::NamespaceResourceScope>
+            + Serialize
+            + DeserializeOwned
+            + Clone
+            + std::fmt::Debug,
+        T::DynamicType: Default,
+    {
+        let object = serde_json::from_value(object).unwrap();
+        self.api::<T>().create(&PostParams::default(), &object).await.unwrap();
+    }
+
+    async fn set_map(&self, value: &str) {
+        let patch = Patch::Merge(json!({"data": {"key": value}}));
+        self.api::<ConfigMap>().patch("app", &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    async fn set_secret(&self, value: &str) {
+        let patch = Patch::Merge(json!({"stringData": {"key": value}}));
+        self.api::<Secret>().patch("app", &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    /// The generation of the Deployment `web`, which each roll raises, and the names of its markers.
+    async fn web(&self) -> (i64, Vec<String>) {
+        let web = self.api::<Deployment>().get("web").await.unwrap();
+        let pod = web.spec.unwrap().template.spec.unwrap();
+        let markers = pod.containers[0].env.clone().unwrap_or_default();
+        (web.metadata.generation.unwrap(), markers.into_iter().map(|marker| marker.name).collect())
+    }
+
+    /// The fragment of the plugin as it is shipped, with the component that was built for the tests.
+    async fn host(&self, state: &Path, adjust: impl FnOnce(String) -> String) -> TestHost {
+        let built = tokio::task::spawn_blocking(reloader).await.unwrap();
+        let text = fs::read_to_string("../plugins/reloader/informer.toml").unwrap();
+        let component = "../../target/wasm32-wasip2/plugin/informer_reloader.wasm";
+        let text = adjust(text.replace(component, built.to_str().unwrap()));
+        let host = TestHost::start_in(&self.server.url(), state, &text).await.unwrap();
+        host.synced().await;
+        host
+    }
+}
+
+fn configured(lines: &str) -> impl FnOnce(String) -> String {
+    let lines = format!("\n  [plugin.config]\n  settle = \"100ms\"\n  {lines}\n");
+    move |text| text + &lines
+}
+
+/// A pod template that refers to the ConfigMap `app` and to the Secret `app`.
+fn template() -> Value {
+    json!({"metadata": {"labels": {"app": "web"}}, "spec": {"restartPolicy": "Always", "containers": [{
+        "name": "main", "image": "web:1",
+        "envFrom": [{"configMapRef": {"name": "app"}}],
+        "env": [{"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "app", "key": "key"}}}],
+    }]}})
+}
+
+fn deployment(name: &str, annotations: &Value) -> Value {
+    json!({
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template()},
+    })
+}
+
+/// Waits until the plugin has found no changes of a workload for this number of times.
+async fn calm(host: &TestHost, workload: &str, times: usize) {
+    let line = format!("{workload} has no changes");
+    let what = format!("{times} times `{line}`");
+    host.lines
+        .until("reloader", &what, |lines| lines.iter().filter(|own| **own == line).count() >= times)
+        .await;
+}
+
+/// A live change, a change while the host is down, restarts without a change, and a start without the state of the plugin.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_rolls_once_also_after_a_restart_and_nothing_else_rolls() {
+    let (cluster, state) = (Cluster::start().await, TempDir::new().unwrap());
+    cluster.create::<Deployment>(deployment("web", &json!({"reloader.stakater.com/auto": "true"}))).await;
+    cluster.create::<Deployment>(deployment("plain", &json!({}))).await;
+    let host = cluster.host(state.path(), configured("")).await;
+    calm(&host, WEB, 1).await;
+    assert_eq!(cluster.web().await, (1, vec!["KEY".to_owned()]), "a first start rolls nothing");
+
+    cluster.set_map("2").await;
+    host.lines.said("reloader", &format!("{WEB} was rolled: ConfigMap/app changed"), "").await;
+    calm(&host, WEB, 2).await;
+    let map_only = ["KEY", "STAKATER_APP_CONFIGMAP"].map(str::to_owned).to_vec();
+    assert_eq!(cluster.web().await, (2, map_only.clone()));
+    let without_index = host.lines.of("reloader").iter().any(|line| line.contains("are looked at"));
+    assert!(!without_index, "the watches have the indexes");
+    host.stop().await;
+
+    let host = cluster.host(state.path(), configured("")).await;
+    calm(&host, WEB, 1).await;
+    assert_eq!(cluster.web().await, (2, map_only), "a restart rolls nothing");
+    host.stop().await;
+
+    cluster.set_map("3").await;
+    cluster.set_secret("3").await;
+    let host = cluster.host(state.path(), configured("")).await;
+    let both = format!("{WEB} was rolled: ConfigMap/app changed, Secret/app changed");
+    host.lines.said("reloader", &both, "").await;
+    calm(&host, WEB, 1).await;
+    let markers = ["KEY", "STAKATER_APP_CONFIGMAP", "STAKATER_APP_SECRET"].map(str::to_owned).to_vec();
+    assert_eq!(
+        cluster.web().await,
+        (3, markers.clone()),
+        "both changes while the host was down are one roll"
+    );
+    host.stop().await;
+
+    let host = cluster.host(TempDir::new().unwrap().path(), configured("")).await;
+    calm(&host, WEB, 1).await;
+    assert_eq!(cluster.web().await, (3, markers), "the markers are enough, as after a migration");
+    host.stop().await;
+
+    let events = cluster.api::<Event>().list(&ListParams::default()).await.unwrap().items;
+    assert!(events.iter().all(|event| event.reason.as_deref() == Some("Reloaded")), "{events:?}");
+    assert!(!events.is_empty());
+    let plain = cluster.api::<Deployment>().get("plain").await.unwrap();
+    assert_eq!(plain.metadata.generation, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cron_job_runs_now_and_a_job_is_replaced() {
+    let (cluster, state) = (Cluster::start().await, TempDir::new().unwrap());
+    let annotations = json!({"configmap.reloader.stakater.com/reload": "ap+,other"});
+    let mut pods = template();
+    pods["spec"]["restartPolicy"] = json!("Never");
+    let metadata = |name: &str| json!({"name": name, "annotations": annotations});
+    cluster.create::<Job>(json!({"metadata": metadata("import"), "spec": {"template": pods}})).await;
+    let job = json!({"spec": {"template": pods}});
+    let spec = json!({"schedule": "0 0 * * *", "jobTemplate": job});
+    cluster.create::<CronJob>(json!({"metadata": metadata("nightly"), "spec": spec})).await;
+    let before = cluster.api::<Job>().get("import").await.unwrap().metadata.uid;
+    let host = cluster.host(state.path(), configured("")).await;
+    calm(&host, "batch/v1/jobs default/import", 1).await;
+    calm(&host, "batch/v1/cronjobs default/nightly", 1).await;
+
+    cluster.set_map("2").await;
+    host.lines.said("reloader", "batch/v1/cronjobs default/nightly was run: ConfigMap/app changed", "").await;
+    host.lines.said("reloader", "batch/v1/jobs default/import was replaced: ConfigMap/app changed", "").await;
+    calm(&host, "batch/v1/jobs default/import", 2).await;
+
+    let jobs = cluster.api::<Job>().list(&ListParams::default()).await.unwrap().items;
+    assert_eq!(jobs.len(), 2);
+    assert_ne!(jobs[0].metadata.uid, before);
+    for job in &jobs {
+        let pod = job.spec.as_ref().unwrap().template.spec.as_ref().unwrap();
+        let names: Vec<_> =
+            pod.containers[0].env.iter().flatten().map(|variable| variable.name.as_str()).collect();
+        assert_eq!(names, ["KEY", "STAKATER_APP_CONFIGMAP"]);
+    }
+    let owners = jobs[1].metadata.owner_references.as_ref().unwrap();
+    assert_eq!((owners[0].kind.as_str(), owners[0].name.as_str()), ("CronJob", "nightly"));
+    host.stop().await;
+}
+
+/// Answers each request with 200, and returns the first one.
+async fn receive(listener: TcpListener) -> String {
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut received = Vec::new();
+    while !received.ends_with(b"}") {
+        assert_ne!(stream.read_buf(&mut received).await.unwrap(), 0, "{received:?}");
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+    String::from_utf8(received).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_receives_the_change_and_the_workload_is_not_rolled() {
+    let (cluster, state) = (Cluster::start().await, TempDir::new().unwrap());
+    cluster.create::<Deployment>(deployment("web", &json!({"reloader.stakater.com/auto": "true"}))).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let received = tokio::spawn(receive(listener));
+    let webhook = configured(&format!("webhook-url = \"{url}\""));
+    let host = cluster
+        .host(state.path(), |text| webhook(text.replace("http = []", &format!("http = [\"{url}\"]"))))
+        .await;
+    calm(&host, WEB, 1).await;
+
+    cluster.set_secret("2").await;
+    host.lines.said("reloader", &format!("{WEB} was reported to the webhook: Secret/app changed"), "").await;
+
+    let request = received.await.unwrap();
+    assert!(request.starts_with("POST /hook HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains("\"changes\":[\"Secret/app changed\"]"), "{request}");
+    assert_eq!(cluster.web().await.0, 1);
+    host.stop().await;
+}
