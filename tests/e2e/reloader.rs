@@ -92,7 +92,7 @@ impl Cluster {
     }
 }
 
-fn configured(lines: &str) -> impl FnOnce(String) -> String {
+fn configured(lines: &str) -> impl FnOnce(String) -> String + use<> {
     let lines = format!("\n  [plugin.config]\n  settle = \"100ms\"\n  {lines}\n");
     move |text| text + &lines
 }
