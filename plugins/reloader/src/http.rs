@@ -65,6 +65,8 @@ mod component {
         let fields = Fields::new();
         let shown = |error: &dyn std::fmt::Debug| format!("{error:?}");
         fields.append("content-type", b"application/json").map_err(|error| shown(&error))?;
+        let length = body.len().to_string();
+        fields.append("content-length", length.as_bytes()).map_err(|error| shown(&error))?;
         let request = OutgoingRequest::new(fields);
         let refused = |what: &'static str| move |()| format!("the {what} is refused");
         let scheme = if url.scheme == "https" { Scheme::Https } else { Scheme::Http };

@@ -26,6 +26,7 @@ mod source;
 mod span;
 mod store;
 mod subject;
+mod window;
 
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ use crate::{
 const LAST: &str = "reloader.stakater.com/last-reloaded-from";
 
 /// The annotation of the workload with the hash of each source, written with `LAST` and with a restart of a Rollout. The original has
-/// none: a roll for several sources at once would leave no trace of all but one.
+/// no such annotation, and a roll for several sources at once leaves a trace of one of them.
 pub(crate) const APPLIED: &str = "reloader.informer.dev/applied";
 
 /// The markers of a workload.
@@ -78,13 +78,13 @@ impl Markers {
         let containers = template.pointer("/spec/containers").and_then(Value::as_array);
         let env = |container: &Value| container.get("env").and_then(Value::as_array).cloned();
         for variable in containers.into_iter().flatten().filter_map(env).flatten() {
-            if let (Some(name), Some(value)) = (variable["name"].as_str(), variable["value"].as_str())
+            if let (Some(name), Some(value)) = (text(&variable, "name"), text(&variable, "value"))
                 && name.starts_with("STAKATER_")
             {
                 markers.variables.entry(name.to_owned()).or_default().push(value.to_owned());
             }
         }
-        let last = template.pointer("/metadata/annotations").and_then(|all| all[LAST].as_str());
+        let last = template.pointer("/metadata/annotations").and_then(|all| text(all, LAST));
         markers.last = last.and_then(|text| parse(LAST, text, problems));
         let applied = own.get(APPLIED).and_then(|text| parse(APPLIED, text, problems));
         markers.applied = applied.unwrap_or_default();
@@ -99,6 +99,10 @@ impl Markers {
         let last = self.last.as_ref().filter(is_last).map(|last| &last.hash);
         variables.chain(last).chain(self.applied.get(source)).map(String::as_str).collect()
     }
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> Option<&'a str> {
+    object.get(field)?.as_str()
 }
 
 /// An annotation that a person broke counts as none.
@@ -140,7 +144,7 @@ pub(crate) fn mark(
                 name: change.source.name.clone(),
                 namespace: namespace.to_owned(),
                 hash: change.marked().to_owned(),
-                container_refs: container["name"].as_str().map(str::to_owned).into_iter().collect(),
+                container_refs: text(container, "name").map(str::to_owned).into_iter().collect(),
                 observed_at: now.as_second(),
             };
             let patch = json!({"metadata": {"annotations": {LAST: serde_json::to_string(&last).ok()?}}});
@@ -166,7 +170,7 @@ fn mark_containers(containers: &mut [Value], change: &Change) {
     let ours = json!({"name": name, "value": change.marked()});
     let envs = containers.iter_mut().filter_map(|container| container.get_mut("env")?.as_array_mut());
     let mut found = false;
-    for variable in envs.flatten().filter(|variable| variable["name"] == name.as_str()) {
+    for variable in envs.flatten().filter(|variable| text(variable, "name") == Some(name.as_str())) {
         found = true;
         variable.clone_from(&ours);
     }

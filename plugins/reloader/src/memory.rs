@@ -33,7 +33,7 @@ pub(crate) struct Memory {
 // === impl Memory ===
 
 impl Memory {
-    /// A memory that does not parse counts as none: the next reconciliation writes a new one.
+    /// Returns `None` also if the memory does not parse. The next reconciliation writes a new one.
     pub(crate) fn read(workload: &Workload) -> Result<Option<Self>, Unavailable> {
         Ok(store::get(&workload.to_string())?.and_then(|kept| serde_json::from_slice(&kept).ok()))
     }

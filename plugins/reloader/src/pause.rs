@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{kind::WorkloadKind, settings::Names, span::Span, subject::Subject};
 
 /// The state of the pause of a workload.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// This plugin does not pause the workload.
     None,

@@ -37,7 +37,7 @@ pub(crate) struct Plan {
 // === impl Plan ===
 
 impl Plan {
-    /// Compares. `before` is the memory of this workload, and `is_deleted` returns whether the API server has no such source any more.
+    /// Compares. `before` is the memory of this workload, and `is_deleted` returns true if a source does not exist any more.
     pub(crate) fn new<E>(
         (uid, scope): (String, String),
         chosen: &[Chosen],

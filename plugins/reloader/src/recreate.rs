@@ -50,7 +50,7 @@ pub(crate) fn successor(subject: &Subject, template: &Value) -> Value {
     spec.insert("template".to_owned(), template);
     let mut metadata = Map::new();
     for field in ["name", "namespace", "labels", "annotations", "ownerReferences"] {
-        if let Some(value) = subject.object["metadata"].get(field) {
+        if let Some(value) = subject.object.get("metadata").and_then(|metadata| metadata.get(field)) {
             metadata.insert(field.to_owned(), value.clone());
         }
     }

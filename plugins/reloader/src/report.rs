@@ -1,5 +1,7 @@
 //! What operators see of a reload: log lines, metrics, Events and alerts. A report that fails never repeats a roll.
 
+use std::collections::BTreeSet;
+
 use informer_sdk::{
     client::{self, ObjectEvent},
     log, metrics,
@@ -55,9 +57,9 @@ pub(crate) fn matched(workloads: usize) {
     metrics::counter_add("reloader_workloads_matched", &[], workloads).ok();
 }
 
-/// Annotations and data without a meaning.
+/// Annotations and data without a meaning. Annotations that choose sources of both kinds are read twice.
 pub(crate) fn problems(workload: &Workload, problems: &[String]) {
-    for problem in problems {
+    for problem in problems.iter().collect::<BTreeSet<_>>() {
         log::warn!("{workload}: {problem}");
     }
 }

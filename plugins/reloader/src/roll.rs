@@ -92,18 +92,22 @@ fn run_now(subject: &Subject, plan: &Plan, template: &Value) -> Result<Rolled, R
     let start: String = workload.name.chars().take(52).collect();
     let name = format!("{}-{}", start, mark.get(..10).unwrap_or_default());
 
-    let from = &subject.object["spec"]["jobTemplate"];
-    let mut spec = from["spec"].clone();
-    spec["template"] = template.clone();
-    let mut annotations = from.pointer("/metadata/annotations").cloned().unwrap_or_else(|| json!({}));
-    annotations["cronjob.kubernetes.io/instantiate"] = json!("manual");
+    let part = |pointer: &str| {
+        let found = subject.object.pointer("/spec/jobTemplate").and_then(|job| job.pointer(pointer));
+        found.cloned().unwrap_or_else(|| json!({}))
+    };
+    let (mut spec, mut annotations) = (part("/spec"), part("/metadata/annotations"));
+    marker::merge(&mut annotations, &json!({"cronjob.kubernetes.io/instantiate": "manual"}));
+    if let Some(spec) = spec.as_object_mut() {
+        spec.insert("template".to_owned(), template.clone());
+    }
     let job = json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
             "name": name,
             "namespace": workload.namespace,
-            "labels": from.pointer("/metadata/labels").cloned().unwrap_or_else(|| json!({})),
+            "labels": part("/metadata/labels"),
             "annotations": annotations,
             "ownerReferences": [{
                 "apiVersion": "batch/v1", "kind": "CronJob", "name": workload.name, "uid": subject.uid(),

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use crate::{
     http::is_url,
     kind::{SourceKind, WorkloadKind},
-    pace::Window,
     selector::Selector,
     span::Span,
+    window::Window,
 };
 
 /// The table `[plugin.config]`. Unknown keys are errors.

@@ -69,7 +69,9 @@ impl Subject {
     pub(crate) fn is_open(&self, settings: &Settings) -> bool {
         // A Job of a CronJob is replaced by the next one, and the CronJob itself is rolled.
         let is_owned = self.workload.kind == WorkloadKind::Job
-            && self.objects("/metadata/ownerReferences").any(|owner| owner["controller"] == true);
+            && self
+                .objects("/metadata/ownerReferences")
+                .any(|owner| owner.get("controller") == Some(&Value::Bool(true)));
         !is_owned
             && self.text("/metadata/deletionTimestamp").is_none()
             && self.choices.is_open(settings.auto_reload_all)
@@ -90,16 +92,17 @@ impl Subject {
     /// Compares the sources that the workload chooses with what it was rolled for.
     pub(crate) fn plan(&mut self, settings: &Settings, before: Option<&Memory>) -> Result<Plan, Error> {
         let template = self.template();
-        let referenced = references(&template["spec"]);
+        let referenced = references(template.get("spec").unwrap_or(&Value::Null));
         let chosen = self.chosen(settings, &referenced)?;
         let markers = Markers::read(&template, &self.annotations, &mut self.problems);
         let counts = Counts { creations: settings.reload_on_create, deletions: settings.reload_on_delete };
         let namespace = &self.workload.namespace;
         let identity = (self.uid().to_owned(), self.scope(settings, &referenced));
         Plan::new(identity, &chosen, &markers, before, counts, |source| {
-            // A cache that lacks the source may have been narrowed. Deletions are rare: one request decides.
             match source::look_up(source, namespace)? {
-                Lookup::Absent => source::is_deleted(source, namespace),
+                // A cache that lacks the source may have been narrowed. If the answer may roll workloads, a request decides.
+                Lookup::Absent if counts.deletions => source::is_deleted(source, namespace),
+                Lookup::Absent => Ok(true),
                 Lookup::Found(_) | Lookup::NotServed => Ok(false),
             }
         })
