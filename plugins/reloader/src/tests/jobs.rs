@@ -106,6 +106,24 @@ fn a_job_is_deleted_and_created_anew() {
 }
 
 #[test]
+fn the_new_job_is_in_the_state_before_the_old_one_is_deleted() {
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    host.store(JOBS, job());
+    reloader.reconcile(IMPORT).unwrap();
+    host.store(MAPS, map("app", "2"));
+    host.fail_write(ApiCode::Unavailable, "the deletion fails");
+    assert!(reloader.reconcile(IMPORT).is_err());
+    let memory = Memory::read(&IMPORT.parse().unwrap()).unwrap().unwrap();
+    assert_eq!(memory.recreate.unwrap()["metadata"]["name"], "web");
+    assert_eq!(created(&host), [Value::Null; 0]);
+
+    host.fail_write(ApiCode::Conflict, "a person has replaced the Job");
+    assert_eq!(reloader.reconcile(IMPORT).unwrap(), Reconciled::Requeue);
+    reloader.reconcile(IMPORT).unwrap();
+    assert_eq!((of_verb(&host, "delete").len(), created(&host).len()), (3, 1));
+}
+
+#[test]
 fn a_crash_between_the_deletion_and_the_creation_of_a_job_loses_nothing() {
     let host = host();
     host.store(JOBS, job());
