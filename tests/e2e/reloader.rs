@@ -182,7 +182,8 @@ async fn a_cron_job_runs_now_and_a_job_is_replaced() {
     cluster.create::<Job>(json!({"metadata": metadata("import"), "spec": {"template": pods}})).await;
     let job = json!({"spec": {"template": pods}});
     let spec = json!({"schedule": "0 0 * * *", "jobTemplate": job});
-    cluster.create::<CronJob>(json!({"metadata": metadata("nightly"), "spec": spec})).await;
+    let nightly = json!({"name": "nightly", "annotations": {"reloader.stakater.com/auto": "true"}});
+    cluster.create::<CronJob>(json!({"metadata": nightly, "spec": spec})).await;
     let before = cluster.api::<Job>().get("import").await.unwrap().metadata.uid;
     let host = cluster.host(state.path(), configured("")).await;
     calm(&host, "batch/v1/jobs default/import", 1).await;
@@ -204,6 +205,70 @@ async fn a_cron_job_runs_now_and_a_job_is_replaced() {
     }
     let owners = jobs[1].metadata.owner_references.as_ref().unwrap();
     assert_eq!((owners[0].kind.as_str(), owners[0].name.as_str()), ("CronJob", "nightly"));
+    host.stop().await;
+}
+
+/// The pod templates that refer to the ConfigMap `app` and to the Secret `app`, one for each form of a reference.
+fn referring() -> [(&'static str, Value); 5] {
+    let main = json!({"name": "main", "image": "web:1"});
+    let mounted = json!([{"name": "main", "image": "web:1", "volumeMounts": [
+        {"name": "map", "mountPath": "/map"}, {"name": "secret", "mountPath": "/secret"},
+    ]}]);
+    let projected = |source: Value| json!({"projected": {"sources": [source]}});
+    let volumes = |map: Value, secret: Value| {
+        let mut both = json!([map, secret]);
+        both[0]["name"] = json!("map");
+        both[1]["name"] = json!("secret");
+        both
+    };
+    let keys = json!([
+        {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "app", "key": "key"}}},
+        {"name": "B", "valueFrom": {"secretKeyRef": {"name": "app", "key": "key"}}},
+    ]);
+    let whole = json!([{"configMapRef": {"name": "app"}}, {"secretRef": {"name": "app"}}]);
+    let plain = volumes(json!({"configMap": {"name": "app"}}), json!({"secret": {"secretName": "app"}}));
+    let joined = volumes(
+        projected(json!({"configMap": {"name": "app"}})),
+        projected(json!({"secret": {"name": "app"}})),
+    );
+    [
+        ("volumes", json!({"volumes": plain, "containers": mounted})),
+        ("projected", json!({"volumes": joined, "containers": mounted})),
+        ("keys", json!({"containers": [{"name": "main", "image": "web:1", "env": keys}]})),
+        (
+            "init-keys",
+            json!({"containers": [main], "initContainers": [{"name": "init", "image": "web:1", "env": keys}]}),
+        ),
+        (
+            "init-whole",
+            json!({"containers": [main], "initContainers": [{"name": "init", "image": "web:1", "envFrom": whole}]}),
+        ),
+    ]
+}
+
+/// The indexes of the shipped watches lead from a source to the workloads, so a form without its pointer would never roll.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_rolls_the_workloads_that_refer_to_it_in_any_form() {
+    let (cluster, state) = (Cluster::start().await, TempDir::new().unwrap());
+    for (name, pod) in referring() {
+        let mut object = deployment(name, &json!({"reloader.stakater.com/auto": "true"}));
+        object["spec"]["template"]["spec"] = pod;
+        cluster.create::<Deployment>(object).await;
+    }
+    let host = cluster.host(state.path(), configured("")).await;
+    for (name, _) in referring() {
+        calm(&host, &format!("apps/v1/deployments default/{name}"), 1).await;
+    }
+    cluster.set_map("2").await;
+    cluster.set_secret("2").await;
+    for (name, _) in referring() {
+        for source in ["ConfigMap/app", "Secret/app"] {
+            let (start, change) =
+                (format!("apps/v1/deployments default/{name} was rolled"), format!("{source} changed"));
+            let rolled = |line: &String| line.starts_with(&start) && line.contains(&change);
+            host.lines.until("reloader", &format!("{name} {change}"), |lines| lines.iter().any(rolled)).await;
+        }
+    }
     host.stop().await;
 }
 

@@ -206,7 +206,7 @@ impl Reloader {
             Ok(Rolled::Done(how)) => self.remember(workload, &plan, how),
             Ok(Rolled::Stale) => Ok(Reconciled::Requeue),
             Ok(Rolled::NoContainer) => {
-                report::skipped(workload, &plan.changes, "its pod template has no container");
+                report::problems(workload, &["its pod template has no container to mark".to_owned()]);
                 Ok(Reconciled::Done)
             }
             Err(error) => {

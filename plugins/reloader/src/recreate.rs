@@ -20,7 +20,7 @@ const OWN_LABELS: [&str; 4] =
 pub(crate) enum Progress {
     /// The new Job exists.
     Created,
-    /// The old Job still exists. Its deletion was not sent, or a person has created another Job.
+    /// The old Job still exists because its deletion was not sent, another Job has its name, or its namespace is gone.
     Other,
     /// The old Job waits for its finalizers.
     Wait,
@@ -84,8 +84,10 @@ pub(crate) fn create(workload: &Workload, memory: &Memory, job: &Value) -> Resul
     }
     match client::create(workload.gvr(), &workload.namespace, job, &WriteOptions::new()) {
         Ok(_) => Ok(Progress::Created),
-        // A person was faster.
-        Err(error) if error.api_code() == Some(ApiCode::AlreadyExists) => Ok(Progress::Other),
+        // A person was faster, or the namespace is gone.
+        Err(error) if matches!(error.api_code(), Some(ApiCode::AlreadyExists | ApiCode::NotFound)) => {
+            Ok(Progress::Other)
+        }
         Err(error) => Err(error),
     }
 }

@@ -180,6 +180,18 @@ fn a_job_that_waits_for_its_finalizers_is_created_afterwards() {
 }
 
 #[test]
+fn a_job_whose_namespace_is_gone_is_not_created_for_ever() {
+    let host = host();
+    host.set_synced(JOBS, true);
+    let workload: Workload = IMPORT.parse().unwrap();
+    let memory = Memory { uid: "u".to_owned(), recreate: Some(job()), ..Memory::default() };
+    memory.write(&workload, None).unwrap();
+    host.fail_write(ApiCode::NotFound, "namespaces \"shop\" not found");
+    assert_eq!(reloader(json!({})).reconcile(IMPORT).unwrap(), Reconciled::Done);
+    assert_eq!(Memory::read(&workload).unwrap(), None);
+}
+
+#[test]
 fn a_job_of_a_cron_job_is_left_alone() {
     let (host, mut reloader) = (host(), reloader(json!({"auto-reload-all": true})));
     let mut owned = job();

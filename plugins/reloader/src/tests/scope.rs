@@ -177,7 +177,8 @@ fn what_has_no_meaning_is_logged_and_the_rest_counts() {
     host.store(DEPLOYMENTS, empty);
     host.store(MAPS, map("app", "3"));
     assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
-    assert_eq!(patched(&host).len(), 1, "there is no container to mark");
+    assert_eq!(patched(&host).len(), 1);
+    assert!(logged(&host, "warn apps/v1/deployments shop/web: its pod template has no container to mark"));
     assert!(reloader.reconcile("nonsense").is_err());
 }
 
