@@ -36,6 +36,7 @@ struct Last {
     #[serde(rename = "type")]
     kind: String,
     name: String,
+    #[serde(default)]
     namespace: String,
     hash: String,
     #[serde(default)]
@@ -288,6 +289,15 @@ mod tests {
         let hashes = BTreeMap::from([(map("first"), "h1".to_owned()), (map("app"), "h2".to_owned())]);
         let own = Annotations::from([(APPLIED.to_owned(), applied(&hashes))]);
         assert_eq!(read(&template, &own).of(&map("first")), ["h1"]);
+    }
+
+    #[test]
+    fn an_annotation_that_the_original_wrote_is_a_marker() {
+        let text = r#"{"type":"SECRET","name":"certs","namespace":"foo","hash":"94af434fda756e922affdd1c43d723b26f196f3e","containerRefs":["main"],"observedAt":1700801096}"#;
+        let template = json!({"metadata": {"annotations": {LAST: text}}});
+        let markers = read(&template, &Annotations::new());
+        let certs = SourceId::new(SourceKind::Secret, "certs");
+        assert_eq!(markers.of(&certs), ["94af434fda756e922affdd1c43d723b26f196f3e"]);
     }
 
     #[test]
