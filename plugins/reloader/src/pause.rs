@@ -1,4 +1,4 @@
-//! Deployments that are paused after a roll, so that several changes in a row are one rollout. All state is in the Deployment, so the
+//! Deployments that a roll pauses, so that several changes in a row are one rollout, which begins when the pause ends. All state is in the Deployment, so the
 //! pause ends on time after a restart too.
 
 use std::time::Duration;

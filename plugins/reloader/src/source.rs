@@ -16,7 +16,7 @@ use crate::{
     kind::{SourceId, SourceKind},
 };
 
-/// The hash of no data, which the original writes for a source that was deleted.
+/// The hash of no data. It marks a source that was deleted.
 pub(crate) const NOTHING: &str = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
 
 /// A source in the cache.
