@@ -13,6 +13,7 @@
 //! | `examples` | the host accepts the `informer.toml` of each example |
 //! | `filters` | the filter of a subscription |
 //! | `isolation` | bad plugins affect neither a good plugin nor the informers |
+//! | `event_exporter` | the ready-made plugin: each occurrence of an Event arrives once, across restarts and failures of its receiver |
 //! | `janitor` | the ready-made plugin: what expired is deleted at its time |
 //! | `client` | the requests of a component to the API server, and their refusals |
 //! | `log_levels` | the log level of each plugin |
@@ -41,6 +42,7 @@ mod contract;
 mod controllers;
 mod custom_resources;
 mod echo;
+mod event_exporter;
 mod examples;
 mod filters;
 mod isolation;

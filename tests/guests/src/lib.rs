@@ -58,6 +58,16 @@ pub fn configmaps_keyvalue() -> PathBuf {
     found(built.join("configmaps_keyvalue.wasm"))
 }
 
+/// The component of `plugins/event-exporter`.
+///
+/// # Panics
+/// Panics with cargo's output if it does not build.
+pub fn event_exporter() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build(&["--package", "informer-event-exporter", "--lib"]));
+    found(built.join("informer_event_exporter.wasm"))
+}
+
 /// The component of `plugins/janitor`.
 ///
 /// # Panics

@@ -34,6 +34,7 @@ const CRATES: &[&str] = &[
     "host/telemetry/src",
     "host/devserver/src",
     "host/src",
+    "plugins/event-exporter/src",
     "plugins/janitor/src",
     "plugins/reloader/src",
     "plugins/sdk/rust/src",

@@ -1,0 +1,229 @@
+//! The event exporter: sends Events of Kubernetes to other systems, by the configuration of kubernetes-event-exporter.
+//!
+//! A handler judges each occurrence of an Event once, by the route tree, and puts it into the queues of its receivers, on the disk of
+//! the host. `reconcile` sends the queue of one receiver. So a restart neither repeats nor loses an Event, a receiver that is
+//! down delays no other one, and several Events are one request if the receiver takes that.
+
+mod deliver;
+mod go_time;
+mod http;
+mod layout;
+mod lookup;
+mod record;
+mod route;
+mod settings;
+mod sink;
+mod state;
+mod sweep;
+mod template;
+
+use std::time::Duration;
+
+use informer_sdk::{
+    Cause, Config, Controller, Event, Handler, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
+    Result, Update, log, metrics, workqueue,
+};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use deliver::Delivery;
+use http::Post;
+use record::Record;
+use settings::Settings;
+use state::{Seen, State, UNDELIVERED};
+use sweep::{key_of, sweep};
+
+/// The key of the housekeeping.
+const SWEEP: &str = "sweep";
+
+const SWEEP_EVERY: Duration = Duration::from_secs(10 * 60);
+
+/// How long the first Event of a batch waits for others.
+const BATCH_WAIT: Duration = Duration::from_secs(1);
+
+/// While a receiver fails, its backoff decides. A new Event leads to an attempt after at most this time, because the failing
+/// attempt may have ended with a success by now.
+const FAILING_WAIT: Duration = Duration::from_secs(10);
+
+/// Events that no receiver gets are marked as seen together, because each write waits for the disk. If the marks are lost in a crash,
+/// the Events are judged again.
+const MARKS: usize = 50;
+
+/// The plugin. Its state is on the disk of the host and in the workqueue.
+pub struct Exporter {
+    settings: Settings,
+    state: State,
+    http: Box<dyn Post>,
+    now: fn() -> Timestamp,
+    /// When the exporter started for the first time, if that is known yet.
+    since: Option<Timestamp>,
+    /// Marks that are not on the disk yet.
+    marks: Vec<(ObjectKey, Seen)>,
+}
+
+informer_sdk::export_controller!(Exporter);
+
+// === impl Exporter ===
+
+impl Handler for Exporter {
+    fn start(config: Config) -> std::result::Result<Self, String> {
+        let settings = Settings::read(config.json())?;
+        for remark in &settings.remarks {
+            log::warn!("{remark}");
+        }
+        workqueue::add(SWEEP)?;
+        Ok(Self {
+            settings,
+            state: State::new(Box::new(state::Wasi)),
+            http: Box::new(http::Wasi),
+            now: Timestamp::now,
+            since: None,
+            marks: Vec::new(),
+        })
+    }
+
+    fn on_add(&mut self, object: Event, cause: Cause) -> Result {
+        self.judge(&object, cause)
+    }
+
+    fn on_update(&mut self, update: Update, cause: Cause) -> Result {
+        self.judge(&update.new, cause)
+    }
+
+    fn stop(&mut self) {
+        if let Err(error) = self.state.judged(&self.marks, None) {
+            log::warn!("{} Events are judged again: {error}", self.marks.len());
+        }
+    }
+}
+
+impl Controller for Exporter {
+    fn reconcile(&mut self, key: &str) -> ReconcileResult {
+        if key == SWEEP {
+            sweep(&self.settings, &self.state)?;
+            return Ok(Reconciled::RequeueAfter(SWEEP_EVERY));
+        }
+        if key.starts_with(UNDELIVERED) {
+            return self.refused(key);
+        }
+        match key.strip_prefix("send ").and_then(|name| self.delivery(name)) {
+            Some(delivery) => delivery.drain(),
+            None => Ok(Reconciled::Done),
+        }
+    }
+}
+
+impl Exporter {
+    /// Judges an occurrence that was not judged before.
+    fn judge(&mut self, object: &Event, cause: Cause) -> Result {
+        let now = (self.now)();
+        let mut record = Record::new(object.parse::<Value>()?);
+        let wanted = &self.settings.namespace;
+        if !wanted.is_empty() && wanted != record.namespace() {
+            return Ok(());
+        }
+        let event = object.key();
+        let occurrence = record.occurrence(now);
+        let seen = self.seen(&event, record.uid())?;
+        if seen.as_ref().is_some_and(|seen| !occurrence.is_after(&seen.occurrence)) {
+            return Ok(());
+        }
+        let oldest = self.since(now)?.checked_sub(self.settings.max_age).unwrap_or(Timestamp::MIN);
+        if occurrence.at < oldest {
+            return self.discard(&event);
+        }
+        record.set("clusterName", Value::from(self.settings.cluster_name.as_str()));
+        if !self.settings.omit_lookup {
+            lookup::enrich(&mut record, cause == Cause::Live)?;
+        }
+        let mark = Seen { uid: record.uid().to_owned(), occurrence };
+        self.queue(&event, mark, &record, seen.is_some())
+    }
+
+    /// The last occurrence that was judged of this Event, and not of another one of its name.
+    fn seen(&self, event: &ObjectKey, uid: &str) -> Result<Option<Seen>> {
+        let unsaved = self.marks.iter().rev().find(|(marked, _)| marked == event);
+        let seen = match unsaved {
+            Some((_, seen)) => Some(seen.clone()),
+            None => self.state.seen(event)?,
+        };
+        Ok(seen.filter(|seen| seen.uid == uid))
+    }
+
+    fn since(&mut self, now: Timestamp) -> Result<Timestamp> {
+        let since = match self.since {
+            Some(since) => since,
+            None => self.state.since(now)?,
+        };
+        self.since = Some(since);
+        Ok(since)
+    }
+
+    /// An Event from before the first start. It needs no mark: it is as old after a restart.
+    fn discard(&self, event: &ObjectKey) -> Result {
+        log::debug!("{event} is older than the exporter");
+        let name = format!("{}events_discarded_total", self.settings.metrics_prefix);
+        metrics::counter_add(&name, &[], 1.0).ok();
+        Ok(())
+    }
+
+    /// Puts an occurrence into the queues of its receivers.
+    fn queue(&mut self, event: &ObjectKey, mark: Seen, record: &Record, is_update: bool) -> Result {
+        let receivers = &self.settings.receivers;
+        let takes = |name: &&str| receivers.get(*name).is_some_and(|to| !is_update || to.takes_updates());
+        let names: Vec<&str> = self.settings.route.receivers(record).into_iter().filter(takes).collect();
+        if names.is_empty() {
+            self.marks.push((event.clone(), mark));
+            if self.marks.len() >= MARKS {
+                self.state.judged(&self.marks, None)?;
+                self.marks.clear();
+            }
+            return Ok(());
+        }
+        self.state.judged(&self.marks, Some((event, &mark, record, &names)))?;
+        self.marks.clear();
+        for name in names {
+            let key = key_of(name);
+            let is_batch = receivers.get(name).is_some_and(|to| to.batch() > 1);
+            let wait = match workqueue::num_requeues(&key) {
+                1.. => FAILING_WAIT,
+                0 if is_batch => BATCH_WAIT,
+                0 => Duration::ZERO,
+            };
+            // The Event is in the queue of the receiver, and housekeeping adds the key.
+            if let Err(error) = workqueue::add_after(&key, wait) {
+                log::warn!(receiver = name; "Events wait for the next housekeeping: {error}");
+            }
+        }
+        Ok(())
+    }
+
+    fn delivery<'a>(&'a self, name: &'a str) -> Option<Delivery<'a>> {
+        Some(Delivery {
+            name,
+            destination: self.settings.receivers.get(name)?,
+            state: &self.state,
+            http: self.http.as_ref(),
+            now: self.now,
+            metrics_prefix: &self.settings.metrics_prefix,
+        })
+    }
+
+    /// An Event that a receiver refused: at first it becomes a dead letter, and when an operator replays that, it is sent again.
+    fn refused(&self, key: &str) -> ReconcileResult {
+        let Some(refused) = self.state.refused(key)? else { return Ok(Reconciled::Done) };
+        let receiver = refused.receiver.clone();
+        let Some(delivery) = self.delivery(&receiver) else {
+            let why = format!("the receiver `{receiver}` is no longer configured");
+            return Err(ReconcileError::terminal(why));
+        };
+        if refused.reported {
+            return delivery.again(key, refused);
+        }
+        self.state.reported(key, &refused)?;
+        Err(ReconcileError::terminal(delivery.about(&refused.why)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

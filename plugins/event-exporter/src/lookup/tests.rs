@@ -1,0 +1,77 @@
+use informer_sdk::testing::TestHost;
+use serde_json::json;
+
+use super::*;
+
+fn record(kind: &str, uid: &str) -> Record {
+    Record::new(json!({
+        "metadata": {"namespace": "shop", "name": "web.1"},
+        "involvedObject": {
+            "apiVersion": "v1", "kind": kind, "namespace": "shop", "name": "web", "uid": uid, "resourceVersion": "5",
+        },
+    }))
+}
+
+fn pods() -> TestHost {
+    let host = TestHost::new();
+    let owners = json!([{"kind": "ReplicaSet", "name": "web-1"}]);
+    host.store(
+        "v1/pods",
+        json!({"metadata": {
+            "namespace": "shop", "name": "web", "uid": "u", "labels": {"app": "web"},
+            "annotations": {"a": "b"}, "ownerReferences": owners,
+        }}),
+    );
+    host
+}
+
+fn enriched(kind: &str, uid: &str) -> Value {
+    let mut record = record(kind, uid);
+    enrich(&mut record, true).unwrap();
+    record.document()["involvedObject"].clone()
+}
+
+#[test]
+fn an_event_gets_the_labels_annotations_and_owners_of_its_object() {
+    let _host = pods();
+
+    let involved = enriched("Pod", "u");
+
+    assert_eq!(involved["labels"], json!({"app": "web"}));
+    assert_eq!(involved["annotations"], json!({"a": "b"}));
+    assert_eq!(involved["ownerReferences"][0]["name"], "web-1");
+    assert_eq!(involved["deleted"], false);
+}
+
+#[test]
+fn an_object_that_is_gone_or_was_replaced_is_deleted() {
+    let host = pods();
+    assert_eq!(enriched("Pod", "another")["deleted"], true);
+    assert_eq!(enriched("Pod", "another").get("labels"), None);
+
+    host.remove("v1/pods", &ObjectKey::new("shop", "web"));
+    assert_eq!(enriched("Pod", "u")["deleted"], true);
+}
+
+#[test]
+fn an_object_that_is_not_watched_adds_nothing() {
+    let _host = pods();
+
+    let involved = enriched("Secret", "u");
+
+    assert_eq!((&involved["deleted"], involved.get("labels")), (&json!(false), None));
+}
+
+#[test]
+fn a_kind_leads_to_its_resource() {
+    for (kind, expected) in [
+        ("pod", "pods"),
+        ("endpoints", "endpoints"),
+        ("ingress", "ingresses"),
+        ("networkpolicy", "networkpolicies"),
+        ("gateway", "gateways"),
+        ("storageclass", "storageclasses"),
+    ] {
+        assert_eq!(plural(kind), expected);
+    }
+}

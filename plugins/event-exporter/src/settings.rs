@@ -1,0 +1,223 @@
+//! The configuration: `[plugin.config]`, or a mounted `config.yaml` of the original.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    route::{Route, or_default},
+    sink::Destination,
+};
+
+/// What the exporter does.
+pub(crate) struct Settings {
+    /// Events that are older than this when the exporter starts for the first time are not sent.
+    pub(crate) max_age: Duration,
+    pub(crate) cluster_name: String,
+    /// Only Events of this namespace are sent. Empty means all.
+    pub(crate) namespace: String,
+    /// If true, the object that an Event is about is not looked up.
+    pub(crate) omit_lookup: bool,
+    pub(crate) metrics_prefix: String,
+    pub(crate) route: Route,
+    pub(crate) receivers: BTreeMap<String, Destination>,
+    /// What the operator should know about the configuration.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// The keys of the original.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Keys {
+    max_event_age_seconds: Option<u64>,
+    /// The old name of `maxEventAgeSeconds`.
+    throttle_period: Option<u64>,
+    #[serde(default, deserialize_with = "or_default")]
+    cluster_name: String,
+    #[serde(default, deserialize_with = "or_default")]
+    namespace: String,
+    #[serde(default, deserialize_with = "or_default")]
+    omit_lookup: bool,
+    metrics_name_prefix: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    route: Route,
+    #[serde(default, deserialize_with = "or_default")]
+    receivers: Vec<Receiver>,
+}
+
+#[derive(Deserialize)]
+struct Receiver {
+    name: String,
+    /// One table, whose key is the kind of the receiver.
+    #[serde(flatten)]
+    destinations: BTreeMap<String, Value>,
+}
+
+/// The keys of [`Keys`].
+const KNOWN: [&str; 8] = [
+    "maxEventAgeSeconds",
+    "throttlePeriod",
+    "clusterName",
+    "namespace",
+    "omitLookup",
+    "metricsNamePrefix",
+    "route",
+    "receivers",
+];
+
+/// Keys of the original for what the host does here.
+const OF_THE_HOST: [&str; 6] =
+    ["logLevel", "logFormat", "leaderElection", "kubeQPS", "kubeBurst", "cacheSize"];
+
+/// The names of a mounted configuration of the original.
+const FILES: [&str; 2] = ["config.yaml", "config.yml"];
+
+/// The default of the original, in seconds.
+const MAX_AGE: u64 = 5;
+
+impl Settings {
+    /// Reads the configuration, given as JSON. Texts beside the known keys come from mounted files, and `${NAME}` stands for them.
+    ///
+    /// # Errors
+    /// Returns what is wrong, and where.
+    pub(crate) fn read(json: &str) -> Result<Self, String> {
+        let table: Map<String, Value> =
+            serde_json::from_str(json).map_err(|error| format!("[plugin.config]: {error}"))?;
+        let (keys, variables) = split(table)?;
+        let mut remarks = Vec::new();
+        let mut used = BTreeSet::new();
+        let mut known = Map::new();
+        for (key, value) in keys {
+            if OF_THE_HOST.contains(&key.as_str()) {
+                remarks.push(format!("`{key}` has no effect here: the host has keys of its own for it"));
+            } else {
+                known.insert(key, expanded(value, &variables, &mut used)?);
+            }
+        }
+        let unused = variables.keys().filter(|name| !used.contains(*name));
+        remarks.extend(unused.map(|name| format!("`{name}` is neither a key nor used as `${{{name}}}`")));
+        let keys: Keys = serde_json::from_value(Value::Object(known)).map_err(|error| error.to_string())?;
+        Self::of(keys, remarks)
+    }
+
+    fn of(keys: Keys, remarks: Vec<String>) -> Result<Self, String> {
+        let seconds = match (keys.max_event_age_seconds, keys.throttle_period) {
+            (Some(_), Some(_)) => {
+                return Err(
+                    "`throttlePeriod` is the old name of `maxEventAgeSeconds`: set only one".to_owned()
+                );
+            }
+            (one, other) => one.or(other).unwrap_or(MAX_AGE),
+        };
+        let mut receivers = BTreeMap::new();
+        for Receiver { name, destinations } in keys.receivers {
+            let at = |why: String| format!("receiver `{name}`: {why}");
+            if name.is_empty() || name.len() > 100 || name.contains('/') {
+                return Err(at("a name has 1 to 100 bytes, and no `/`".to_owned()));
+            }
+            let mut destinations = destinations.into_iter();
+            let (Some((kind, table)), None) = (destinations.next(), destinations.next()) else {
+                return Err(at("it needs exactly one kind, such as `webhook`".to_owned()));
+            };
+            let destination = Destination::new(&kind, table).map_err(|why| at(format!("{kind}: {why}")))?;
+            if receivers.insert(name.clone(), destination).is_some() {
+                return Err(at("there are two of this name".to_owned()));
+            }
+        }
+        if let Some(name) = keys.route.named().into_iter().find(|name| !receivers.contains_key(*name)) {
+            return Err(format!("a rule names the receiver `{name}`, which is not in `receivers`"));
+        }
+        Ok(Self {
+            max_age: Duration::from_secs(seconds),
+            cluster_name: keys.cluster_name,
+            namespace: keys.namespace,
+            omit_lookup: keys.omit_lookup,
+            metrics_prefix: keys.metrics_name_prefix.unwrap_or_else(|| "event_exporter_".to_owned()),
+            route: keys.route,
+            receivers,
+            remarks,
+        })
+    }
+}
+
+/// Separates the keys, with those of a mounted file, from the texts of other mounted files.
+fn split(table: Map<String, Value>) -> Result<(Map<String, Value>, BTreeMap<String, String>), String> {
+    let is_key = |key: &str| KNOWN.contains(&key) || OF_THE_HOST.contains(&key);
+    let (mut keys, mut variables, mut file) = (Map::new(), BTreeMap::new(), Map::new());
+    for (key, value) in table {
+        match value {
+            value if is_key(&key) => {
+                keys.insert(key, value);
+            }
+            Value::String(text) if FILES.contains(&key.as_str()) => {
+                file = serde_saphyr::from_str(&text).map_err(|error| format!("{key}: {error}"))?;
+            }
+            Value::String(text) => {
+                variables.insert(key, text.trim_end_matches(['\r', '\n']).to_owned());
+            }
+            _ => return Err(format!("unknown key `{key}`; the keys are {}", KNOWN.join(", "))),
+        }
+    }
+    for (key, value) in file {
+        if !is_key(&key) {
+            return Err(format!(
+                "unknown key `{key}` in the mounted file; the keys are {}",
+                KNOWN.join(", ")
+            ));
+        }
+        if keys.insert(key.clone(), value).is_some() {
+            return Err(format!("`{key}` is both in the mounted file and in [plugin.config]"));
+        }
+    }
+    Ok((keys, variables))
+}
+
+/// Replaces `${NAME}` in all texts of a value.
+fn expanded(
+    value: Value,
+    variables: &BTreeMap<String, String>,
+    used: &mut BTreeSet<String>,
+) -> Result<Value, String> {
+    Ok(match value {
+        Value::String(text) => Value::from(filled(&text, variables, used)?),
+        Value::Array(items) => {
+            items.into_iter().map(|item| expanded(item, variables, used)).collect::<Result<_, _>>()?
+        }
+        Value::Object(fields) => {
+            let mut filled = Map::new();
+            for (key, value) in fields {
+                filled.insert(key, expanded(value, variables, used)?);
+            }
+            Value::Object(filled)
+        }
+        plain => plain,
+    })
+}
+
+fn filled(
+    text: &str,
+    variables: &BTreeMap<String, String>,
+    used: &mut BTreeSet<String>,
+) -> Result<String, String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, after)) = after.split_once('}') else { break };
+        let value = variables.get(name).ok_or_else(|| {
+            format!("`${{{name}}}` is not defined: list a file of this name in `config-files` of the plugin")
+        })?;
+        used.insert(name.to_owned());
+        filled.push_str(before);
+        filled.push_str(value);
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests;

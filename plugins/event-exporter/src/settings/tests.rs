@@ -1,0 +1,109 @@
+use serde_json::json;
+
+use super::*;
+
+#[expect(clippy::needless_pass_by_value, reason = "each caller has it from json!")]
+fn read(config: Value) -> Result<Settings, String> {
+    Settings::read(&config.to_string())
+}
+
+#[track_caller]
+fn refused(config: Value, why: &str) {
+    let Err(error) = read(config.clone()) else { panic!("{config} is accepted") };
+    assert!(error.contains(why), "{error}");
+}
+
+/// A configuration as the documentation of the original shows it.
+const YAML: &str = r#"
+logLevel: error
+logFormat: json
+maxEventAgeSeconds: 60
+clusterName: ${CLUSTER}
+kubeQPS: 100
+kubeBurst: 500
+route:
+  routes:
+    - match:
+        - receiver: "dump"
+    - drop:
+        - namespace: ".*test.*"
+        - type: "Normal"
+      match:
+        - receiver: "alerts"
+receivers:
+  - name: "dump"
+    stdout:
+  - name: "alerts"
+    webhook:
+      endpoint: "https://alerts.example.com/${API_KEY}"
+      headers:
+        X-API-KEY: "${API_KEY}"
+        User-Agent: kube-event-exporter 1.0
+      layout:
+        message: "{{ .Message }}"
+        details:
+          - kind: "{{ .InvolvedObject.Kind }}"
+            fixed: 1
+      tls:
+        insecureSkipVerify: false
+"#;
+
+#[test]
+fn a_mounted_file_of_the_original_is_read_as_it_is() {
+    let settings =
+        read(json!({"config.yaml": YAML, "API_KEY": "s3cret\n", "CLUSTER": "prod", "other": "x"})).unwrap();
+
+    assert_eq!((settings.max_age, settings.cluster_name.as_str()), (Duration::from_secs(60), "prod"));
+    assert_eq!(settings.receivers.keys().collect::<Vec<_>>(), ["alerts", "dump"]);
+    assert_eq!(settings.route.named(), ["dump", "alerts"]);
+    let remarks = settings.remarks.join("\n");
+    for key in ["logLevel", "logFormat", "kubeQPS", "kubeBurst"] {
+        assert!(remarks.contains(&format!("`{key}` has no effect here")), "{remarks}");
+    }
+    assert!(remarks.ends_with("`other` is neither a key nor used as `${other}`"), "{remarks}");
+}
+
+#[test]
+fn the_defaults_are_those_of_the_original() {
+    let settings = read(json!({})).unwrap();
+
+    assert_eq!((settings.max_age, settings.omit_lookup), (Duration::from_secs(5), false));
+    assert_eq!((settings.cluster_name.as_str(), settings.namespace.as_str()), ("", ""));
+    assert_eq!(settings.metrics_prefix, "event_exporter_");
+    assert_eq!(read(json!({"throttlePeriod": 9})).unwrap().max_age, Duration::from_secs(9));
+}
+
+#[test]
+fn a_configuration_with_a_mistake_is_refused_with_the_reason() {
+    let receiver = |receiver: Value| json!({"receivers": [receiver]});
+    let webhook = |webhook: Value| receiver(json!({"name": "w", "webhook": webhook}));
+
+    refused(json!({"receivrs": []}), "unknown key `receivrs`; the keys are");
+    refused(json!({"config.yaml": "rout: {}"}), "unknown key `rout` in the mounted file");
+    refused(json!({"config.yaml": "a: [", }), "config.yaml: ");
+    refused(json!({"config.yaml": "route: {}", "route": {}}), "`route` is both in");
+    refused(json!({"throttlePeriod": 1, "maxEventAgeSeconds": 1}), "old name");
+    refused(json!({"clusterName": "${NAME}"}), "`${NAME}` is not defined");
+    refused(json!({"route": {"match": [{"receiver": "a"}]}}), "the receiver `a`, which is not in");
+    refused(receiver(json!({"name": "a/b", "stdout": {}})), "no `/`");
+    refused(receiver(json!({"name": "a"})), "exactly one kind");
+    refused(receiver(json!({"name": "a", "stdout": {}, "webhook": {}})), "exactly one kind");
+    refused(receiver(json!({"name": "a", "kafka": {}})), "kafka: a plugin sends HTTP requests only");
+    refused(receiver(json!({"name": "a", "carrier-pigeon": {}})), "there is no such kind");
+    refused(receiver(json!({"name": "a", "stdout": {"deDott": true}})), "unknown field `deDott`");
+    refused(
+        json!({"receivers": [{"name": "a", "stdout": {}}, {"name": "a", "stdout": {}}]}),
+        "two of this name",
+    );
+    refused(webhook(json!({})), "receiver `w`: webhook: missing field `endpoint`");
+    refused(webhook(json!({"endpoint": "alerts"})), "an address begins with");
+    refused(webhook(json!({"endpoint": "http://a", "layout": {"a": ["{{ .B"]}})), "the template `{{ .B`");
+    refused(
+        webhook(json!({"endpoint": "http://a", "tls": {"insecureSkipVerify": true}})),
+        "tls.insecureSkipVerify is not supported",
+    );
+    let elastic = |table: Value| receiver(json!({"name": "e", "elasticsearch": table}));
+    refused(elastic(json!({"index": "a"})), "`hosts` lists at least one address");
+    refused(elastic(json!({"hosts": ["http://a"]})), "`index` or `indexFormat`");
+    refused(elastic(json!({"cloudID": "x", "index": "a"})), "cloudID is not");
+}

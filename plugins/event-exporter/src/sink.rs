@@ -1,0 +1,113 @@
+//! The kinds of receivers: how each makes requests of Events, and judges the answers.
+
+mod common;
+mod elastic;
+mod loki;
+mod messages;
+mod stdout;
+mod webhook;
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::{
+    http::{Answer, Request, Verdict},
+    record::Record,
+};
+
+pub(crate) use stdout::Stdout;
+
+/// A receiver that gets HTTP requests.
+pub(crate) trait Sink {
+    /// The most Events of one request.
+    fn batch(&self) -> usize {
+        1
+    }
+
+    /// Makes the request for at least one Event and at most [`batch`](Self::batch). `attempt` begins with 1.
+    ///
+    /// # Errors
+    /// Returns what is wrong with a template for these Events.
+    fn request(&self, records: &[Record], attempt: u32) -> Result<Request, String>;
+
+    /// The verdict on each of `count` Events of a request.
+    fn judge(&self, answer: &Answer, count: usize, now: Timestamp) -> Vec<Verdict> {
+        vec![answer.verdict(now); count]
+    }
+
+    /// If false, an Event whose count rises is not sent again.
+    fn takes_updates(&self) -> bool;
+}
+
+/// Where the Events of a receiver go.
+pub(crate) enum Destination {
+    Stdout(Stdout),
+    Http(Box<dyn Sink>),
+}
+
+/// The receivers of the original that a plugin cannot serve.
+const UNREACHABLE: [&str; 14] = [
+    "file",
+    "syslog",
+    "pipe",
+    "kinesis",
+    "firehose",
+    "sqs",
+    "sns",
+    "opscenter",
+    "eventbridge",
+    "kafka",
+    "pubsub",
+    "bigquery",
+    "inMemory",
+    "prometheus",
+];
+
+// === impl Destination ===
+
+impl Destination {
+    /// Reads the table of a receiver: `kind` is its key.
+    pub(crate) fn new(kind: &str, table: Value) -> Result<Self, String> {
+        let table = if table.is_null() { Value::Object(Map::new()) } else { table };
+        Ok(match kind {
+            "stdout" => Self::Stdout(read(table)?),
+            "webhook" => Self::Http(Box::new(read::<webhook::Webhook>(table)?)),
+            "loki" => Self::Http(Box::new(read::<loki::Loki>(table)?)),
+            "elasticsearch" | "opensearch" => {
+                Self::Http(Box::new(read::<elastic::Elastic>(table)?.checked()?))
+            }
+            "slack" => Self::Http(Box::new(read::<messages::Slack>(table)?)),
+            "teams" => Self::Http(Box::new(read::<messages::Teams>(table)?)),
+            "opsgenie" => Self::Http(Box::new(read::<messages::Opsgenie>(table)?)),
+            kind if UNREACHABLE.contains(&kind) => {
+                return Err("a plugin sends HTTP requests only; use stdout, webhook, loki, elasticsearch, \
+                            opensearch, slack, teams or opsgenie"
+                    .to_owned());
+            }
+            _ => return Err("there is no such kind of receiver".to_owned()),
+        })
+    }
+
+    /// Returns false if the receiver does not get an Event again whose count rises.
+    pub(crate) fn takes_updates(&self) -> bool {
+        match self {
+            Self::Stdout(stdout) => stdout.takes_updates(),
+            Self::Http(sink) => sink.takes_updates(),
+        }
+    }
+
+    pub(crate) fn batch(&self) -> usize {
+        match self {
+            Self::Stdout(_) => 1,
+            Self::Http(sink) => sink.batch(),
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(table: Value) -> Result<T, String> {
+    serde_json::from_value(table).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

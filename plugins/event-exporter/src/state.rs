@@ -1,0 +1,256 @@
+//! What the exporter keeps on the disk of the host: the Events that are judged, and those that receivers have yet to get.
+//!
+//! | key | value |
+//! |---|---|
+//! | `out/RECEIVER/TIME-COUNT/NAMESPACE/NAME` | an Event that the receiver has yet to get, as JSON |
+//! | `pause/RECEIVER` | the time until which the receiver wants to be left alone |
+//! | `seen/NAMESPACE/NAME` | the last occurrence of an Event that the routes have judged |
+//! | `since` | when the exporter started for the first time |
+//! | `undelivered/RECEIVER/..` | an Event that the receiver refused |
+//!
+//! An occurrence is marked as seen in the same transaction that puts it into the queues of its receivers. So a crash
+//! neither loses it nor queues it twice. Keys are listed in the order of their bytes, so the queues come first, and a queue is in the order of time.
+
+mod wasi;
+
+use informer_sdk::ObjectKey;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::record::{Occurrence, Record};
+
+pub(crate) use wasi::Wasi;
+
+/// Keys and values on disk. A write takes effect as a whole or not at all.
+pub(crate) trait Store {
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StateError>;
+
+    fn set(&self, entries: &[(String, Vec<u8>)]) -> Result<(), StateError>;
+
+    fn delete(&self, keys: &[String]) -> Result<(), StateError>;
+
+    /// A page of keys in the order of their bytes, and the cursor of the next one.
+    fn keys(&self, cursor: Option<u64>) -> Result<(Vec<String>, Option<u64>), StateError>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the state cannot be used: {0}")]
+pub(crate) struct StateError(pub(crate) String);
+
+/// The last occurrence of an Event that the routes have judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) uid: String,
+    pub(crate) occurrence: Occurrence,
+}
+
+/// An Event that a receiver refused.
+pub(crate) struct Refused {
+    pub(crate) receiver: String,
+    pub(crate) why: String,
+    /// True if the refusal was reported as a dead letter.
+    pub(crate) reported: bool,
+    pub(crate) record: Record,
+}
+
+/// The state of the exporter.
+pub(crate) struct State {
+    store: Box<dyn Store>,
+}
+
+const SINCE: &str = "since";
+
+const SEEN: &str = "seen/";
+
+/// The prefix of keys of Events that receivers refused. Such a key is also a key of the workqueue.
+pub(crate) const UNDELIVERED: &str = "undelivered/";
+
+// === impl State ===
+
+impl State {
+    pub(crate) fn new(store: Box<dyn Store>) -> Self {
+        Self { store }
+    }
+
+    /// When the exporter started for the first time: now, if this is the first time.
+    pub(crate) fn since(&self, now: Timestamp) -> Result<Timestamp, StateError> {
+        let kept = self.store.get(SINCE)?.and_then(|text| String::from_utf8(text).ok()?.parse().ok());
+        if let Some(since) = kept {
+            return Ok(since);
+        }
+        self.store.set(&[(SINCE.to_owned(), now.to_string().into_bytes())])?;
+        Ok(now)
+    }
+
+    pub(crate) fn seen(&self, event: &ObjectKey) -> Result<Option<Seen>, StateError> {
+        Ok(self.store.get(&seen_key(event))?.and_then(|text| Seen::parse(&text)))
+    }
+
+    /// Marks Events as seen, and puts one into the queues of its receivers.
+    pub(crate) fn judged(
+        &self,
+        marks: &[(ObjectKey, Seen)],
+        queued: Option<(&ObjectKey, &Seen, &Record, &[&str])>,
+    ) -> Result<(), StateError> {
+        let mut entries: Vec<(String, Vec<u8>)> =
+            marks.iter().map(|(event, seen)| (seen_key(event), seen.to_string().into_bytes())).collect();
+        if let Some((event, seen, record, receivers)) = queued {
+            entries.push((seen_key(event), seen.to_string().into_bytes()));
+            let Occurrence { count, at } = seen.occurrence;
+            let document = record.document().to_string().into_bytes();
+            for receiver in receivers {
+                let millis = at.as_millisecond().max(0);
+                let name =
+                    format!("{}/{millis:015}-{count}/{}/{}", out(receiver), event.namespace, event.name);
+                entries.push((name, document.clone()));
+            }
+        }
+        if entries.is_empty() { Ok(()) } else { self.store.set(&entries) }
+    }
+
+    /// The first keys of the queue of a receiver, at most this number.
+    pub(crate) fn queue(&self, receiver: &str, at_most: usize) -> Result<Vec<String>, StateError> {
+        let prefix = format!("{}/", out(receiver));
+        let mut found = Vec::new();
+        self.each_key(|key| {
+            if key.starts_with(&prefix) {
+                found.push(key.to_owned());
+            }
+            // The keys after the queue are of no interest.
+            found.len() < at_most && (key.starts_with(&prefix) || key < prefix.as_str())
+        })?;
+        Ok(found)
+    }
+
+    /// The receivers that have yet to get Events.
+    pub(crate) fn waiting_receivers(&self) -> Result<Vec<String>, StateError> {
+        let mut found: Vec<String> = Vec::new();
+        self.each_key(|key| {
+            let Some(rest) = key.strip_prefix("out/") else { return key < "out/" };
+            let receiver = rest.split('/').next().unwrap_or_default();
+            if found.last().is_none_or(|last| last != receiver) {
+                found.push(receiver.to_owned());
+            }
+            true
+        })?;
+        Ok(found)
+    }
+
+    /// An Event of a queue. Returns `None` if it is no longer there.
+    pub(crate) fn load(&self, key: &str) -> Result<Option<Record>, StateError> {
+        let kept = self.store.get(key)?;
+        Ok(kept.and_then(|json| serde_json::from_slice(&json).ok()).map(Record::from_document))
+    }
+
+    pub(crate) fn remove(&self, keys: &[String]) -> Result<(), StateError> {
+        if keys.is_empty() { Ok(()) } else { self.store.delete(keys) }
+    }
+
+    /// Moves an Event out of its queue that the receiver refused. Returns its key.
+    pub(crate) fn refuse(&self, key: &str, record: &Record, why: &str) -> Result<String, StateError> {
+        let moved = format!("{UNDELIVERED}{}", key.strip_prefix("out/").unwrap_or(key));
+        let value = json!({"why": why, "reported": false, "document": record.document()});
+        self.store.set(&[(moved.clone(), value.to_string().into_bytes())])?;
+        self.store.delete(&[key.to_owned()])?;
+        Ok(moved)
+    }
+
+    pub(crate) fn refused(&self, key: &str) -> Result<Option<Refused>, StateError> {
+        let Some(mut kept) =
+            self.store.get(key)?.and_then(|json| serde_json::from_slice::<Value>(&json).ok())
+        else {
+            return Ok(None);
+        };
+        let receiver = key.strip_prefix(UNDELIVERED).and_then(|rest| rest.split('/').next());
+        Ok(Some(Refused {
+            receiver: receiver.unwrap_or_default().to_owned(),
+            why: kept.get("why").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            reported: kept.get("reported") == Some(&Value::Bool(true)),
+            record: Record::from_document(kept.get_mut("document").map(Value::take).unwrap_or_default()),
+        }))
+    }
+
+    /// Remembers that the refusal of an Event is a dead letter.
+    pub(crate) fn reported(&self, key: &str, refused: &Refused) -> Result<(), StateError> {
+        let value = json!({"why": refused.why, "reported": true, "document": refused.record.document()});
+        self.store.set(&[(key.to_owned(), value.to_string().into_bytes())])
+    }
+
+    /// The Events that are marked as seen, and the keys of those that were refused.
+    pub(crate) fn kept(&self) -> Result<(Vec<ObjectKey>, Vec<String>), StateError> {
+        let (mut events, mut refused) = (Vec::new(), Vec::new());
+        self.each_key(|key| {
+            if let Some((namespace, name)) = key.strip_prefix(SEEN).and_then(|rest| rest.split_once('/')) {
+                events.push(ObjectKey::new(namespace, name));
+            } else if key.starts_with(UNDELIVERED) {
+                refused.push(key.to_owned());
+            }
+            true
+        })?;
+        Ok((events, refused))
+    }
+
+    pub(crate) fn forget(&self, events: &[ObjectKey]) -> Result<(), StateError> {
+        let keys: Vec<String> = events.iter().map(seen_key).collect();
+        keys.chunks(500).try_for_each(|keys| self.store.delete(keys))
+    }
+
+    /// The time until which a receiver wants to be left alone.
+    pub(crate) fn paused(&self, receiver: &str) -> Result<Option<Timestamp>, StateError> {
+        let kept = self.store.get(&pause(receiver))?;
+        Ok(kept.and_then(|text| String::from_utf8(text).ok()?.parse().ok()))
+    }
+
+    /// Remembers that time, or forgets it.
+    pub(crate) fn set_pause(&self, receiver: &str, until: Option<Timestamp>) -> Result<(), StateError> {
+        match until {
+            Some(until) => self.store.set(&[(pause(receiver), until.to_string().into_bytes())]),
+            None => self.store.delete(&[pause(receiver)]),
+        }
+    }
+
+    /// Calls `wanted` with each key until it returns false.
+    fn each_key(&self, mut wanted: impl FnMut(&str) -> bool) -> Result<(), StateError> {
+        let mut cursor = None;
+        loop {
+            let (keys, next) = self.store.keys(cursor)?;
+            if !keys.iter().all(|key| wanted(key)) || next.is_none() {
+                return Ok(());
+            }
+            cursor = next;
+        }
+    }
+}
+
+fn out(receiver: &str) -> String {
+    format!("out/{receiver}")
+}
+
+fn pause(receiver: &str) -> String {
+    format!("pause/{receiver}")
+}
+
+fn seen_key(event: &ObjectKey) -> String {
+    format!("{SEEN}{}/{}", event.namespace, event.name)
+}
+
+// === impl Seen ===
+
+impl Seen {
+    fn parse(kept: &[u8]) -> Option<Self> {
+        let mut words = std::str::from_utf8(kept).ok()?.split(' ');
+        let (uid, count, nanos) = (words.next()?, words.next()?, words.next()?);
+        let at = Timestamp::from_nanosecond(nanos.parse().ok()?).ok()?;
+        Some(Self { uid: uid.to_owned(), occurrence: Occurrence { count: count.parse().ok()?, at } })
+    }
+}
+
+impl std::fmt::Display for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Occurrence { count, at } = self.occurrence;
+        write!(f, "{} {count} {}", self.uid, at.as_nanosecond())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod memory;

@@ -1,0 +1,86 @@
+//! Housekeeping: the queues after a restart, and the marks of Events that are gone.
+
+use informer_sdk::{Error, ErrorCode, ObjectKey, lister, log, workqueue};
+
+use crate::{
+    settings::Settings,
+    state::{State, StateError},
+};
+
+/// The resources that hold Events. They are two versions of the same objects.
+const EVENTS: [&str; 2] = ["v1/events", "events.k8s.io/v1/events"];
+
+/// The most refused Events that are kept. The host keeps this number of dead letters.
+const REFUSED: usize = 1000;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SweepError {
+    #[error(transparent)]
+    State(#[from] StateError),
+    #[error("the cache cannot be read")]
+    Cache(#[from] Error),
+}
+
+/// The key of the workqueue that sends the queue of a receiver.
+pub(crate) fn key_of(receiver: &str) -> String {
+    format!("send {receiver}")
+}
+
+/// Adds the receivers whose queues hold Events, and forgets what is no longer needed.
+pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError> {
+    for receiver in state.waiting_receivers()? {
+        if settings.receivers.contains_key(&receiver) {
+            workqueue::add(key_of(&receiver))?;
+        } else {
+            discard(state, &receiver)?;
+        }
+    }
+    let (events, mut refused) = state.kept()?;
+    state.forget(&gone(events)?)?;
+    // Behind the receiver, a key has the time.
+    refused.sort_by_key(|key| key.split('/').nth(2).map(str::to_owned));
+    let too_many = refused.len().saturating_sub(REFUSED);
+    state.remove(refused.get(..too_many).unwrap_or_default())?;
+    Ok(())
+}
+
+/// Removes the queue of a receiver that the configuration no longer has.
+fn discard(state: &State, receiver: &str) -> Result<(), StateError> {
+    loop {
+        let queue = state.queue(receiver, 500)?;
+        if queue.is_empty() {
+            return Ok(());
+        }
+        log::error!(receiver = receiver; "{} Events are lost: the receiver is no longer configured", queue.len());
+        state.remove(&queue)?;
+    }
+}
+
+/// The Events that no cache has. A mark is needed while its Event exists, because a restart of the host delivers the Event again.
+fn gone(events: Vec<ObjectKey>) -> Result<Vec<ObjectKey>, Error> {
+    let mut readable = Vec::new();
+    for gvr in EVENTS {
+        match lister::has_synced(gvr) {
+            Ok(true) => readable.push(gvr),
+            Ok(false) => return Ok(Vec::new()),
+            Err(error)
+                if matches!(error.code(), Some(ErrorCode::UnknownResource | ErrorCode::NotGranted)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if readable.is_empty() {
+        log::error!("marks of deleted Events stay: list `v1/events` in `read` under [plugin.grant]");
+        return Ok(Vec::new());
+    }
+    let mut gone = Vec::new();
+    for event in events {
+        let mut exists = false;
+        for gvr in &readable {
+            exists = exists || lister::get_fields(gvr, &event, ["/metadata/uid"])?.is_some();
+        }
+        if !exists {
+            gone.push(event);
+        }
+    }
+    Ok(gone)
+}

@@ -1,0 +1,176 @@
+//! The functions of templates: those of Go, and those of sprig that configurations of event exporters use.
+
+use serde_json::{Map, Value};
+
+use super::{
+    TemplateError, lists, strings,
+    values::{compare, equal, length, print, truth, whole},
+};
+
+/// The functions of this file. Each module lists its own.
+const NAMES: &[&str] = &[
+    "and",
+    "or",
+    "not",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "len",
+    "default",
+    "empty",
+    "coalesce",
+    "ternary",
+    "toJson",
+    "toRawJson",
+    "toPrettyJson",
+    "fromJson",
+    "toString",
+    "int",
+    "int64",
+    "float64",
+    "atoi",
+    "add",
+    "add1",
+    "sub",
+    "mul",
+    "div",
+    "mod",
+    "max",
+    "min",
+    "now",
+    "unixEpoch",
+    "date",
+    "kindOf",
+    "fail",
+];
+
+/// Checks that a function exists, when the template is parsed.
+pub(super) fn known(name: &str) -> Result<(), TemplateError> {
+    let lists = [NAMES, strings::NAMES, lists::NAMES];
+    if lists.iter().any(|names| names.contains(&name)) {
+        return Ok(());
+    }
+    Err(TemplateError::new(format!("there is no function `{name}`")))
+}
+
+pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
+    if strings::NAMES.contains(&name) {
+        return strings::call(name, arguments);
+    }
+    if lists::NAMES.contains(&name) {
+        return lists::call(name, arguments);
+    }
+    match name {
+        "add" | "add1" | "sub" | "mul" | "div" | "mod" | "max" | "min" => number(name, arguments),
+        "eq" | "ne" | "lt" | "le" | "gt" | "ge" => comparison(name, arguments),
+        "toJson" | "toRawJson" | "toPrettyJson" | "fromJson" | "toString" | "int" | "int64" | "float64"
+        | "atoi" | "kindOf" => conversion(name, arguments),
+        "now" | "unixEpoch" | "date" => time(name, arguments),
+        _ => logic(name, arguments),
+    }
+}
+
+pub(super) fn wrong(arguments: &[Value]) -> TemplateError {
+    TemplateError::new(format!("{} arguments are not what it takes", arguments.len()))
+}
+
+fn logic(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
+    let or_last = |found: Option<&Value>| found.or(arguments.last()).cloned().unwrap_or_default();
+    match (name, arguments) {
+        ("and", [_, ..]) => Ok(or_last(arguments.iter().find(|value| !truth(value)))),
+        ("or" | "coalesce", [_, ..]) => Ok(or_last(arguments.iter().find(|value| truth(value)))),
+        ("not" | "empty", [value]) => Ok(Value::Bool(!truth(value))),
+        ("len", [value]) => Ok(Value::from(length(value)?)),
+        ("default", [default]) => Ok(default.clone()),
+        ("default", [default, value]) => Ok(if truth(value) { value } else { default }.clone()),
+        ("ternary", [yes, no, condition]) => Ok(if truth(condition) { yes } else { no }.clone()),
+        ("fail", [why]) => Err(TemplateError::new(print(why))),
+        _ => Err(wrong(arguments)),
+    }
+}
+
+fn comparison(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
+    let holds = match (name, arguments) {
+        ("eq", [one, rest @ ..]) if !rest.is_empty() => rest.iter().any(|other| equal(one, other)),
+        ("ne", [one, two]) => !equal(one, two),
+        ("lt", [one, two]) => compare(one, two)?.is_lt(),
+        ("le", [one, two]) => compare(one, two)?.is_le(),
+        ("gt", [one, two]) => compare(one, two)?.is_gt(),
+        ("ge", [one, two]) => compare(one, two)?.is_ge(),
+        _ => return Err(wrong(arguments)),
+    };
+    Ok(Value::Bool(holds))
+}
+
+/// Arithmetic of whole numbers, as in sprig.
+fn number(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
+    let numbers = arguments.iter().map(whole).collect::<Result<Vec<i64>, _>>()?;
+    let overflow = || TemplateError::new("the result is not a number of 64 bits");
+    let fold = |with: fn(i64, i64) -> Option<i64>| {
+        let mut numbers = numbers.iter().copied();
+        let first = numbers.next().ok_or_else(|| wrong(arguments))?;
+        numbers.try_fold(first, with).ok_or_else(overflow)
+    };
+    let result = match (name, numbers.as_slice()) {
+        ("add1", [one]) => one.checked_add(1).ok_or_else(overflow)?,
+        ("add", _) => fold(i64::checked_add)?,
+        ("mul", _) => fold(i64::checked_mul)?,
+        ("max", _) => fold(|one, two| Some(one.max(two)))?,
+        ("min", _) => fold(|one, two| Some(one.min(two)))?,
+        ("sub", [one, two]) => one.checked_sub(*two).ok_or_else(overflow)?,
+        ("div", [one, two]) => one.checked_div(*two).ok_or_else(overflow)?,
+        ("mod", [one, two]) => one.checked_rem(*two).ok_or_else(overflow)?,
+        _ => return Err(wrong(arguments)),
+    };
+    Ok(Value::from(result))
+}
+
+fn conversion(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
+    let [value] = arguments else { return Err(wrong(arguments)) };
+    match name {
+        "toJson" | "toRawJson" => Ok(Value::from(map_of(value).to_string())),
+        "toPrettyJson" => Ok(Value::from(format!("{:#}", map_of(value)))),
+        "fromJson" => serde_json::from_str(&print(value))
+            .map_err(|error| TemplateError::new(format!("the text is not JSON: {error}"))),
+        "toString" => Ok(Value::from(print(value))),
+        "float64" => {
+            let number = value.as_f64().or_else(|| print(value).trim().parse().ok());
+            Ok(number.map(Value::from).ok_or_else(|| TemplateError::new("this is not a number"))?)
+        }
+        "kindOf" => Ok(Value::from(match value {
+            Value::Null => "invalid",
+            Value::Bool(_) => "bool",
+            Value::Number(number) if number.is_f64() => "float64",
+            Value::Number(_) => "int64",
+            Value::String(_) => "string",
+            Value::Array(_) => "slice",
+            Value::Object(_) => "map",
+        })),
+        _ => Ok(Value::from(whole(value).unwrap_or_default())),
+    }
+}
+
+/// An absent map, such as the labels of an object without labels, is written `{}`: a reader of JSON expects a map.
+fn map_of(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::Object(Map::new()),
+        other => other.clone(),
+    }
+}
+
+fn time(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
+    let parsed = |value: &Value| {
+        print(value)
+            .parse::<jiff::Timestamp>()
+            .map_err(|_| TemplateError::new(format!("`{}` is not a time", print(value))))
+    };
+    match (name, arguments) {
+        ("now", []) => Ok(Value::from(jiff::Timestamp::now().to_string())),
+        ("unixEpoch", [at]) => Ok(Value::from(parsed(at)?.as_second().to_string())),
+        ("date", [layout, at]) => Ok(Value::from(crate::go_time::format(&print(layout), parsed(at)?))),
+        _ => Err(wrong(arguments)),
+    }
+}

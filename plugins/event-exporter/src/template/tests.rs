@@ -1,0 +1,180 @@
+use serde_json::json;
+
+use super::*;
+
+/// A value with the names that Go's types have.
+fn event() -> Value {
+    json!({
+        "metadata": {"name": "web.1", "uid": "u1"},
+        "message": "Back-off <restarting>", "type": "Warning", "count": 3, "empty": "",
+        "involvedObject": {
+            "kind": "Pod", "name": "web", "apiVersion": "v1",
+            "labels": {"app": "shop", "app.kubernetes.io/name": "web"},
+            "owners": [{"name": "a"}, {"name": "b"}],
+        },
+    })
+}
+
+fn method(_: &Value, name: &str) -> Option<Value> {
+    (name == "GetTimestampMs").then(|| json!(1_700_000_000_000_i64))
+}
+
+fn render(text: &str) -> std::result::Result<String, String> {
+    let template = Template::parse(text).map_err(|error| error.to_string())?;
+    template.render(&event(), method).map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn renders(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        assert_eq!(render(text).as_deref(), Ok(*expected), "{text}");
+    }
+}
+
+#[test]
+fn fields_have_the_names_of_go_and_those_of_json() {
+    renders(&[
+        ("plain { text }", "plain { text }"),
+        ("{{ .Message }}", "Back-off <restarting>"),
+        ("{{.InvolvedObject.APIVersion}}/{{ .involvedObject.kind }}", "v1/Pod"),
+        ("{{ .InvolvedObject.Labels.app }}", "shop"),
+        ("{{ index .InvolvedObject.Labels \"app.kubernetes.io/name\" }}", "web"),
+        ("{{ .GetTimestampMs }}", "1700000000000"),
+        ("{{ .Count }} {{ $.Type }}", "3 Warning"),
+        ("[{{ .InvolvedObject.Labels.owner }}][{{ .Nothing.At.All }}]", "[][]"),
+        ("{{ (index .InvolvedObject.Owners 1).name }}", "b"),
+        ("{{/* a comment with }} in it? no */}}x", "x"),
+        ("a {{- \" b \" -}} c", "a b c"),
+    ]);
+}
+
+#[test]
+fn blocks_branch_iterate_and_have_variables() {
+    renders(&[
+        ("{{ if eq .Type \"Warning\" }}!{{ else }}.{{ end }}", "!"),
+        ("{{ if .empty }}a{{ else if gt .Count 2 }}b{{ else }}c{{ end }}", "b"),
+        ("{{ with .InvolvedObject }}{{ .Name }}{{ end }}", "web"),
+        ("{{ with .empty }}a{{ else }}{{ .Type }}{{ end }}", "Warning"),
+        ("{{ range .InvolvedObject.Owners }}{{ .name }},{{ end }}", "a,b,"),
+        ("{{ range $at, $owner := .InvolvedObject.Owners }}{{ $at }}{{ $owner.name }} {{ end }}", "0a 1b "),
+        (
+            "{{ range $key, $value := .InvolvedObject.Labels }}{{ $key }}={{ $value }};{{ end }}",
+            "app=shop;app.kubernetes.io/name=web;",
+        ),
+        ("{{ range .nothing }}a{{ else }}none{{ end }}", "none"),
+        ("{{ range until 9 }}{{ if eq . 3 }}{{ break }}{{ end }}{{ . }}{{ end }}", "012"),
+        ("{{ range until 4 }}{{ if eq . 2 }}{{ continue }}{{ end }}{{ . }}{{ end }}", "013"),
+        ("{{ $x := 1 }}{{ if true }}{{ $x = add $x 1 }}{{ $y := 9 }}{{ end }}{{ $x }}", "2"),
+    ]);
+}
+
+#[test]
+fn functions_work_as_in_go_and_sprig() {
+    renders(&[
+        ("{{ .Message | upper | trunc 8 }}", "BACK-OFF"),
+        ("{{ .empty | default \"none\" | quote }}", "\"none\""),
+        ("{{ toJson .InvolvedObject.Labels }}", r#"{"app":"shop","app.kubernetes.io/name":"web"}"#),
+        ("{{ toJson .Nothing }}", "{}"),
+        ("{{ .Message | replace \"-\" \"_\" | lower }}", "back_off <restarting>"),
+        (
+            "{{ printf \"%s/%v:%d %q %.1f%%\" .InvolvedObject.Kind .InvolvedObject.Name .Count \"a\" 1.25 }}",
+            "Pod/web:3 \"a\" 1.2%",
+        ),
+        ("{{ ternary \"bad\" \"good\" (eq .Type \"Warning\") }}", "bad"),
+        ("{{ and .Type .Count }} {{ or .empty \"x\" }} {{ not .empty }}", "3 x true"),
+        ("{{ coalesce .empty .Nothing .Type }}", "Warning"),
+        ("{{ join \"-\" (list 1 2 3) }} {{ len (splitList \",\" \"a,b\") }}", "1-2-3 2"),
+        ("{{ contains \"off\" .Message }} {{ hasPrefix \"Back\" .Message }}", "true true"),
+        ("{{ trimSuffix \".1\" .metadata.name }} {{ trimAll \"-\" \"--a-\" }}", "web a"),
+        ("{{ add 1 2 3 }} {{ sub 5 2 }} {{ mul 2 3 }} {{ div 7 2 }} {{ mod 7 2 }}", "6 3 6 3 1"),
+        ("{{ date \"2006-01-02\" \"2026-05-01T01:02:03Z\" }}", "2026-05-01"),
+        ("{{ regexReplaceAll \"[aeiou]\" \"pod\" \"x\" }} {{ regexMatch \"^p\" \"pod\" }}", "pxd true"),
+        ("{{ b64enc \"a:b\" }} {{ urlquery \"a b&c\" }} {{ html \"<a>\" }}", "YTpi a+b%26c &lt;a&gt;"),
+        ("{{ dict \"b\" 1 \"a\" (list 1 2) }} {{ get (dict \"k\" \"v\") \"k\" }}", "map[a:[1 2] b:1] v"),
+        ("{{ indent 2 \"a\\nb\" }}|{{ repeat 3 \"x\" }}|{{ abbrev 5 \"abcdefgh\" }}", "  a\n  b|xxx|ab..."),
+        ("{{ fromJson \"{\\\"a\\\":[1]}\" | toJson }}", r#"{"a":[1]}"#),
+        ("{{ title \"back off\" }} {{ first (list 1 2) }} {{ last (list 1 2) }}", "Back Off 1 2"),
+    ]);
+}
+
+#[test]
+fn a_malformed_template_is_refused_when_it_is_parsed() {
+    for (text, why) in [
+        ("{{ .Message", "has no `}}`"),
+        ("{{ if .A }}x", "`{{ if }}` has no `{{ end }}`"),
+        ("{{ end }}", "`{{ end }}` ends nothing"),
+        ("{{ else }}", "belongs to nothing"),
+        ("{{ if .A }}{{ else }}{{ else }}{{ end }}", "two `else`"),
+        ("{{ shout .Message }}", "there is no function `shout`"),
+        ("{{ .A | .B }}", "a function must follow `|`"),
+        ("{{ .A .B }}", "`.B` is not expected here"),
+        ("{{ \"open }}", "has no `}}`"),
+        ("{{ (.A }}", "`(` has no `)`"),
+        ("{{ upper | }}", "a value is missing"),
+        ("{{ if }}{{ end }}", "a value is missing"),
+        ("{{ break }}", "outside a range"),
+        ("{{ template \"x\" }}", "not supported"),
+        ("{{ \"\\x\" }}", "is not an escape"),
+        ("{{ # }}", "`#` is not expected"),
+    ] {
+        let error = render(text).unwrap_err();
+
+        assert!(error.contains(why), "{text}: {error}");
+    }
+    let deep = format!("{{{{ {}1{} }}}}", "(".repeat(1000), ")".repeat(1000));
+    assert!(render(&deep).unwrap_err().contains("nested deeper"));
+    let deep = format!("{}{}", "{{ if 1 }}".repeat(1000), "{{ end }}".repeat(1000));
+    assert!(render(&deep).unwrap_err().contains("nested deeper"));
+}
+
+#[test]
+fn a_mistake_that_only_a_value_shows_fails_and_never_panics() {
+    for (text, why) in [
+        ("{{ .Message.Foo }}", "has no field Foo"),
+        ("{{ $x }}", "the variable $x is not defined"),
+        ("{{ index .InvolvedObject.Owners 7 }}", "index: there is no item 7"),
+        ("{{ div 1 0 }}", "div: the result"),
+        ("{{ add 9223372036854775807 1 }}", "64 bits"),
+        ("{{ lt \"a\" 1 }}", "have no order"),
+        ("{{ upper }}", "arguments"),
+        ("{{ printf \"%s\" }}", "a value for the format is missing"),
+        ("{{ printf \"%z\" 1 }}", "not supported"),
+        ("{{ regexMatch \"(\" \"a\" }}", "is not a regular expression"),
+        ("{{ date \"2006\" \"soon\" }}", "is not a time"),
+        ("{{ range 1.5 }}{{ end }}", "cannot iterate"),
+        ("{{ slice \"äö\" 1 }}", "outside"),
+        ("{{ fail \"no owner\" }}", "no owner"),
+    ] {
+        let error = render(text).unwrap_err();
+
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_template_that_loops_or_doubles_a_value_ends() {
+    let loops = "{{ range until 1000 }}{{ range until 1000 }}{{ $x := add 1 1 }}{{ end }}{{ end }}";
+    assert!(render(loops).unwrap_err().contains("too many steps"));
+
+    let output = "{{ range until 1000 }}{{ repeat 1000 \"x\" }}{{ end }}";
+    assert!(render(output).unwrap_err().contains("bytes"));
+
+    for doubles in
+        ["printf \"%s%s\" $x $x", "list $x $x", "print $x $x", "cat $x $x", "dict \"a\" $x \"b\" $x"]
+    {
+        let text =
+            format!("{{{{ $x := \"ab\" }}}}{{{{ range until 100 }}}}{{{{ $x = {doubles} }}}}{{{{ end }}}}");
+        let error = render(&text).unwrap_err();
+        assert!(error.contains("bytes") || error.contains("steps"), "{doubles}: {error}");
+    }
+
+    for huge in [
+        "{{ repeat 1000000000 \"x\" }}",
+        "{{ indent 1000000000 \"x\" }}",
+        "{{ replace \"\" (repeat 10000 \"x\") (repeat 10000 \"x\") }}",
+        "{{ join (repeat 10000 \"x\") (until 1000) }}",
+        "{{ regexReplaceAll \"\" (repeat 10000 \"x\") (repeat 10000 \"y\") }}",
+    ] {
+        assert!(render(huge).unwrap_err().contains("bytes"), "{huge}");
+    }
+}

@@ -1,0 +1,374 @@
+use std::{cell::RefCell, collections::VecDeque, rc::Rc};
+
+use informer_sdk::{Failure, testing::TestHost};
+use serde_json::json;
+
+use super::*;
+use crate::{
+    http::{Answer, Request, Verdict},
+    state::memory::Memory,
+};
+
+const EVENTS: &str = "v1/events";
+
+/// The clock of the tests.
+fn now() -> Timestamp {
+    "2026-05-01T12:00:00Z".parse().unwrap()
+}
+
+/// A receiver with a list of answers. After the last one it answers 200.
+#[derive(Clone, Default)]
+struct Receiver {
+    answers: Rc<RefCell<VecDeque<Answer>>>,
+    requests: Rc<RefCell<Vec<Request>>>,
+}
+
+impl Post for Receiver {
+    fn post(&self, request: &Request) -> std::result::Result<Answer, Verdict> {
+        self.requests.borrow_mut().push(request.clone());
+        let ok = Answer { status: 200, ..Answer::default() };
+        Ok(self.answers.borrow_mut().pop_front().unwrap_or(ok))
+    }
+}
+
+impl Receiver {
+    fn answers(&self, statuses: &[u16]) {
+        let answer = |status: &u16| Answer { status: *status, ..Answer::default() };
+        self.answers.borrow_mut().extend(statuses.iter().map(answer));
+    }
+
+    /// The bodies of the requests so far.
+    fn took(&self) -> Vec<Value> {
+        let requests = self.requests.borrow();
+        requests.iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect()
+    }
+
+    /// The name and the count of each Event so far.
+    fn events(&self) -> Vec<String> {
+        let shown =
+            |body: &Value| format!("{} {}", body["metadata"]["name"].as_str().unwrap(), body["count"]);
+        self.took().iter().map(shown).collect()
+    }
+}
+
+/// The plugin with its receiver, on a host with a disk.
+struct World {
+    host: TestHost,
+    disk: Memory,
+    receiver: Receiver,
+    config: Value,
+    exporter: Exporter,
+}
+
+impl World {
+    fn new(config: Value) -> Self {
+        let (disk, receiver) = (Memory::default(), Receiver::default());
+        let exporter = started(&config, &disk, &receiver);
+        Self { host: TestHost::new(), disk, receiver, config, exporter }
+    }
+
+    /// One webhook that gets every Event.
+    fn webhook() -> Self {
+        Self::new(json!({
+            "route": {"match": [{"receiver": "hook"}]},
+            "receivers": [{"name": "hook", "webhook": {"endpoint": "http://hook"}}],
+        }))
+    }
+
+    /// The host restarts: the disk and the receiver stay.
+    fn restart(&mut self) {
+        self.exporter.stop();
+        self.host = TestHost::new();
+        self.exporter = started(&self.config, &self.disk, &self.receiver);
+    }
+
+    fn add(&mut self, event: Value) -> Result {
+        self.host.store(EVENTS, event.clone());
+        self.exporter.on_add(self.host.event(EVENTS, event), Cause::Live)
+    }
+
+    fn reconcile(&mut self, key: &str) -> ReconcileResult {
+        self.exporter.reconcile(key)
+    }
+
+    /// Reconciles every key of the workqueue once.
+    fn work(&mut self) -> Vec<(String, ReconcileResult)> {
+        let keys: Vec<String> = std::iter::from_fn(|| self.host.take_key()).collect();
+        keys.into_iter().map(|key| (key.clone(), self.reconcile(&key))).collect()
+    }
+
+    fn queued(&self) -> usize {
+        self.disk.names().iter().filter(|key| key.starts_with("out/")).count()
+    }
+}
+
+fn started(config: &Value, disk: &Memory, receiver: &Receiver) -> Exporter {
+    Exporter {
+        settings: Settings::read(&config.to_string()).unwrap(),
+        state: State::new(Box::new(disk.clone())),
+        http: Box::new(receiver.clone()),
+        now,
+        since: None,
+        marks: Vec::new(),
+    }
+}
+
+fn event(name: &str, count: u64, at: &str) -> Value {
+    json!({
+        "metadata": {"namespace": "shop", "name": name, "uid": format!("uid-of-{name}")},
+        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web"},
+        "reason": "BackOff", "type": "Warning", "message": "m", "count": count, "lastTimestamp": at,
+    })
+}
+
+const AT: &str = "2026-05-01T12:00:00Z";
+
+#[test]
+fn an_event_is_sent_once_and_again_when_its_count_rises() {
+    let mut world = World::webhook();
+    world.add(event("a", 1, AT)).unwrap();
+    world.add(event("a", 1, AT)).unwrap();
+    assert_eq!(world.work(), [("send hook".to_owned(), Ok(Reconciled::Done))]);
+    assert_eq!(world.receiver.events(), ["a 1"]);
+
+    let raised = world.host.update(EVENTS, event("a", 1, AT), event("a", 2, AT));
+    world.exporter.on_update(raised, Cause::Live).unwrap();
+    world.work();
+
+    assert_eq!(world.receiver.events(), ["a 1", "a 2"]);
+    assert_eq!(world.queued(), 0);
+}
+
+#[test]
+fn a_restart_neither_repeats_nor_loses_an_event() {
+    let mut world = World::webhook();
+    world.add(event("sent", 1, AT)).unwrap();
+    world.work();
+    world.add(event("queued", 1, AT)).unwrap();
+    world.restart();
+
+    // The first list delivers all Events again, with those that happened meanwhile.
+    for seen in [event("sent", 1, AT), event("queued", 1, AT), event("meanwhile", 1, "2026-05-01T12:00:00Z")]
+    {
+        world.host.store(EVENTS, seen.clone());
+        world.exporter.on_add(world.host.event(EVENTS, seen), Cause::Initial).unwrap();
+    }
+    world.reconcile(SWEEP).unwrap();
+    world.work();
+
+    assert_eq!(world.receiver.events(), ["sent 1", "meanwhile 1", "queued 1"]);
+}
+
+#[test]
+fn an_event_of_the_same_name_with_another_uid_is_new() {
+    let mut world = World::webhook();
+    let mut replaced = event("a", 1, AT);
+    world.add(replaced.clone()).unwrap();
+    replaced["metadata"]["uid"] = json!("another");
+    world.work();
+    world.add(replaced).unwrap();
+    world.work();
+
+    assert_eq!(world.receiver.events(), ["a 1", "a 1"]);
+}
+
+#[test]
+fn events_from_before_the_first_start_are_not_sent_and_later_ones_are_however_old() {
+    let mut world = World::webhook();
+    world.add(event("old", 1, "2026-05-01T11:59:54Z")).unwrap();
+    world.add(event("recent", 1, "2026-05-01T11:59:56Z")).unwrap();
+    world.work();
+    assert_eq!(world.receiver.events(), ["recent 1"]);
+
+    // The state says that the exporter ran an hour ago: this Event happened while it was down.
+    let an_hour_ago = b"2026-05-01T11:00:00Z".to_vec();
+    world.disk.entries.borrow_mut().insert("since".to_owned(), an_hour_ago);
+    world.restart();
+    world.add(event("while-down", 1, "2026-05-01T11:30:00Z")).unwrap();
+    world.work();
+    assert_eq!(world.receiver.events(), ["recent 1", "while-down 1"]);
+}
+
+#[test]
+fn an_event_that_no_receiver_gets_is_judged_once_for_good() {
+    let mut world = World::new(json!({
+        "route": {"drop": [{"type": "Warning"}], "match": [{"receiver": "hook"}]},
+        "receivers": [{"name": "hook", "webhook": {"endpoint": "http://hook"}}],
+    }));
+    world.add(event("a", 1, AT)).unwrap();
+    assert_eq!(world.work(), []);
+
+    // Without the rule, the Event would be sent now. It was judged before.
+    world.config["route"]["drop"] = json!([]);
+    world.restart();
+    world.add(event("a", 1, AT)).unwrap();
+    world.add(event("b", 1, AT)).unwrap();
+    world.work();
+
+    assert_eq!(world.receiver.events(), ["b 1"]);
+}
+
+#[test]
+fn a_receiver_that_fails_gets_the_event_later_and_others_get_it_now() {
+    let mut world = World::new(json!({
+        "clusterName": "prod",
+        "route": {"match": [{"receiver": "hook"}, {"receiver": "log"}]},
+        "receivers": [
+            {"name": "hook", "webhook": {"endpoint": "http://hook/secret"}},
+            {"name": "log", "stdout": {"layout": {"n": "{{ .Name }} in {{ .ClusterName }}"}}},
+        ],
+    }));
+    world.receiver.answers(&[503, 500]);
+    world.add(event("a", 1, AT)).unwrap();
+    world.add(event("b", 1, AT)).unwrap();
+
+    let results = world.work();
+    let why = "receiver `hook`: it answered 503";
+    assert_eq!(results[0], ("send hook".to_owned(), Err(ReconcileError::retry(why))));
+    assert_eq!(results[1], ("send log".to_owned(), Ok(Reconciled::Done)));
+    let lines: Vec<String> = world.host.log().into_iter().map(|line| line.message).collect();
+    assert_eq!(lines, [r#"{"n":"a in prod"}"#, r#"{"n":"b in prod"}"#]);
+    assert_eq!(world.receiver.events(), ["a 1"], "the rest waits for the receiver");
+
+    assert!(world.reconcile("send hook").is_err());
+    assert_eq!(world.reconcile("send hook"), Ok(Reconciled::Done));
+    assert_eq!(world.receiver.events(), ["a 1", "a 1", "a 1", "b 1"]);
+    assert_eq!(world.queued(), 0);
+}
+
+#[test]
+fn a_receiver_is_left_alone_for_the_time_that_it_names() {
+    let mut world = World::webhook();
+    let busy = Answer { status: 429, retry_after: Some("30".to_owned()), ..Answer::default() };
+    world.receiver.answers.borrow_mut().push_back(busy);
+    world.add(event("a", 1, AT)).unwrap();
+
+    let in_30_seconds = Ok(Reconciled::RequeueAfter(Duration::from_secs(30)));
+    assert_eq!(world.work(), [("send hook".to_owned(), in_30_seconds.clone())]);
+    assert_eq!(world.reconcile("send hook"), in_30_seconds, "the clock stands still");
+    assert_eq!(world.receiver.events(), ["a 1"]);
+
+    world.exporter.now = || "2026-05-01T12:00:30Z".parse().unwrap();
+    assert_eq!(world.reconcile("send hook"), Ok(Reconciled::Done));
+    assert_eq!(world.receiver.events(), ["a 1", "a 1"]);
+}
+
+#[test]
+fn a_refused_event_becomes_a_dead_letter_and_can_be_replayed() {
+    let mut world = World::webhook();
+    world.receiver.answers(&[400]);
+    world.add(event("a", 1, AT)).unwrap();
+    world.add(event("b", 1, AT)).unwrap();
+    assert_eq!(world.work(), [("send hook".to_owned(), Ok(Reconciled::Done))]);
+    assert_eq!(world.receiver.events(), ["a 1", "b 1"], "the others go on");
+
+    let refused = world.work();
+    let [(key, result)] = refused.as_slice() else { panic!("{refused:?}") };
+    assert!(key.starts_with("undelivered/hook/"), "{key}");
+    assert_eq!(*result, Err(ReconcileError::terminal("receiver `hook`: it answered 400")));
+    assert_eq!(world.receiver.took().len(), 2, "a dead letter needs no request");
+
+    world.receiver.answers(&[422, 503]);
+    assert!(matches!(world.reconcile(key), Err(ReconcileError::Terminal(_))));
+    assert!(matches!(world.reconcile(key), Err(ReconcileError::Retry(_))));
+    assert_eq!(world.reconcile(key), Ok(Reconciled::Done));
+    assert_eq!(world.reconcile(key), Ok(Reconciled::Done), "there is nothing left to send");
+    assert_eq!(world.receiver.events(), ["a 1", "b 1", "a 1", "a 1", "a 1"]);
+}
+
+#[test]
+fn a_template_that_fails_for_an_event_refuses_that_event_only() {
+    let mut world = World::new(json!({
+        "route": {"match": [{"receiver": "hook"}]},
+        "receivers": [{"name": "hook", "webhook": {
+            "endpoint": "http://hook", "layout": {"n": "{{ if eq .Name \"a\" }}{{ fail \"no a\" }}{{ end }}{{ .Name }}"},
+        }}],
+    }));
+    world.add(event("a", 1, AT)).unwrap();
+    world.add(event("b", 1, AT)).unwrap();
+    world.work();
+
+    assert_eq!(world.receiver.took(), [json!({"n": "b"})]);
+    let refused = world.work();
+    assert_eq!(refused[0].1, Err(ReconcileError::terminal("receiver `hook`: layout: fail: no a")));
+}
+
+#[test]
+fn several_events_are_one_request_and_a_refused_one_does_not_hold_up_the_others() {
+    let mut world = World::new(json!({
+        "route": {"match": [{"receiver": "loki"}]},
+        "receivers": [{"name": "loki", "loki": {"url": "http://loki", "layout": {"n": "{{ .Name }}"}}}],
+    }));
+    for name in ["a", "b", "c"] {
+        world.add(event(name, 1, AT)).unwrap();
+    }
+    world.receiver.answers(&[400, 204, 400, 204]);
+    assert_eq!(world.work(), [("send loki".to_owned(), Ok(Reconciled::Done))]);
+
+    let values = |body: &Value| body["streams"][0]["values"].as_array().unwrap().len();
+    let sizes: Vec<usize> = world.receiver.took().iter().map(values).collect();
+    assert_eq!(sizes, [3, 1, 1, 1]);
+    let refused = world.work();
+    assert!(refused[0].0.ends_with("/shop/b"), "{refused:?}");
+    assert_eq!(world.queued(), 0);
+}
+
+#[test]
+fn an_event_waits_outside_while_the_disk_is_full() {
+    let mut world = World::webhook();
+    *world.disk.is_full.borrow_mut() = true;
+    let failed = world.add(event("a", 1, AT));
+    assert!(matches!(failed, Err(Failure::Retry(why)) if why.contains("quota exceeded")));
+
+    *world.disk.is_full.borrow_mut() = false;
+    world.add(event("a", 1, AT)).unwrap();
+    world.work();
+    assert_eq!(world.receiver.events(), ["a 1"]);
+}
+
+#[test]
+fn housekeeping_forgets_events_that_are_gone_and_queues_of_removed_receivers() {
+    let mut world = World::webhook();
+    world.add(event("stays", 1, AT)).unwrap();
+    world.add(event("goes", 1, AT)).unwrap();
+    world.work();
+    world.host.remove(EVENTS, &ObjectKey::new("shop", "goes"));
+    world.host.set_synced(EVENTS, true);
+    world.disk.entries.borrow_mut().insert("out/removed/1/shop/x".to_owned(), b"{}".to_vec());
+
+    assert_eq!(world.reconcile(SWEEP), Ok(Reconciled::RequeueAfter(SWEEP_EVERY)));
+
+    assert_eq!(world.disk.names(), ["seen/shop/stays", "since"]);
+    assert!(world.host.log()[0].message.starts_with("1 Events are lost: the receiver is no longer"));
+}
+
+#[test]
+fn housekeeping_forgets_nothing_before_the_cache_is_complete() {
+    let mut world = World::webhook();
+    world.add(event("a", 1, AT)).unwrap();
+    world.work();
+    world.restart();
+    world.host.set_synced(EVENTS, false);
+    world.reconcile(SWEEP).unwrap();
+
+    world.add(event("a", 1, AT)).unwrap();
+    assert_eq!(world.work(), []);
+}
+
+#[test]
+fn a_namespace_and_a_receiver_without_updates_limit_what_is_sent() {
+    let mut world = World::new(json!({
+        "namespace": "shop", "omitLookup": true,
+        "route": {"match": [{"receiver": "hook"}]},
+        "receivers": [{"name": "hook", "webhook": {"endpoint": "http://hook", "sentUpdateEvent": false}}],
+    }));
+    let mut elsewhere = event("b", 1, AT);
+    elsewhere["metadata"]["namespace"] = json!("blog");
+    world.add(elsewhere).unwrap();
+    world.add(event("a", 1, AT)).unwrap();
+    world.add(event("a", 2, AT)).unwrap();
+    world.work();
+
+    assert_eq!(world.receiver.events(), ["a 1"]);
+    assert_eq!(world.receiver.took()[0]["involvedObject"].get("deleted"), None);
+}

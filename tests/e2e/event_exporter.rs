@@ -1,0 +1,184 @@
+//! The ready-made plugin `plugins/event-exporter` in a whole host, with a receiver on the loopback of this machine.
+
+use std::{collections::VecDeque, fs, path::Path, sync::Arc};
+
+use axum::{Router, extract::State, http::HeaderMap, http::StatusCode, routing::post};
+use informer::{config::Access, connect::connect};
+use informer_devserver::{Config, DevServer};
+use informer_guests::event_exporter;
+use informer_tests::host::{PATIENCE, TestHost};
+use k8s_openapi::{
+    api::core::v1::{Event, Pod},
+    jiff::Timestamp,
+};
+use kube::{
+    Client,
+    api::{Api, Patch, PatchParams, PostParams},
+};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{net::TcpListener, sync::watch, time::timeout};
+
+/// A receiver of events. It answers with the given statuses first, and then with 200.
+#[derive(Clone)]
+struct Receiver {
+    url: String,
+    told: Arc<Told>,
+}
+
+struct Told {
+    statuses: Mutex<VecDeque<u16>>,
+    /// The status of each answer, the header `X-Reason` and the body.
+    requests: watch::Sender<Vec<(u16, String, Value)>>,
+}
+
+impl Receiver {
+    async fn start(statuses: &[u16]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let statuses = Mutex::new(statuses.iter().copied().collect());
+        let told = Arc::new(Told { statuses, requests: watch::Sender::default() });
+        let routes = Router::new().route("/events", post(take)).with_state(Arc::clone(&told));
+        tokio::spawn(async move { axum::serve(listener, routes).await });
+        Self { url, told }
+    }
+
+    /// Waits until the receiver took this event. Returns all events that it took so far, as `name count`.
+    async fn took(&self, event: &str) -> Vec<String> {
+        let taken = |requests: &Vec<(u16, String, Value)>| -> Vec<String> {
+            let good = requests.iter().filter(|(status, ..)| *status == 200);
+            good.map(|(_, _, body)| body["event"].as_str().unwrap().to_owned()).collect()
+        };
+        let mut requests = self.told.requests.subscribe();
+        let waiting = requests.wait_for(|requests| taken(requests).iter().any(|own| own == event));
+        let seen = timeout(PATIENCE, waiting).await.map(|seen| taken(&seen.unwrap()));
+        seen.unwrap_or_else(|_| panic!("`{event}` did not arrive: {:?}", self.requests()))
+    }
+
+    fn requests(&self) -> Vec<(u16, String, Value)> {
+        self.told.requests.borrow().clone()
+    }
+}
+
+async fn take(State(told): State<Arc<Told>>, headers: HeaderMap, body: String) -> StatusCode {
+    let status = told.statuses.lock().pop_front().unwrap_or(200);
+    let reason = headers.get("x-reason").map(|value| value.to_str().unwrap().to_owned());
+    let request = (status, reason.unwrap_or_default(), serde_json::from_str(&body).unwrap());
+    told.requests.send_modify(|requests| requests.push(request));
+    StatusCode::from_u16(status).unwrap()
+}
+
+/// The fragment of the plugin as it is shipped, with the component that was built for the tests and this receiver.
+async fn fragment(receiver: &Receiver) -> String {
+    let built = tokio::task::spawn_blocking(event_exporter).await.unwrap();
+    let text = fs::read_to_string("../plugins/event-exporter/informer.toml").unwrap();
+    text.replace("../../target/wasm32-wasip2/plugin/informer_event_exporter.wasm", built.to_str().unwrap())
+        .replace("https://hooks.example.com", &receiver.url)
+}
+
+async fn start(server: &DevServer, state: &Path, text: &str) -> TestHost {
+    let host = TestHost::start_in(&server.url(), state, text).await.unwrap();
+    host.synced().await;
+    host
+}
+
+async fn client(server: &DevServer) -> Client {
+    connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client
+}
+
+async fn create(client: &Client, name: &str, kind: &str) {
+    let events: Api<Event> = Api::namespaced(client.clone(), "default");
+    let event = json!({
+        "metadata": {"name": name}, "type": kind, "reason": "BackOff", "message": "Back-off restarting", "count": 1,
+        "firstTimestamp": Timestamp::now(), "lastTimestamp": Timestamp::now(),
+        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "web"},
+        "source": {"component": "kubelet"},
+    });
+    events.create(&PostParams::default(), &serde_json::from_value(event).unwrap()).await.unwrap();
+}
+
+async fn raise(client: &Client, name: &str, count: u32) {
+    let events: Api<Event> = Api::namespaced(client.clone(), "default");
+    let patch = Patch::Merge(json!({"count": count, "lastTimestamp": Timestamp::now()}));
+    events.patch(name, &PatchParams::default(), &patch).await.unwrap();
+}
+
+async fn create_pod(client: &Client) {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
+    let pod = json!({
+        "metadata": {"name": "web", "labels": {"app": "shop"}},
+        "spec": {"containers": [{"name": "web", "image": "web"}]},
+    });
+    pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+}
+
+/// Each occurrence arrives once: the first one, a raised count, and one while the host is down. A restart repeats nothing, and a dropped
+/// event does not arrive.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_occurrence_arrives_once_across_a_restart_and_a_dropped_one_never() {
+    let (server, state) = (DevServer::start(Config::default()).await.unwrap(), TempDir::new().unwrap());
+    let (client, receiver) = (client(&server).await, Receiver::start(&[]).await);
+    create_pod(&client).await;
+    let text = fragment(&receiver).await;
+    let host = start(&server, state.path(), &text).await;
+
+    create(&client, "quiet", "Normal").await;
+    create(&client, "a", "Warning").await;
+    assert_eq!(receiver.took("a 1").await, ["a 1"]);
+    raise(&client, "a", 2).await;
+    assert_eq!(receiver.took("a 2").await, ["a 1", "a 2"]);
+    host.stop().await;
+
+    create(&client, "while-down", "Warning").await;
+    let host = start(&server, state.path(), &text).await;
+    receiver.took("while-down 1").await;
+    create(&client, "last", "Warning").await;
+    assert_eq!(receiver.took("last 1").await, ["a 1", "a 2", "while-down 1", "last 1"]);
+
+    let (_, reason, body) = receiver.requests().remove(0);
+    assert_eq!(reason, "BackOff");
+    let object = json!({"kind": "Pod", "name": "web", "app": "shop"});
+    let expected =
+        json!({"cluster": "production", "event": "a 1", "message": "Back-off restarting", "object": object});
+    assert_eq!(body, expected);
+    host.stop().await;
+}
+
+/// The configuration is a mounted `config.yaml` of the original with a Secret, and the watch has the events of `events.k8s.io`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_that_is_down_gets_the_event_later_and_a_refused_one_is_a_dead_letter() {
+    let (server, state) = (DevServer::start(Config::default()).await.unwrap(), TempDir::new().unwrap());
+    let (client, receiver) = (client(&server).await, Receiver::start(&[503, 503, 200, 400]).await);
+    let mounted = TempDir::new().unwrap();
+    let yaml = format!(
+        "route:\n  routes:\n    - match:\n        - type: \"^Warn\"\n          component: kubelet\n          receiver: hook\n\
+         receivers:\n  - name: hook\n    webhook:\n      endpoint: \"{}/events\"\n      headers:\n        \
+         X-Reason: \"${{API_KEY}}\"\n      layout:\n        event: \"{{{{ .Name }}}} {{{{ .Count }}}}\"\n",
+        receiver.url
+    );
+    fs::write(mounted.path().join("config.yaml"), yaml).unwrap();
+    fs::write(mounted.path().join("API_KEY"), "s3cret\n").unwrap();
+    let text = fragment(&receiver).await;
+    let text = text.split("  [plugin.config]").next().unwrap();
+    let files = format!("\nconfig-files = [{:?}]\n\n  [[plugin.on]]", mounted.path());
+    let text = text.replace("\n  [[plugin.on]]", &files).replace("v1/events", "events.k8s.io/v1/events");
+    let host = start(&server, state.path(), &text).await;
+
+    create(&client, "a", "Warning").await;
+    receiver.took("a 1").await;
+    create(&client, "refused", "Warning").await;
+    host.until("a dead letter", |status| status.to_string().contains("it answered 400")).await;
+    create(&client, "b", "Warning").await;
+    receiver.took("b 1").await;
+
+    let requests: Vec<(u16, String)> = receiver
+        .requests()
+        .iter()
+        .map(|(status, _, body)| (*status, body["event"].as_str().unwrap().to_owned()))
+        .collect();
+    let expected = [(503, "a 1"), (503, "a 1"), (200, "a 1"), (400, "refused 1"), (200, "b 1")];
+    assert_eq!(requests, expected.map(|(status, event)| (status, event.to_owned())));
+    assert_eq!(receiver.requests()[0].1, "s3cret");
+    host.stop().await;
+}
