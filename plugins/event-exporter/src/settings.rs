@@ -1,5 +1,7 @@
 //! The configuration: `[plugin.config]`, or a mounted `config.yaml` of the original.
 
+mod yaml;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -154,7 +156,7 @@ fn split(table: Map<String, Value>) -> Result<(Map<String, Value>, BTreeMap<Stri
                 keys.insert(key, value);
             }
             Value::String(text) if FILES.contains(&key.as_str()) => {
-                file = serde_saphyr::from_str(&text).map_err(|error| format!("{key}: {error}"))?;
+                file = yaml::parse(&text).map_err(|why| format!("{key}: {why}"))?;
             }
             Value::String(text) => {
                 variables.insert(key, text.trim_end_matches(['\r', '\n']).to_owned());

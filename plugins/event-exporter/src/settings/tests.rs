@@ -74,13 +74,39 @@ fn the_defaults_are_those_of_the_original() {
 }
 
 #[test]
+fn a_mounted_file_may_have_anchors_and_texts_of_several_lines() {
+    let file = "
+x: &hook {endpoint: 'http://a'}
+receivers:
+  - {name: a, webhook: {<<: *hook, headers: {X: y}}}
+  - name: b
+    webhook:
+      endpoint: http://b
+      layout:
+        text: |
+          two
+          lines
+        number: 1.5
+        none: ~
+";
+    let read = yaml::parse(file).unwrap();
+
+    let layout = json!({"text": "two\nlines\n", "number": 1.5, "none": null});
+    assert_eq!(read["receivers"][0]["webhook"], json!({"endpoint": "http://a", "headers": {"X": "y"}}));
+    assert_eq!(read["receivers"][1]["webhook"]["layout"], layout);
+    assert_eq!(yaml::parse("").unwrap(), Map::new());
+}
+
+#[test]
 fn a_configuration_with_a_mistake_is_refused_with_the_reason() {
     let receiver = |receiver: Value| json!({"receivers": [receiver]});
     let webhook = |webhook: Value| receiver(json!({"name": "w", "webhook": webhook}));
 
     refused(json!({"receivrs": []}), "unknown key `receivrs`; the keys are");
     refused(json!({"config.yaml": "rout: {}"}), "unknown key `rout` in the mounted file");
-    refused(json!({"config.yaml": "a: [", }), "config.yaml: ");
+    refused(json!({"config.yaml": "a: ["}), "config.yaml: ");
+    refused(json!({"config.yaml": "- a"}), "config.yaml: it is not a mapping");
+    refused(json!({"config.yaml": "route: {}\nroute: {}"}), "config.yaml: ");
     refused(json!({"config.yaml": "route: {}", "route": {}}), "`route` is both in");
     refused(json!({"throttlePeriod": 1, "maxEventAgeSeconds": 1}), "old name");
     refused(json!({"clusterName": "${NAME}"}), "`${NAME}` is not defined");

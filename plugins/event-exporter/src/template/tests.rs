@@ -19,7 +19,7 @@ fn method(_: &Value, name: &str) -> Option<Value> {
     (name == "GetTimestampMs").then(|| json!(1_700_000_000_000_i64))
 }
 
-fn render(text: &str) -> std::result::Result<String, String> {
+fn render(text: &str) -> Result<String, String> {
     let template = Template::parse(text).map_err(|error| error.to_string())?;
     template.render(&event(), method).map_err(|error| error.to_string())
 }
