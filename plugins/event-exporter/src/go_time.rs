@@ -2,8 +2,11 @@
 
 use jiff::{Timestamp, civil::DateTime, tz::Offset};
 
+/// A part of a layout, and how a time shows it.
+type Part = (&'static str, fn(&DateTime) -> String);
+
 /// The parts of a layout, longer ones before their beginnings.
-const PARTS: &[(&str, fn(&DateTime) -> String)] = &[
+const PARTS: &[Part] = &[
     ("2006", |at| format!("{:04}", at.year())),
     ("January", |at| month(at).to_owned()),
     ("Monday", |at| weekday(at).to_owned()),

@@ -59,6 +59,9 @@ struct Receiver {
     destinations: BTreeMap<String, Value>,
 }
 
+/// The texts of mounted files, by the names of the files.
+type Variables = BTreeMap<String, String>;
+
 /// The keys of [`Keys`].
 const KNOWN: [&str; 8] = [
     "maxEventAgeSeconds",
@@ -147,7 +150,7 @@ impl Settings {
 }
 
 /// Separates the keys, with those of a mounted file, from the texts of other mounted files.
-fn split(table: Map<String, Value>) -> Result<(Map<String, Value>, BTreeMap<String, String>), String> {
+fn split(table: Map<String, Value>) -> Result<(Map<String, Value>, Variables), String> {
     let is_key = |key: &str| KNOWN.contains(&key) || OF_THE_HOST.contains(&key);
     let (mut keys, mut variables, mut file) = (Map::new(), BTreeMap::new(), Map::new());
     for (key, value) in table {
@@ -179,11 +182,7 @@ fn split(table: Map<String, Value>) -> Result<(Map<String, Value>, BTreeMap<Stri
 }
 
 /// Replaces `${NAME}` in all texts of a value.
-fn expanded(
-    value: Value,
-    variables: &BTreeMap<String, String>,
-    used: &mut BTreeSet<String>,
-) -> Result<Value, String> {
+fn expanded(value: Value, variables: &Variables, used: &mut BTreeSet<String>) -> Result<Value, String> {
     Ok(match value {
         Value::String(text) => Value::from(filled(&text, variables, used)?),
         Value::Array(items) => {
@@ -200,11 +199,7 @@ fn expanded(
     })
 }
 
-fn filled(
-    text: &str,
-    variables: &BTreeMap<String, String>,
-    used: &mut BTreeSet<String>,
-) -> Result<String, String> {
+fn filled(text: &str, variables: &Variables, used: &mut BTreeSet<String>) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

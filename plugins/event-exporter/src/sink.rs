@@ -1,5 +1,6 @@
 //! The kinds of receivers: how each makes requests of Events, and judges the answers.
 
+mod api;
 mod common;
 mod elastic;
 mod loki;
@@ -7,40 +8,13 @@ mod messages;
 mod stdout;
 mod webhook;
 
-use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{
-    http::{Answer, Request, Verdict},
-    record::Record,
-};
-
+pub(crate) use api::Sink;
 pub(crate) use stdout::Stdout;
 
-/// A receiver that gets HTTP requests.
-pub(crate) trait Sink {
-    /// The most Events of one request.
-    fn batch(&self) -> usize {
-        1
-    }
-
-    /// Makes the request for at least one Event and at most [`batch`](Self::batch). `attempt` begins with 1.
-    ///
-    /// # Errors
-    /// Returns what is wrong with a template for these Events.
-    fn request(&self, records: &[Record], attempt: u32) -> Result<Request, String>;
-
-    /// The verdict on each of `count` Events of a request.
-    fn judge(&self, answer: &Answer, count: usize, now: Timestamp) -> Vec<Verdict> {
-        vec![answer.verdict(now); count]
-    }
-
-    /// If false, an Event whose count rises is not sent again.
-    fn takes_updates(&self) -> bool;
-}
-
-/// Where the Events of a receiver go.
+/// The place that the Events of a receiver go to.
 pub(crate) enum Destination {
     Stdout(Stdout),
     Http(Box<dyn Sink>),

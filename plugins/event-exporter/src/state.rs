@@ -254,3 +254,5 @@ impl std::fmt::Display for Seen {
 
 #[cfg(test)]
 pub(crate) mod memory;
+#[cfg(test)]
+mod tests;

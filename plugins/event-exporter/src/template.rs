@@ -3,6 +3,7 @@
 //! A template is bounded: each operation costs steps by the size of its result, and the steps and the output have limits. A
 //! template that loops or doubles a value fails, and the next event is rendered.
 
+mod error;
 mod functions;
 mod lex;
 mod lists;
@@ -13,21 +14,15 @@ mod values;
 
 use serde_json::Value;
 
+pub(crate) use error::TemplateError;
 use parse::Node;
-
-/// What is wrong with a template, for the operator.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct TemplateError(String);
+use run::Method;
 
 /// A parsed template.
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
     nodes: Vec<Node>,
 }
-
-/// The value of a name that an object has by its type, such as a method of Go. The first argument is the object.
-pub(crate) type Method = fn(&Value, &str) -> Option<Value>;
 
 // === impl Template ===
 
@@ -44,14 +39,6 @@ impl Template {
     /// Renders the template with this value as `.` and `$`.
     pub(crate) fn render(&self, root: &Value, method: Method) -> Result<String, TemplateError> {
         run::render(&self.nodes, root, method)
-    }
-}
-
-// === impl TemplateError ===
-
-impl TemplateError {
-    fn new(why: impl Into<String>) -> Self {
-        Self(why.into())
     }
 }
 

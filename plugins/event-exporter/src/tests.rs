@@ -372,3 +372,37 @@ fn a_namespace_and_a_receiver_without_updates_limit_what_is_sent() {
     assert_eq!(world.receiver.events(), ["a 1"]);
     assert_eq!(world.receiver.took()[0]["involvedObject"].get("deleted"), None);
 }
+
+#[test]
+fn the_same_event_from_both_versions_of_the_resource_is_sent_once() {
+    let mut world = World::webhook();
+    world.add(event("a", 1, AT)).unwrap();
+    let mut other = event("a", 1, AT);
+    let fields = other.as_object_mut().unwrap();
+    for (from, to) in [
+        ("involvedObject", "regarding"),
+        ("count", "deprecatedCount"),
+        ("lastTimestamp", "deprecatedLastTimestamp"),
+    ] {
+        let value = fields.remove(from).unwrap();
+        fields.insert(to.to_owned(), value);
+    }
+    world.exporter.on_add(world.host.event("events.k8s.io/v1/events", other), Cause::Live).unwrap();
+    world.work();
+
+    assert_eq!(world.receiver.events(), ["a 1"]);
+}
+
+#[test]
+fn the_newest_thousand_refused_events_are_kept() {
+    let mut world = World::webhook();
+    for number in 0..1003 {
+        let key = format!("undelivered/hook/{number:015}-1/shop/x");
+        world.disk.entries.borrow_mut().insert(key, b"{}".to_vec());
+    }
+    world.reconcile(SWEEP).unwrap();
+
+    let kept = world.disk.names();
+    assert_eq!(kept.len(), 1000);
+    assert_eq!(kept[0], "undelivered/hook/000000000000003-1/shop/x");
+}

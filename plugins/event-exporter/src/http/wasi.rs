@@ -14,7 +14,7 @@ use wasip2::{
 use super::{Answer, Post, Request, Verdict};
 
 /// A receiver that has not answered after this time is asked again later. It is shorter than the deadline of a call.
-const PATIENCE_NANOS: u64 = 10_000_000_000;
+const PATIENCE_NANOS: u64 = 8_000_000_000;
 
 /// The part of an answer that is read. An answer to a batch names each event.
 const ANSWER_BYTES: usize = 1 << 20;

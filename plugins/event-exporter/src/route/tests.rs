@@ -27,7 +27,6 @@ fn json_merge(to: &mut Value, from: &Value) {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "each caller has it from json!")]
 fn route(value: Value) -> Route {
     serde_json::from_value(value).unwrap()
 }

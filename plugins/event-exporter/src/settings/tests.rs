@@ -7,6 +7,7 @@ fn read(config: Value) -> Result<Settings, String> {
     Settings::read(&config.to_string())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "each caller has it from json!")]
 #[track_caller]
 fn refused(config: Value, why: &str) {
     let Err(error) = read(config.clone()) else { panic!("{config} is accepted") };
@@ -87,11 +88,11 @@ receivers:
           two
           lines
         number: 1.5
-        none: ~
+        empty: ~
 ";
     let read = yaml::parse(file).unwrap();
 
-    let layout = json!({"text": "two\nlines\n", "number": 1.5, "none": null});
+    let layout = json!({"text": "two\nlines\n", "number": 1.5, "empty": null});
     assert_eq!(read["receivers"][0]["webhook"], json!({"endpoint": "http://a", "headers": {"X": "y"}}));
     assert_eq!(read["receivers"][1]["webhook"]["layout"], layout);
     assert_eq!(yaml::parse("").unwrap(), Map::new());

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Sink,
+    api::Sink,
     common::{Headers, Tls, document, render},
 };
 use crate::{
@@ -85,11 +85,11 @@ impl Elastic {
         let count = record.occurrence(Timestamp::now()).count;
         let id =
             if self.use_event_id { record.uid().to_owned() } else { format!("{}.{count}", record.uid()) };
-        let mut action = json!({"_index": self.index(record)?, "_id": id});
-        if let Some(kind) = self.r#type.as_deref().filter(|kind| !kind.is_empty()) {
-            action["_type"] = Value::from(kind);
-        }
-        Ok(json!({"index": action}))
+        let index = self.index(record)?;
+        Ok(match self.r#type.as_deref().filter(|kind| !kind.is_empty()) {
+            Some(kind) => json!({"index": {"_index": index, "_id": id, "_type": kind}}),
+            None => json!({"index": {"_index": index, "_id": id}}),
+        })
     }
 
     fn authorization(&self) -> Option<String> {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Sink,
+    api::Sink,
     common::{Headers, Tls, document, render},
 };
 use crate::{

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Sink,
+    api::Sink,
     common::{Headers, document, render},
 };
 use crate::{

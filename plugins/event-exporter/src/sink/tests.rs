@@ -1,8 +1,13 @@
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::*;
+use crate::{
+    http::{Answer, Request, Verdict},
+    record::Record,
+};
 
 fn now() -> Timestamp {
     "2026-05-02T00:00:00Z".parse().unwrap()

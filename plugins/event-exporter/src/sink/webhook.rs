@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{
-    Sink,
+    api::Sink,
     common::{Headers, Tls, document},
 };
 use crate::{

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    TemplateError, lists, strings,
+    error::TemplateError,
+    lists, strings,
     values::{compare, equal, length, print, truth, whole},
 };
 
@@ -73,10 +74,6 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, TemplateErr
     }
 }
 
-pub(super) fn wrong(arguments: &[Value]) -> TemplateError {
-    TemplateError::new(format!("{} arguments are not what it takes", arguments.len()))
-}
-
 fn logic(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
     let or_last = |found: Option<&Value>| found.or(arguments.last()).cloned().unwrap_or_default();
     match (name, arguments) {
@@ -88,7 +85,7 @@ fn logic(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
         ("default", [default, value]) => Ok(if truth(value) { value } else { default }.clone()),
         ("ternary", [yes, no, condition]) => Ok(if truth(condition) { yes } else { no }.clone()),
         ("fail", [why]) => Err(TemplateError::new(print(why))),
-        _ => Err(wrong(arguments)),
+        _ => Err(TemplateError::arguments(arguments)),
     }
 }
 
@@ -100,7 +97,7 @@ fn comparison(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
         ("le", [one, two]) => compare(one, two)?.is_le(),
         ("gt", [one, two]) => compare(one, two)?.is_gt(),
         ("ge", [one, two]) => compare(one, two)?.is_ge(),
-        _ => return Err(wrong(arguments)),
+        _ => return Err(TemplateError::arguments(arguments)),
     };
     Ok(Value::Bool(holds))
 }
@@ -111,7 +108,7 @@ fn number(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
     let overflow = || TemplateError::new("the result is not a number of 64 bits");
     let fold = |with: fn(i64, i64) -> Option<i64>| {
         let mut numbers = numbers.iter().copied();
-        let first = numbers.next().ok_or_else(|| wrong(arguments))?;
+        let first = numbers.next().ok_or_else(|| TemplateError::arguments(arguments))?;
         numbers.try_fold(first, with).ok_or_else(overflow)
     };
     let result = match (name, numbers.as_slice()) {
@@ -123,13 +120,13 @@ fn number(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
         ("sub", [one, two]) => one.checked_sub(*two).ok_or_else(overflow)?,
         ("div", [one, two]) => one.checked_div(*two).ok_or_else(overflow)?,
         ("mod", [one, two]) => one.checked_rem(*two).ok_or_else(overflow)?,
-        _ => return Err(wrong(arguments)),
+        _ => return Err(TemplateError::arguments(arguments)),
     };
     Ok(Value::from(result))
 }
 
 fn conversion(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
-    let [value] = arguments else { return Err(wrong(arguments)) };
+    let [value] = arguments else { return Err(TemplateError::arguments(arguments)) };
     match name {
         "toJson" | "toRawJson" => Ok(Value::from(map_of(value).to_string())),
         "toPrettyJson" => Ok(Value::from(format!("{:#}", map_of(value)))),
@@ -171,6 +168,6 @@ fn time(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
         ("now", []) => Ok(Value::from(jiff::Timestamp::now().to_string())),
         ("unixEpoch", [at]) => Ok(Value::from(parsed(at)?.as_second().to_string())),
         ("date", [layout, at]) => Ok(Value::from(crate::go_time::format(&print(layout), parsed(at)?))),
-        _ => Err(wrong(arguments)),
+        _ => Err(TemplateError::arguments(arguments)),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::TemplateError;
+use super::error::TemplateError;
 
 /// A part of a template.
 #[derive(Debug, PartialEq)]

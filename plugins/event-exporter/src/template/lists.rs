@@ -3,8 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    TemplateError,
-    functions::wrong,
+    error::TemplateError,
     values::{LARGEST, equal, print, sorted, truth, whole},
 };
 
@@ -56,7 +55,7 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, TemplateErr
         ("slice", [value, from, to @ ..]) => slice(value, from, to.first()),
         (_, [Value::Array(items)]) => of_list(name, items),
         (_, [Value::Null]) => Ok(Value::Null),
-        _ => Err(wrong(arguments)),
+        _ => Err(TemplateError::arguments(arguments)),
     }
 }
 
@@ -81,7 +80,7 @@ fn of_list(name: &str, items: &[Value]) -> Result<Value, TemplateError> {
             texts.sort_unstable();
             Ok(Value::from(texts))
         }
-        _ => Err(wrong(items)),
+        _ => Err(TemplateError::arguments(items)),
     }
 }
 

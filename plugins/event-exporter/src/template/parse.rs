@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    TemplateError, functions,
+    error::TemplateError,
+    functions,
     lex::{Piece, Token},
 };
 
@@ -63,9 +64,11 @@ pub(super) enum Base {
 }
 
 /// What ended a list of nodes.
-enum End {
-    Text,
-    End,
+enum Ended {
+    /// The end of the template.
+    Template,
+    /// `end`
+    Block,
     /// `else`, with the tokens that follow it.
     Else(Vec<Token>),
 }
@@ -85,16 +88,16 @@ struct Tokens {
 pub(super) fn parse(pieces: Vec<Piece>) -> Result<Vec<Node>, TemplateError> {
     let mut parser = Parser { pieces: pieces.into_iter(), depth: 0, loops: 0 };
     match parser.nodes()? {
-        (nodes, End::Text) => Ok(nodes),
-        (_, End::End) => Err(TemplateError::new("`{{ end }}` ends nothing")),
-        (_, End::Else(_)) => Err(TemplateError::new("`{{ else }}` belongs to nothing")),
+        (nodes, Ended::Template) => Ok(nodes),
+        (_, Ended::Block) => Err(TemplateError::new("`{{ end }}` ends nothing")),
+        (_, Ended::Else(_)) => Err(TemplateError::new("`{{ else }}` belongs to nothing")),
     }
 }
 
 // === impl Parser ===
 
 impl Parser {
-    fn nodes(&mut self) -> Result<(Vec<Node>, End), TemplateError> {
+    fn nodes(&mut self) -> Result<(Vec<Node>, Ended), TemplateError> {
         let mut nodes = Vec::new();
         while let Some(piece) = self.pieces.next() {
             let mut tokens = match piece {
@@ -110,8 +113,8 @@ impl Parser {
                 _ => String::new(),
             };
             match keyword.as_str() {
-                "end" => return Ok((nodes, End::End)),
-                "else" => return Ok((nodes, End::Else(tokens.split_off(1)))),
+                "end" => return Ok((nodes, Ended::Block)),
+                "else" => return Ok((nodes, Ended::Else(tokens.split_off(1)))),
                 "if" | "with" | "range" => {
                     nodes.push(self.block(&keyword, tokens.split_off(1))?);
                 }
@@ -126,7 +129,7 @@ impl Parser {
                 _ => nodes.push(Node::Print(Tokens::new(tokens).whole(1)?)),
             }
         }
-        Ok((nodes, End::Text))
+        Ok((nodes, Ended::Template))
     }
 
     fn block(&mut self, keyword: &str, tokens: Vec<Token>) -> Result<Node, TemplateError> {
@@ -149,12 +152,12 @@ impl Parser {
         })
     }
 
-    fn otherwise(&mut self, keyword: &str, end: End) -> Result<Vec<Node>, TemplateError> {
+    fn otherwise(&mut self, keyword: &str, end: Ended) -> Result<Vec<Node>, TemplateError> {
         let open = || TemplateError::new(format!("`{{{{ {keyword} }}}}` has no `{{{{ end }}}}`"));
         let mut tokens = match end {
-            End::Text => return Err(open()),
-            End::End => return Ok(Vec::new()),
-            End::Else(tokens) => tokens,
+            Ended::Template => return Err(open()),
+            Ended::Block => return Ok(Vec::new()),
+            Ended::Else(tokens) => tokens,
         };
         match tokens.first() {
             // The block of `else if` ends with the `end` of the whole.
@@ -164,9 +167,9 @@ impl Parser {
             }
             Some(_) => Err(TemplateError::new("only `if` or `with` may follow `else`")),
             None => match self.nodes()? {
-                (nodes, End::End) => Ok(nodes),
-                (_, End::Text) => Err(open()),
-                (_, End::Else(_)) => Err(TemplateError::new(format!("`{keyword}` has two `else`"))),
+                (nodes, Ended::Block) => Ok(nodes),
+                (_, Ended::Template) => Err(open()),
+                (_, Ended::Else(_)) => Err(TemplateError::new(format!("`{keyword}` has two `else`"))),
             },
         }
     }

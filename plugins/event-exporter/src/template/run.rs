@@ -3,10 +3,14 @@
 use serde_json::Value;
 
 use super::{
-    Method, TemplateError, functions,
+    error::TemplateError,
+    functions,
     parse::{Base, Block, Command, Node, Operand, Pipeline},
     values::{LARGEST, json_name, print, size, sorted, truth},
 };
+
+/// The value of a name that an object has by its type, such as a method of Go. The first argument is the object.
+pub(crate) type Method = fn(&Value, &str) -> Option<Value>;
 
 /// The steps of one rendering. A step is an operation, or 64 bytes of its result.
 const STEPS: usize = 100_000;
@@ -167,8 +171,7 @@ impl Run<'_> {
 
     /// Calls a function. The cost is known after the call, and no function makes more than a bounded number of bytes.
     fn call(&mut self, name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
-        let value = functions::call(name, arguments)
-            .map_err(|TemplateError(why)| TemplateError(format!("{name}: {why}")))?;
+        let value = functions::call(name, arguments).map_err(|error| error.of(name))?;
         self.paid(value)
     }
 

@@ -5,8 +5,7 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use super::{
-    TemplateError,
-    functions::wrong,
+    error::TemplateError,
     values::{LARGEST, print, whole},
 };
 
@@ -73,7 +72,7 @@ fn quoted(arguments: &[Value], quote: fn(&str) -> String) -> String {
 }
 
 fn one_text(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
-    let [value] = arguments else { return Err(wrong(arguments)) };
+    let [value] = arguments else { return Err(TemplateError::arguments(arguments)) };
     let text = print(value);
     let result = match name {
         "upper" => text.to_uppercase(),
@@ -105,7 +104,7 @@ fn one_text(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
             _ => None,
         }),
         "urlquery" => percent_encoded(&text),
-        _ => return Err(wrong(arguments)),
+        _ => return Err(TemplateError::arguments(arguments)),
     };
     Ok(Value::from(result))
 }
@@ -150,7 +149,7 @@ fn sized(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
         let many = end.map_or(rest.len(), |end| end.saturating_sub(start));
         return Ok(Value::from(rest.into_iter().take(many).collect::<String>()));
     }
-    let [number, text] = arguments else { return Err(wrong(arguments)) };
+    let [number, text] = arguments else { return Err(TemplateError::arguments(arguments)) };
     let (number, text) = (whole(number)?, print(text));
     let many = usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX);
     let length = text.chars().count();
@@ -176,7 +175,7 @@ fn sized(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
 }
 
 fn test(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
-    let [what, text] = arguments else { return Err(wrong(arguments)) };
+    let [what, text] = arguments else { return Err(TemplateError::arguments(arguments)) };
     let (what, text) = (print(what), print(text));
     Ok(Value::Bool(match name {
         "contains" => text.contains(&what),
@@ -212,12 +211,12 @@ fn replacement(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> 
             bounded(text.matches(&old).count().saturating_mul(new.len()))?;
             Ok(Value::from(text.replace(&old, &new)))
         }
-        _ => Err(wrong(arguments)),
+        _ => Err(TemplateError::arguments(arguments)),
     }
 }
 
 fn trimmed(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
-    let [what, text] = arguments else { return Err(wrong(arguments)) };
+    let [what, text] = arguments else { return Err(TemplateError::arguments(arguments)) };
     let (what, text) = (print(what), print(text));
     Ok(Value::from(match name {
         "trimPrefix" => text.strip_prefix(&what).unwrap_or(&text),
@@ -228,7 +227,7 @@ fn trimmed(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
 
 /// The verbs `%s`, `%v`, `%d`, `%q`, `%t`, `%f` and `%%`, without widths; `%.2f` has a precision.
 fn printf(arguments: &[Value]) -> Result<Value, TemplateError> {
-    let [format, values @ ..] = arguments else { return Err(wrong(arguments)) };
+    let [format, values @ ..] = arguments else { return Err(TemplateError::arguments(arguments)) };
     let format = print(format);
     let mut values = values.iter();
     let mut written = String::new();

@@ -178,3 +178,16 @@ fn a_template_that_loops_or_doubles_a_value_ends() {
         assert!(render(huge).unwrap_err().contains("bytes"), "{huge}");
     }
 }
+
+#[test]
+fn no_part_of_a_template_panics() {
+    let whole = "a {{- if and (eq .Type \"Warning\") $.Count }}{{ range $k, $v := .InvolvedObject.Labels -}} {{ $k | \
+                 printf \"%s=%q\" | upper }}{{ else }}{{/* no */}}{{ end }}{{ else if not `x` }}{{ $x := -1.5 }}ä{{ end }}";
+    let places: Vec<usize> = whole.char_indices().map(|(at, _)| at).collect();
+    for from in &places {
+        for to in places.iter().filter(|to| *to > from) {
+            // It may be valid or not.
+            render(&whole[*from..*to]).ok();
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
-use super::TemplateError;
+use super::error::TemplateError;
 
 /// The largest result of one operation, and of a whole template, in bytes.
 pub(super) const LARGEST: usize = 256 << 10;

@@ -1,0 +1,68 @@
+use super::{memory::Memory, *};
+
+fn seen(count: u64, at: &str) -> Seen {
+    Seen { uid: "u".to_owned(), occurrence: Occurrence { count, at: at.parse().unwrap() } }
+}
+
+fn queued(disk: &Memory, name: &str, mark: &Seen, receivers: &[&str]) -> State {
+    let state = State::new(Box::new(disk.clone()));
+    let record = Record::new(json!({"metadata": {"name": name}}));
+    let event = ObjectKey::new("shop", name);
+    state.judged(&[], Some((&event, mark, &record, receivers))).unwrap();
+    state
+}
+
+#[test]
+fn a_queue_holds_the_events_of_its_receiver_in_the_order_of_time() {
+    let disk = Memory::default();
+    queued(&disk, "second", &seen(1, "2026-05-01T12:00:01Z"), &["a", "a-b", "b"]);
+    queued(&disk, "first", &seen(9, "2026-05-01T12:00:00.999Z"), &["a-b", "a"]);
+    let state = queued(&disk, "third", &seen(1, "2026-05-02T00:00:00Z"), &["a"]);
+
+    let names = |receiver: &str, most| -> Vec<String> {
+        let keys = state.queue(receiver, most).unwrap();
+        keys.iter().map(|key| state.load(key).unwrap().unwrap().text("/metadata/name").to_owned()).collect()
+    };
+    assert_eq!(names("a", 10), ["first", "second", "third"]);
+    assert_eq!(names("a", 2), ["first", "second"]);
+    assert_eq!(
+        (names("a-b", 10), names("b", 10)),
+        (vec!["first".into(), "second".into()], vec!["second".into()])
+    );
+    assert_eq!(names("c", 10), [""; 0]);
+    assert_eq!(state.waiting_receivers().unwrap(), ["a-b", "a", "b"]);
+    assert_eq!(state.kept().unwrap().0.len(), 3);
+}
+
+#[test]
+fn a_mark_that_was_written_is_read_and_any_other_text_is_no_mark() {
+    let mark = seen(7, "2026-05-01T12:00:00.123456Z");
+
+    assert_eq!(Seen::parse(mark.to_string().as_bytes()), Some(mark));
+    for odd in [
+        &b""[..],
+        b"u",
+        b"u 1",
+        b"u x 1",
+        b"u 1 x",
+        b"u 1 99999999999999999999999999999999999999999",
+        b"\xff 1 1",
+    ] {
+        assert_eq!(Seen::parse(odd), None);
+    }
+}
+
+#[test]
+fn damaged_values_are_as_if_they_were_not_there() {
+    let disk = Memory::default();
+    let state = State::new(Box::new(disk.clone()));
+    for key in ["since", "pause/a", "out/a/1/shop/x", "undelivered/a/1/shop/x", "seen/shop/x"] {
+        disk.entries.borrow_mut().insert(key.to_owned(), b"\xff{".to_vec());
+    }
+    let now: Timestamp = "2026-05-01T12:00:00Z".parse().unwrap();
+
+    assert_eq!((state.since(now), state.since(Timestamp::UNIX_EPOCH)), (Ok(now), Ok(now)));
+    assert_eq!((state.paused("a"), state.load("out/a/1/shop/x")), (Ok(None), Ok(None)));
+    assert_eq!(state.seen(&ObjectKey::new("shop", "x")), Ok(None));
+    assert!(state.refused("undelivered/a/1/shop/x").unwrap().is_none());
+}
