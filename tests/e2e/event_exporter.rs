@@ -3,7 +3,11 @@
 use std::{collections::VecDeque, fs, path::Path, sync::Arc};
 
 use axum::{Router, extract::State, http::HeaderMap, http::StatusCode, routing::post};
-use informer::{config::Access, connect::connect};
+use informer::{
+    admin::{Probe, types::Chosen},
+    config::Access,
+    connect::connect,
+};
 use informer_devserver::{Config, DevServer};
 use informer_guests::event_exporter;
 use informer_tests::host::{PATIENCE, TestHost};
@@ -180,5 +184,11 @@ async fn a_receiver_that_is_down_gets_the_event_later_and_a_refused_one_is_a_dea
     let expected = [(503, "a 1"), (503, "a 1"), (200, "a 1"), (400, "refused 1"), (200, "b 1")];
     assert_eq!(requests, expected.map(|(status, event)| (status, event.to_owned())));
     assert_eq!(receiver.requests()[0].1, "s3cret");
+
+    host.app().probe().replay(&Chosen { all: true, ..Chosen::default() });
+    assert_eq!(receiver.took("refused 1").await, ["a 1", "b 1", "refused 1"]);
+    let sent =
+        "informer_plugin_event_exporter_events_sent_total{plugin=\"event-exporter\",receiver=\"hook\"} 3";
+    host.until("three events sent", |_| host.metrics().contains(sent)).await;
     host.stop().await;
 }
