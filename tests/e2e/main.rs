@@ -24,6 +24,7 @@
 //! | `registries` | plugins from a registry: pulled, reloaded, pinned, and served without the registry |
 //! | `reload` | a changed component is promoted under load, a bad component never |
 //! | `reloader` | the ready-made plugin: what changed rolls its workloads once, also while the host was down |
+//! | `replicator` | the ready-made plugin: copies follow their source, and nothing else is written |
 //! | `restarts` | an informer that a bug of the host ended starts again |
 //! | `state` | the state of plugins across reloads and restarts, and a broken state |
 //! | `tenancy` | Plugin objects: what a tenant may do, and what hostile ones are told |
@@ -56,6 +57,7 @@ mod recordings;
 mod registries;
 mod reload;
 mod reloader;
+mod replicator;
 mod restarts;
 mod state;
 mod tenancy;

@@ -86,6 +86,14 @@ pub fn reloader() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let built = BUILT.get_or_init(|| build(&["--package", "informer-reloader", "--lib"]));
     found(built.join("informer_reloader.wasm"))
+/// The component of `plugins/replicator`.
+///
+/// # Panics
+/// Panics with cargo's output if it does not build.
+pub fn replicator() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build(&["--package", "informer-replicator", "--lib"]));
+    found(built.join("informer_replicator.wasm"))
 }
 
 /// Builds the packages. Returns the directory of the artefacts.

@@ -37,6 +37,7 @@ const CRATES: &[&str] = &[
     "plugins/event-exporter/src",
     "plugins/janitor/src",
     "plugins/reloader/src",
+    "plugins/replicator/src",
     "plugins/sdk/rust/src",
     "tests/bench/src",
     "tests/faults/src",

@@ -79,6 +79,11 @@ pub(crate) fn patch(
         (Err(missing), PatchKind::Apply) if missing.code == ApiCode::NotFound => Value::Null,
         (found, _) => found?,
     };
+    let (now, sent) = (meta(&object), meta(&body));
+    let differs = |sent: &str, now: &str| !sent.is_empty() && !now.is_empty() && sent != now;
+    if differs(&sent.uid, &now.uid) || differs(&sent.resource_version, &now.resource_version) {
+        return Err(error(ApiCode::Conflict, 409, format!("{gvr} {key} has been modified")));
+    }
     merge(&mut object, &body);
     Ok(keep(gvr, key, object, options.dry_run))
 }

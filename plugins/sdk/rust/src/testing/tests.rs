@@ -184,6 +184,23 @@ fn a_dry_run_changes_nothing_and_a_prepared_failure_is_returned() {
     assert_eq!(gone.api_code(), Some(ApiCode::NotFound));
 }
 
+#[test]
+fn a_patch_may_name_the_version_and_the_uid_that_it_is_about() {
+    let host = TestHost::new();
+    let mut object = pod("default", "a", "n1");
+    object["metadata"]["uid"] = json!("u");
+    host.store(PODS, object);
+    let key = ObjectKey::new("default", "a");
+    let patch = |metadata: Value| {
+        let patch = Patch::merge(json!({"metadata": metadata, "spec": {"nodeName": "n2"}}));
+        requests::patch(PODS, &key, &patch, &WriteOptions::new()).map_err(|error| error.api_code())
+    };
+
+    assert_eq!(patch(json!({"resourceVersion": "6"})).unwrap_err(), Some(ApiCode::Conflict));
+    assert_eq!(patch(json!({"uid": "v"})).unwrap_err(), Some(ApiCode::Conflict));
+    patch(json!({"uid": "u", "resourceVersion": "7"})).unwrap();
+}
+
 /// A delay survives that its key is taken as a ready key (W-7).
 #[test]
 fn a_key_that_is_ready_and_delayed_is_taken_twice() {

@@ -1,0 +1,294 @@
+//! What has to change so that one object is a copy of another one, and so that it no longer is.
+
+use std::collections::BTreeSet;
+
+use informer_sdk::ObjectKey;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    annotations::{
+        AUTO_REFLECTS, Annotations, KEEP_OWNER_REFERENCES, REFLECTED_AT, REFLECTED_VERSION, REFLECTS,
+        REPLICATED_AT, REPLICATED_FROM, REPLICATED_FROM_VERSION, REPLICATED_KEYS, REPLICATED_LABELS,
+        STRIP_LABELS, flag,
+    },
+    kind::Kind,
+    target::{Role, Style},
+};
+
+/// The bookkeeping of the one style.
+const REPLICATOR_MARKS: [&str; 5] =
+    [REPLICATED_AT, REPLICATED_FROM_VERSION, REPLICATED_KEYS, REPLICATED_FROM, REPLICATED_LABELS];
+
+/// The bookkeeping of the other style.
+const REFLECTOR_MARKS: [&str; 4] = [REFLECTS, AUTO_REFLECTS, REFLECTED_VERSION, REFLECTED_AT];
+
+/// A source, and how its target is bound to it.
+pub(crate) struct Bond<'a> {
+    pub(crate) kind: &'static Kind,
+    pub(crate) key: &'a ObjectKey,
+    pub(crate) source: &'a Value,
+    pub(crate) role: Role,
+    pub(crate) style: Style,
+}
+
+/// What to do with a target that exists.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Plan {
+    /// The target is right.
+    Nothing,
+    /// A merge patch makes it right.
+    Change(Value),
+    /// It must be made anew, because this field of an object never changes.
+    Replace(&'static str),
+    /// It stays as it is, because this field of an object never changes.
+    Refuse(&'static str),
+}
+
+/// What to do with a target that has lost its source.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Release {
+    Nothing,
+    /// A merge patch removes what came from the source.
+    Change(Value),
+    Delete,
+}
+
+// === impl Bond ===
+
+impl Bond<'_> {
+    /// Decides about a target that exists. `now` is the time to write into the bookkeeping.
+    pub(crate) fn plan(&self, target: &Value, now: &str) -> Plan {
+        if let Some(field) = self.kind.fixed
+            && differ(self.source.get(field), target.get(field))
+        {
+            match (self.role, field) {
+                (Role::Copy, _) => return Plan::Replace(field),
+                // The subjects of one role must not get another role. The type of a Secret does not matter so much.
+                (Role::Pulls, "roleRef") => return Plan::Refuse(field),
+                (Role::Pulls, _) => {}
+            }
+        }
+        self.change(target, now).map_or(Plan::Nothing, Plan::Change)
+    }
+
+    /// The object to create.
+    pub(crate) fn fresh(&self, name: &str, now: &str) -> Value {
+        let mut object = self.change(&Value::Null, now).unwrap_or_else(|| json!({"metadata": {}}));
+        object["apiVersion"] = self.kind.api_version.into();
+        object["kind"] = self.kind.name.into();
+        object["metadata"]["name"] = name.into();
+        if let Some((field, value)) = self.kind.fixed.and_then(|field| Some((field, self.source.get(field)?)))
+        {
+            object[field] = value.clone();
+        }
+        object
+    }
+
+    /// The merge patch that makes the target right. Returns `None` if it is right.
+    fn change(&self, target: &Value, now: &str) -> Option<Value> {
+        let own = Annotations::of_object(target);
+        let mut patch = self.content(target, &own);
+        let labels = self.labels(target, &own);
+        let owners = self.owners(target);
+        let mut marks = self.marks(&own);
+        let [version, at] = match self.style {
+            Style::Replicator => [REPLICATED_FROM_VERSION, REPLICATED_AT],
+            Style::Reflector => [REFLECTED_VERSION, REFLECTED_AT],
+        };
+        let complete = own.filled(version).is_some() && own.filled(at).is_some();
+        if complete && patch.is_empty() && labels.is_empty() && owners.is_none() && marks.is_empty() {
+            return None;
+        }
+        let read = self.source.pointer("/metadata/resourceVersion").cloned().unwrap_or_default();
+        marks.insert(version.to_owned(), read);
+        marks.insert(at.to_owned(), now.into());
+        let mut metadata = Map::from_iter([("annotations".to_owned(), Value::Object(marks))]);
+        if !labels.is_empty() {
+            metadata.insert("labels".to_owned(), Value::Object(labels));
+        }
+        metadata.extend(owners.map(|owners| ("ownerReferences".to_owned(), owners)));
+        patch.insert("metadata".to_owned(), Value::Object(metadata));
+        Some(Value::Object(patch))
+    }
+
+    fn content(&self, target: &Value, own: &Annotations) -> Map<String, Value> {
+        let managed = own.entries(REPLICATED_KEYS);
+        let theirs = keys(self.kind, self.source);
+        let is_ours =
+            |key: &str| self.style == Style::Reflector || managed.contains(&key) || theirs.contains(key);
+        let mut patch = Map::new();
+        for field in self.kind.maps {
+            let changes = map_changes(entries(self.source, field), entries(target, field), is_ours);
+            if !changes.is_empty() {
+                patch.insert((*field).to_owned(), Value::Object(changes));
+            }
+        }
+        for field in self.kind.wholes {
+            let (wanted, present) = (filled(self.source.get(field)), filled(target.get(field)));
+            // A person may have set a flag of the target that the source does not have.
+            let is_own =
+                self.role == Role::Pulls && wanted.is_none() && !present.is_some_and(Value::is_array);
+            if wanted != present && !is_own {
+                patch.insert((*field).to_owned(), wanted.cloned().unwrap_or_default());
+            }
+        }
+        patch
+    }
+
+    /// The labels of the source, for a copy. Labels that others added to the copy stay.
+    fn labels(&self, target: &Value, own: &Annotations) -> Map<String, Value> {
+        if (self.role, self.style) != (Role::Copy, Style::Replicator) {
+            return Map::new();
+        }
+        let managed = own.entries(REPLICATED_LABELS);
+        let wanted = self.wanted_labels();
+        map_changes(
+            wanted.as_ref(),
+            entries(target.get("metadata").unwrap_or(&Value::Null), "labels"),
+            |key| managed.contains(&key),
+        )
+    }
+
+    /// Returns `None` if the source has no labels, or does not want them to be copied.
+    fn wanted_labels(&self) -> Option<Map<String, Value>> {
+        let annotations = Annotations::of_object(self.source);
+        // kubernetes-replicator documents `true`, and accepts any value. Only `false` is an exception here.
+        let strip =
+            annotations.get(STRIP_LABELS).is_some_and(|text| !text.trim().eq_ignore_ascii_case("false"));
+        let labels = self.source.pointer("/metadata/labels").and_then(Value::as_object);
+        labels.filter(|_| !strip).cloned()
+    }
+
+    /// The owners, if the source wants its copies to have them.
+    fn owners(&self, target: &Value) -> Option<Value> {
+        let keep =
+            Annotations::of_object(self.source).get(KEEP_OWNER_REFERENCES).and_then(flag) == Some(true);
+        if !keep || (self.role, self.style) != (Role::Copy, Style::Replicator) {
+            return None;
+        }
+        let owners = |object: &Value| filled(object.pointer("/metadata/ownerReferences")).cloned();
+        let wanted = owners(self.source);
+        (wanted != owners(target)).then(|| wanted.unwrap_or_default())
+    }
+
+    /// The changes of the bookkeeping, without the version and the time.
+    fn marks(&self, own: &Annotations) -> Map<String, Value> {
+        let join = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(",");
+        let keys = self.kind.has_keys().then(|| join(keys(self.kind, self.source)));
+        let labels = self.wanted_labels();
+        let labels = labels.map(|labels| join(labels.keys().map(String::as_str).collect()));
+        let key = Some(self.key.to_string());
+        let gone = |names: &[&'static str]| names.iter().map(|name| (*name, None)).collect::<Vec<_>>();
+        let wanted = match (self.style, self.role) {
+            (Style::Replicator, Role::Copy) => {
+                let own = vec![
+                    (REPLICATED_FROM, key),
+                    (REPLICATED_KEYS, keys),
+                    (REPLICATED_LABELS, labels.filter(|labels| !labels.is_empty())),
+                ];
+                [own, gone(&REFLECTOR_MARKS)].concat()
+            }
+            (Style::Replicator, Role::Pulls) => {
+                [vec![(REPLICATED_KEYS, keys)], gone(&[REPLICATED_FROM, REPLICATED_LABELS])].concat()
+            }
+            (Style::Reflector, Role::Copy) => {
+                let own = vec![(REFLECTS, key), (AUTO_REFLECTS, Some("True".to_owned()))];
+                [own, gone(&REPLICATOR_MARKS)].concat()
+            }
+            (Style::Reflector, Role::Pulls) => Vec::new(),
+        };
+        let is_right = |name: &str, wanted: Option<&str>| {
+            let present = own.get(name);
+            // Other versions of Reflector write `true`.
+            present == wanted || (name == AUTO_REFLECTS && wanted.and_then(flag) == present.and_then(flag))
+        };
+        let wrong = wanted.into_iter().filter(|(name, wanted)| !is_right(name, wanted.as_deref()));
+        wrong.map(|(name, wanted)| (name.to_owned(), wanted.map_or(Value::Null, Value::from))).collect()
+    }
+}
+
+// === impl Release ===
+
+impl Release {
+    /// Decides about a target whose source is gone, or no longer wants it.
+    pub(crate) fn of(kind: &Kind, role: Role, style: Style, target: &Value) -> Self {
+        let own = Annotations::of_object(target);
+        let managed = own.entries(REPLICATED_KEYS);
+        let is_managed = |key: &&str| managed.contains(key);
+        match (role, style) {
+            (Role::Copy, Style::Replicator) if keys(kind, target).iter().all(is_managed) => Self::Delete,
+            (Role::Copy, Style::Reflector) => Self::Delete,
+            (Role::Pulls, Style::Reflector) => Self::Nothing,
+            (Role::Pulls, Style::Replicator)
+                if REPLICATOR_MARKS.iter().all(|name| own.get(name).is_none()) =>
+            {
+                Self::Nothing
+            }
+            (_, Style::Replicator) => Self::Change(without(kind, target, &own)),
+        }
+    }
+}
+
+/// The patch that removes what came from the source, and the bookkeeping.
+fn without(kind: &Kind, target: &Value, own: &Annotations) -> Value {
+    let removed = |names: Vec<&str>| -> Map<String, Value> {
+        names.into_iter().map(|name| (name.to_owned(), Value::Null)).collect()
+    };
+    let mut patch = Map::new();
+    for field in kind.maps {
+        let present = entries(target, field);
+        let mut came = own.entries(REPLICATED_KEYS);
+        came.retain(|key| present.is_some_and(|map| map.contains_key(*key)));
+        if !came.is_empty() {
+            patch.insert((*field).to_owned(), Value::Object(removed(came)));
+        }
+    }
+    let lists = kind.wholes.iter().filter(|field| target.get(**field).is_some_and(Value::is_array));
+    patch.extend(lists.map(|field| ((*field).to_owned(), Value::Null)));
+    let marks = REPLICATOR_MARKS.into_iter().filter(|name| own.get(name).is_some()).collect();
+    let mut metadata = Map::from_iter([("annotations".to_owned(), Value::Object(removed(marks)))]);
+    let labels = own.entries(REPLICATED_LABELS);
+    if !labels.is_empty() {
+        metadata.insert("labels".to_owned(), Value::Object(removed(labels)));
+    }
+    patch.insert("metadata".to_owned(), Value::Object(metadata));
+    Value::Object(patch)
+}
+
+/// The changes of a map as a merge patch: all wanted entries, and the removal of those of `is_ours` that are not wanted.
+fn map_changes(
+    wanted: Option<&Map<String, Value>>,
+    present: Option<&Map<String, Value>>,
+    is_ours: impl Fn(&str) -> bool,
+) -> Map<String, Value> {
+    let value = |map: Option<&Map<String, Value>>, key: &str| map.and_then(|map| map.get(key)).cloned();
+    let differ =
+        wanted.into_iter().flatten().filter(|(key, wanted)| value(present, key).as_ref() != Some(wanted));
+    let mut changes: Map<String, Value> = differ.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let gone = present.into_iter().flatten().filter(|(key, _)| value(wanted, key).is_none() && is_ours(key));
+    changes.extend(gone.map(|(key, _)| (key.clone(), Value::Null)));
+    changes
+}
+
+fn entries<'a>(object: &'a Value, field: &str) -> Option<&'a Map<String, Value>> {
+    object.get(field).and_then(Value::as_object)
+}
+
+/// The keys of all maps of an object.
+fn keys<'a>(kind: &Kind, object: &'a Value) -> BTreeSet<&'a str> {
+    let maps = kind.maps.iter().filter_map(|field| entries(object, field));
+    maps.flat_map(|map| map.keys().map(String::as_str)).collect()
+}
+
+/// The value, unless it says nothing.
+fn filled(value: Option<&Value>) -> Option<&Value> {
+    value.filter(|value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()))
+}
+
+/// Returns true if both have the field, with different values.
+fn differ(one: Option<&Value>, other: Option<&Value>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
+}
+
+#[cfg(test)]
+mod tests;

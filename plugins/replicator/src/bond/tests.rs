@@ -1,0 +1,267 @@
+use super::*;
+
+const NOW: &str = "2026-05-01T13:00:00Z";
+
+fn kind(name: &str) -> &'static Kind {
+    crate::kind::KINDS.iter().find(|kind| kind.name == name).unwrap()
+}
+
+fn shop_web() -> ObjectKey {
+    ObjectKey::new("shop", "web")
+}
+
+fn bond<'a>(kind: &'static Kind, key: &'a ObjectKey, source: &'a Value) -> Bond<'a> {
+    Bond { kind, key, source, role: Role::Copy, style: Style::Replicator }
+}
+
+/// A source with these annotations and this content.
+#[expect(clippy::needless_pass_by_value, reason = "each caller has it from json!")]
+fn source(metadata: Value, content: Value) -> Value {
+    let mut object = json!({"metadata": {"namespace": "shop", "name": "web", "resourceVersion": "7"}});
+    object["metadata"].as_object_mut().unwrap().extend(metadata.as_object().unwrap().clone());
+    object.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+    object
+}
+
+/// What the API server has after the plan.
+fn after(bond: &Bond<'_>, target: &Value) -> Value {
+    let mut target = target.clone();
+    match bond.plan(&target, NOW) {
+        Plan::Nothing => {}
+        Plan::Change(patch) => merge(&mut target, &patch),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(bond.plan(&target, "later"), Plan::Nothing, "what was made right is right: {target}");
+    target
+}
+
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (key, value) in patch {
+        if value.is_null() {
+            target.as_object_mut().unwrap().remove(key);
+        } else {
+            merge(&mut target[key.as_str()], value);
+        }
+    }
+}
+
+#[test]
+fn a_new_copy_has_the_content_the_type_the_labels_and_the_bookkeeping_but_no_other_annotations() {
+    let source = source(
+        json!({"labels": {"app": "web"}, "annotations": {"a": "b"}, "ownerReferences": [{"uid": "o"}]}),
+        json!({"type": "kubernetes.io/tls", "data": {"b": "Yg==", "a": "YQ=="}, "immutable": true}),
+    );
+
+    let fresh = bond(kind("Secret"), &shop_web(), &source).fresh("web", NOW);
+
+    let expected = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "data": {"a": "YQ==", "b": "Yg=="},
+        "metadata": {"name": "web", "labels": {"app": "web"}, "annotations": {
+            "replicator.v1.mittwald.de/replicated-at": NOW,
+            "replicator.v1.mittwald.de/replicated-from": "shop/web",
+            "replicator.v1.mittwald.de/replicated-from-version": "7",
+            "replicator.v1.mittwald.de/replicated-keys": "a,b",
+            "replicator.v1.mittwald.de/replicated-labels": "app",
+        }},
+    });
+    assert_eq!(fresh, expected);
+    assert_eq!(bond(kind("Secret"), &shop_web(), &source).plan(&fresh, "later"), Plan::Nothing);
+}
+
+#[test]
+fn labels_are_not_copied_with_strip_labels_and_owners_only_if_they_are_kept() {
+    let metadata = |annotations: Value| json!({"labels": {"app": "web"}, "ownerReferences": [{"uid": "o"}], "annotations": annotations});
+    for (annotations, labels, owners) in [
+        (json!({STRIP_LABELS: "true"}), Value::Null, Value::Null),
+        (json!({STRIP_LABELS: ""}), Value::Null, Value::Null),
+        (json!({STRIP_LABELS: "false"}), json!({"app": "web"}), Value::Null),
+        (json!({KEEP_OWNER_REFERENCES: "true"}), json!({"app": "web"}), json!([{"uid": "o"}])),
+        (json!({KEEP_OWNER_REFERENCES: "false"}), json!({"app": "web"}), Value::Null),
+    ] {
+        let source = source(metadata(annotations.clone()), json!({"data": {}}));
+        let fresh = bond(kind("ConfigMap"), &shop_web(), &source).fresh("web", NOW);
+        assert_eq!(fresh["metadata"]["labels"], labels, "{annotations}");
+        assert_eq!(fresh["metadata"]["ownerReferences"], owners, "{annotations}");
+    }
+}
+
+#[test]
+fn labels_that_the_source_lost_are_removed_and_those_of_others_stay() {
+    let (key, kind) = (shop_web(), kind("ConfigMap"));
+    let before = source(json!({"labels": {"a": "1", "b": "1"}}), json!({}));
+    let mut target = bond(kind, &key, &before).fresh("web", NOW);
+    target["metadata"]["labels"]["other"] = json!("1");
+
+    let changed = source(json!({"labels": {"b": "2"}}), json!({}));
+    let target = after(&bond(kind, &key, &changed), &target);
+    assert_eq!(target["metadata"]["labels"], json!({"b": "2", "other": "1"}));
+
+    let stripped = source(json!({"labels": {"b": "2"}, "annotations": {STRIP_LABELS: "true"}}), json!({}));
+    let target = after(&bond(kind, &key, &stripped), &target);
+    assert_eq!(target["metadata"]["labels"], json!({"other": "1"}));
+}
+
+#[test]
+fn other_keys_of_a_target_stay_and_keys_that_the_source_lost_are_removed() {
+    let (key, kind) = (shop_web(), kind("ConfigMap"));
+    let source = source(json!({}), json!({"data": {"a": "1", "b": "2"}, "binaryData": {"moved": "AA=="}}));
+    let target = json!({
+        "metadata": {"annotations": {REPLICATED_KEYS: "a,gone,moved"}},
+        "data": {"a": "0", "gone": "x", "own": "y", "moved": "z"},
+    });
+    let mut pull = bond(kind, &key, &source);
+    pull.role = Role::Pulls;
+
+    let after = after(&pull, &target);
+
+    assert_eq!(after["data"], json!({"a": "1", "b": "2", "own": "y"}));
+    assert_eq!(after["binaryData"], json!({"moved": "AA=="}));
+    assert_eq!(after["metadata"]["annotations"][REPLICATED_KEYS], "a,b,moved");
+    assert_eq!(after["metadata"]["annotations"].get(REPLICATED_FROM), None);
+}
+
+#[test]
+fn a_mirror_has_exactly_the_keys_of_its_source_and_none_of_its_labels() {
+    let (key, kind) = (shop_web(), kind("ConfigMap"));
+    let source = source(json!({"labels": {"app": "web"}}), json!({"data": {"a": "1"}}));
+    let mut mirror = bond(kind, &key, &source);
+    mirror.style = Style::Reflector;
+    let target = json!({"metadata": {"annotations": {REFLECTS: "shop/web"}}, "data": {"own": "y"}});
+
+    let made = after(&mirror, &target);
+    assert_eq!(made["data"], json!({"a": "1"}));
+    assert_eq!(made["metadata"].get("labels"), None);
+    let marks =
+        json!({REFLECTS: "shop/web", AUTO_REFLECTS: "True", REFLECTED_VERSION: "7", REFLECTED_AT: NOW});
+    assert_eq!(made["metadata"]["annotations"], marks);
+
+    mirror.role = Role::Pulls;
+    let pulled = after(&mirror, &target);
+    let marks = json!({REFLECTS: "shop/web", REFLECTED_VERSION: "7", REFLECTED_AT: NOW});
+    assert_eq!(pulled["metadata"]["annotations"], marks);
+}
+
+#[test]
+fn a_copy_that_an_original_made_is_right_as_it_is_unless_its_version_was_blanked() {
+    let (key, kind) = (shop_web(), kind("ConfigMap"));
+    let source = source(json!({}), json!({"data": {"a": "1"}}));
+    let mut mirror = bond(kind, &key, &source);
+    mirror.style = Style::Reflector;
+    let mut target = json!({"data": {"a": "1"}, "metadata": {"annotations":
+        {REFLECTS: "shop/web", AUTO_REFLECTS: "true", REFLECTED_VERSION: "6", REFLECTED_AT: "\"2025\""}}});
+
+    assert_eq!(mirror.plan(&target, NOW), Plan::Nothing);
+    target["metadata"]["annotations"][REFLECTED_VERSION] = json!("");
+    assert_eq!(after(&mirror, &target)["metadata"]["annotations"][REFLECTED_VERSION], "7");
+}
+
+#[test]
+fn a_copy_changes_its_style_with_its_source() {
+    let (key, kind) = (shop_web(), kind("ConfigMap"));
+    let source = source(json!({}), json!({"data": {"a": "1"}}));
+    let mut either = bond(kind, &key, &source);
+    let first = either.fresh("web", NOW);
+
+    either.style = Style::Reflector;
+    let mirror = after(&either, &first);
+    assert_eq!(mirror["metadata"]["annotations"].get(REPLICATED_FROM), None);
+    either.style = Style::Replicator;
+    assert_eq!(after(&either, &mirror), first);
+}
+
+#[test]
+fn the_fields_of_the_kinds_without_keys_are_copied_as_a_whole() {
+    let key = shop_web();
+    for (name, content, others, expected) in [
+        (
+            "Role",
+            json!({"rules": [{"verbs": ["get"]}]}),
+            json!({"rules": [1, 2]}),
+            json!({"rules": [{"verbs": ["get"]}]}),
+        ),
+        ("Role", json!({"rules": null}), json!({"rules": [1]}), json!({})),
+        (
+            "RoleBinding",
+            json!({"subjects": [{"name": "s"}], "roleRef": {"name": "r"}}),
+            json!({"roleRef": {"name": "r"}}),
+            json!({"subjects": [{"name": "s"}], "roleRef": {"name": "r"}}),
+        ),
+        (
+            "ServiceAccount",
+            json!({"imagePullSecrets": [{"name": "s"}], "secrets": [{"name": "token"}], "automountServiceAccountToken": false}),
+            json!({"secrets": [{"name": "own"}]}),
+            json!({"imagePullSecrets": [{"name": "s"}], "secrets": [{"name": "own"}], "automountServiceAccountToken": false}),
+        ),
+    ] {
+        let source = source(json!({}), content);
+        let mut made = after(&bond(kind(name), &key, &source), &others);
+        assert_eq!(made["metadata"]["annotations"].get(REPLICATED_KEYS), None);
+        made.as_object_mut().unwrap().remove("metadata");
+        assert_eq!(made, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_flag_that_a_person_set_on_a_target_stays_if_the_source_has_none() {
+    let (key, source) = (shop_web(), source(json!({}), json!({"imagePullSecrets": [{"name": "s"}]})));
+    let mut pull = bond(kind("ServiceAccount"), &key, &source);
+    pull.role = Role::Pulls;
+
+    let made = after(&pull, &json!({"automountServiceAccountToken": false, "metadata": {}}));
+
+    assert_eq!(made["automountServiceAccountToken"], false);
+}
+
+#[test]
+fn a_field_that_never_changes_replaces_a_copy_and_protects_a_binding_of_a_person() {
+    let key = shop_web();
+    let binding = source(json!({}), json!({"roleRef": {"name": "new"}, "subjects": [{"name": "s"}]}));
+    let secret = source(json!({}), json!({"type": "b", "data": {}}));
+    let (old_binding, old_secret) =
+        (json!({"roleRef": {"name": "old"}}), json!({"type": "a", "metadata": {}}));
+    let mut of_binding = bond(kind("RoleBinding"), &key, &binding);
+    let mut of_secret = bond(kind("Secret"), &key, &secret);
+
+    assert_eq!(of_binding.plan(&old_binding, NOW), Plan::Replace("roleRef"));
+    assert_eq!(of_secret.plan(&old_secret, NOW), Plan::Replace("type"));
+    of_binding.role = Role::Pulls;
+    of_secret.role = Role::Pulls;
+    assert_eq!(of_binding.plan(&old_binding, NOW), Plan::Refuse("roleRef"));
+    assert_eq!(after(&of_secret, &old_secret)["type"], "a");
+}
+
+#[test]
+fn a_copy_is_deleted_or_loses_only_the_keys_and_labels_of_its_source() {
+    let release = |role, style, target: &Value| Release::of(kind("Secret"), role, style, target);
+    let marks =
+        json!({REPLICATED_FROM: "shop/web", REPLICATED_KEYS: "a,b", REPLICATED_LABELS: "l", "own": "x"});
+    let only = json!({"metadata": {"annotations": marks}, "data": {"a": "1"}});
+    let mut more = only.clone();
+    more["data"]["own"] = json!("2");
+
+    assert_eq!(release(Role::Copy, Style::Replicator, &only), Release::Delete);
+    assert_eq!(release(Role::Copy, Style::Reflector, &more), Release::Delete);
+    assert_eq!(release(Role::Pulls, Style::Reflector, &more), Release::Nothing);
+    let gone = json!({REPLICATED_FROM: null, REPLICATED_KEYS: null, REPLICATED_LABELS: null});
+    let patch = json!({"data": {"a": null}, "metadata": {"annotations": gone, "labels": {"l": null}}});
+    assert_eq!(release(Role::Copy, Style::Replicator, &more), Release::Change(patch.clone()));
+    assert_eq!(release(Role::Pulls, Style::Replicator, &only), Release::Change(patch));
+    let never = json!({"metadata": {"annotations": {"own": "x"}}, "data": {"a": "1"}});
+    assert_eq!(release(Role::Pulls, Style::Replicator, &never), Release::Nothing);
+}
+
+#[test]
+fn an_object_without_keys_that_a_person_made_loses_its_lists() {
+    let role = json!({"metadata": {"annotations": {REPLICATED_AT: "x"}}, "rules": [1]});
+    let patch = json!({"rules": null, "metadata": {"annotations": {REPLICATED_AT: null}}});
+
+    assert_eq!(Release::of(kind("Role"), Role::Pulls, Style::Replicator, &role), Release::Change(patch));
+    assert_eq!(Release::of(kind("Role"), Role::Copy, Style::Replicator, &role), Release::Delete);
+}

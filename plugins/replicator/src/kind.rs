@@ -1,0 +1,75 @@
+//! The kinds of objects that are copied, and which of their fields.
+
+/// A kind. What it does not name is neither copied nor compared.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// The resource as in `informer.toml`.
+    pub(crate) gvr: &'static str,
+    pub(crate) api_version: &'static str,
+    pub(crate) name: &'static str,
+    /// Fields that are copied key by key.
+    pub(crate) maps: &'static [&'static str],
+    /// Fields that are copied as a whole.
+    pub(crate) wholes: &'static [&'static str],
+    /// The field that only a new object can be given.
+    pub(crate) fixed: Option<&'static str>,
+}
+
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
+
+pub(crate) const KINDS: [Kind; 5] = [
+    Kind {
+        gvr: "v1/secrets",
+        api_version: "v1",
+        name: "Secret",
+        maps: &["data"],
+        wholes: &[],
+        fixed: Some("type"),
+    },
+    Kind {
+        gvr: "v1/configmaps",
+        api_version: "v1",
+        name: "ConfigMap",
+        maps: &["data", "binaryData"],
+        wholes: &[],
+        fixed: None,
+    },
+    Kind {
+        gvr: "rbac.authorization.k8s.io/v1/roles",
+        api_version: RBAC,
+        name: "Role",
+        maps: &[],
+        wholes: &["rules"],
+        fixed: None,
+    },
+    Kind {
+        gvr: "rbac.authorization.k8s.io/v1/rolebindings",
+        api_version: RBAC,
+        name: "RoleBinding",
+        maps: &[],
+        wholes: &["subjects"],
+        fixed: Some("roleRef"),
+    },
+    Kind {
+        gvr: "v1/serviceaccounts",
+        api_version: "v1",
+        name: "ServiceAccount",
+        maps: &[],
+        wholes: &["imagePullSecrets", "automountServiceAccountToken"],
+        fixed: None,
+    },
+];
+
+// === impl Kind ===
+
+impl Kind {
+    /// The kind of a resource. Returns `None` if the plugin does not copy it.
+    pub(crate) fn of(gvr: &str) -> Option<&'static Self> {
+        KINDS.iter().find(|kind| kind.gvr == gvr)
+    }
+
+    /// The object has keys, so that a copy may have keys of its own.
+    pub(crate) fn has_keys(&self) -> bool {
+        !self.maps.is_empty()
+    }
+}

@@ -1,0 +1,130 @@
+//! The replicator: copies Secrets, ConfigMaps, Roles, RoleBindings and ServiceAccounts to other namespaces, by the annotations of
+//! kubernetes-replicator (mittwald) and of Reflector (emberstack).
+//!
+//! A handler adds keys: for a source, for a namespace, or for a pair of a source and a target. [`spread`] turns the first two into
+//! pairs. [`pair`] compares a source with a target in the cache, and writes the target if it is not right. Each target names
+//! its source in an annotation, so nothing is remembered: after a restart, a copy leads to its source and a source to its copies.
+
+mod annotations;
+mod bond;
+mod cache;
+mod key;
+mod kind;
+mod pair;
+mod patterns;
+mod rules;
+mod selector;
+mod settings;
+mod spread;
+mod target;
+mod write;
+
+use std::time::Duration;
+
+use informer_sdk::{
+    Cause, Config, Controller, Error, Event, Handler, Object, ReconcileResult, Reconciled, Result, Update,
+    log, workqueue,
+};
+use jiff::Timestamp;
+
+use annotations::Annotations;
+use cache::NAMESPACES;
+use key::Key;
+use settings::Settings;
+use target::{Role, Target};
+
+/// The first list brings many namespaces at once, and all of them together lead to one look at everything.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
+/// The plugin. All state is in the objects and in the workqueue.
+#[derive(Debug)]
+pub struct Replicator {
+    settings: Settings,
+    now: fn() -> Timestamp,
+}
+
+informer_sdk::export_controller!(Replicator);
+
+// === impl Replicator ===
+
+impl Handler for Replicator {
+    fn start(config: Config) -> std::result::Result<Self, String> {
+        Ok(Self { settings: config.parse()?, now: Timestamp::now })
+    }
+
+    fn on_add(&mut self, object: Event, cause: Cause) -> Result {
+        match (object.gvr(), cause) {
+            (NAMESPACES, Cause::Initial | Cause::Replay) => Ok(workqueue::add_after(Key::All, A_MOMENT)?),
+            (NAMESPACES, _) => Ok(workqueue::add(Key::Namespace(object.name().to_owned()))?),
+            _ => self.changed(&object, None),
+        }
+    }
+
+    fn on_update(&mut self, update: Update, _cause: Cause) -> Result {
+        let Update { old, new, .. } = &update;
+        if new.gvr() != NAMESPACES {
+            return self.changed(new, Some(old));
+        }
+        if update.changed(&["/metadata/labels"])? {
+            workqueue::add(Key::Namespace(new.name().to_owned()))?;
+        }
+        Ok(())
+    }
+
+    fn on_delete(&mut self, object: Event, _final_state_known: bool) -> Result {
+        if object.gvr() == NAMESPACES {
+            return Ok(());
+        }
+        let (gvr, key, annotations) = (object.gvr(), object.key(), known(object.object())?);
+        let target = Target::of(&annotations).ok().flatten();
+        if let Some(target) = &target {
+            workqueue::add(Key::pair(gvr, &target.source, &key))?;
+        }
+        // A copy that disappears concerns its source only. Any other object may have been a source, or in the way of one.
+        if annotations.is_source() || target.is_none_or(|target| target.role == Role::Pulls) {
+            workqueue::add(Key::source(gvr, &key))?;
+        }
+        Ok(())
+    }
+}
+
+impl Controller for Replicator {
+    fn reconcile(&mut self, key: &str) -> ReconcileResult {
+        match key.parse::<Key>()? {
+            Key::Pair(pair) => return pair::reconcile(&self.settings, &pair, (self.now)().to_string()),
+            Key::Source { gvr, object } => spread::source(&self.settings, &gvr, &object)?,
+            Key::Name { gvr, name } => spread::name(&gvr, &name)?,
+            Key::Namespace(name) => spread::namespace(&self.settings, &name)?,
+            Key::All => spread::all()?,
+        }
+        Ok(Reconciled::Done)
+    }
+}
+
+impl Replicator {
+    /// Adds the keys of an object that may be a source or a target, or was one until now.
+    fn changed(&self, object: &Event, old: Option<&Object>) -> Result {
+        let (gvr, key, annotations) = (object.gvr(), object.key(), known(object.object())?);
+        let before = old.map(known).transpose()?.unwrap_or_default();
+        let target = Target::of(&annotations).unwrap_or_else(|error| {
+            log::warn!("{gvr} {key}: {error}");
+            None
+        });
+        let was_target = Target::of(&before).ok().flatten().filter(|before| Some(before) != target.as_ref());
+        for Target { source, .. } in target.iter().chain(&was_target) {
+            workqueue::add(Key::pair(gvr, source, &key))?;
+        }
+        if self.settings.allow_all || before.is_source() || annotations.is_source() {
+            workqueue::add(Key::source(gvr, &key))?;
+        }
+        Ok(())
+    }
+}
+
+/// The known annotations of an object.
+fn known(object: &Object) -> std::result::Result<Annotations, Error> {
+    Ok(Annotations::of_fields(&object.get_many(Annotations::POINTERS)?))
+}
+
+#[cfg(test)]
+mod tests;
