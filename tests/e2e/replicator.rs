@@ -282,14 +282,20 @@ async fn a_source_outside_of_the_watch_keeps_its_copies() {
     cluster.map("shop", "web", json!({"replicate-to": "blog"}), json!({"a": "1"})).await;
     cluster.becomes("blog", "web", json!({"a": "1"})).await;
     host.stop().await;
+    let seen = Patch::Merge(json!({"metadata": {"labels": {"seen": "yes"}}}));
+    cluster.maps("blog").patch("web", &PatchParams::default(), &seen).await.unwrap();
 
-    let narrow = |text: String| {
-        text.replace("gvr = \"v1/configmaps\"\n", "gvr = \"v1/configmaps\"\nnamespaces = [\"blog\"]\n")
-    };
-    let host = cluster.host_with(narrow).await;
-    host.lines
-        .said("replicator", "v1/configmaps blog/web stays as it is: the watch does not cover its source", "")
-        .await;
-    assert_eq!(cluster.data("blog", "web").await, json!({"a": "1"}));
-    host.stop().await;
+    for (narrow, line) in [
+        ("namespaces = [\"blog\"]", "v1/configmaps shop/web is left alone: not-granted: "),
+        (
+            "labels = \"seen=yes\"",
+            "v1/configmaps blog/web stays as it is: the watch does not cover its source shop/web",
+        ),
+    ] {
+        let watch = "gvr = \"v1/configmaps\"\n";
+        let host = cluster.host_with(|text| text.replace(watch, &format!("{watch}{narrow}\n"))).await;
+        host.lines.said("replicator", line, "").await;
+        assert_eq!(cluster.data("blog", "web").await, json!({"a": "1"}));
+        host.stop().await;
+    }
 }

@@ -73,13 +73,13 @@ impl Bond<'_> {
 
     /// The object to create.
     pub(crate) fn fresh(&self, name: &str, now: &str) -> Value {
-        let mut object = self.change(&Value::Null, now).unwrap_or_else(|| json!({"metadata": {}}));
-        object["apiVersion"] = self.kind.api_version.into();
-        object["kind"] = self.kind.name.into();
-        object["metadata"]["name"] = name.into();
-        if let Some((field, value)) = self.kind.fixed.and_then(|field| Some((field, self.source.get(field)?)))
-        {
-            object[field] = value.clone();
+        let mut object = self.change(&Value::Null, now).unwrap_or_else(|| json!({}));
+        set_metadata(&mut object, [("name", name)]);
+        let fixed = self.kind.fixed.and_then(|field| Some((field, self.source.get(field)?.clone())));
+        if let Some(fields) = object.as_object_mut() {
+            fields.insert("apiVersion".to_owned(), self.kind.api_version.into());
+            fields.insert("kind".to_owned(), self.kind.name.into());
+            fields.extend(fixed.map(|(field, value)| (field.to_owned(), value)));
         }
         object
     }
@@ -226,6 +226,15 @@ impl Release {
             }
             (_, Style::Replicator) => Self::Change(without(kind, target, &own)),
         }
+    }
+}
+
+/// Sets texts in the metadata of an object, or of a merge patch.
+pub(crate) fn set_metadata<const N: usize>(object: &mut Value, texts: [(&str, &str); N]) {
+    let Some(fields) = object.as_object_mut() else { return };
+    let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.extend(texts.map(|(name, text)| (name.to_owned(), text.into())));
     }
 }
 

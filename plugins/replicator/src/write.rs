@@ -7,9 +7,9 @@ use informer_sdk::{
     client::{self, ApiCode, DeleteOptions, ObjectEvent, Patch, WriteOptions, Written},
     lister, log, metrics,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::{kind::Kind, settings::Settings};
+use crate::{bond::set_metadata, kind::Kind, settings::Settings};
 
 /// How long to wait until the cache has an own write, so that the next call for the key finds it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -38,11 +38,7 @@ impl Writer<'_> {
             return Ok(Reconciled::Done);
         }
         let [uid, version] = identity(read);
-        if !patch["metadata"].is_object() {
-            patch["metadata"] = json!({});
-        }
-        patch["metadata"]["uid"] = uid.into();
-        patch["metadata"]["resourceVersion"] = version.into();
+        set_metadata(&mut patch, [("uid", uid), ("resourceVersion", version)]);
         let written = client::patch(self.kind.gvr, self.target, &Patch::merge(patch), &WriteOptions::new());
         self.settle("changed", note, written.map(Some))
     }

@@ -46,13 +46,14 @@ pub(super) fn namespace(name: &str, labels: Value) -> Value {
 
 impl World {
     /// A cluster with these namespaces, which all kinds are watched of.
+    #[expect(clippy::needless_pass_by_value, reason = "each caller has it from json!")]
     pub(super) fn new<const N: usize>(config: Value, namespaces: [&str; N]) -> Self {
         let host = TestHost::new();
         for gvr in KINDS.map(|kind| kind.gvr) {
             host.set_synced(gvr, true);
         }
         host.set_synced(NAMESPACES, true);
-        let plugin = plugin(config);
+        let plugin = plugin(&config);
         let delivered = BTreeMap::new();
         let mut world = Self { host, plugin, failures: Vec::new(), delivered, cause: Cause::Initial };
         for name in namespaces {
@@ -87,8 +88,9 @@ impl World {
         self.cause = Cause::Live;
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "each caller has it from json!")]
     pub(super) fn configure(&mut self, config: Value) {
-        self.plugin = plugin(config);
+        self.plugin = plugin(&config);
     }
 
     pub(super) fn get(&self, gvr: &str, key: &str) -> Option<Value> {
@@ -149,7 +151,7 @@ impl World {
     }
 }
 
-fn plugin(config: Value) -> Replicator {
+fn plugin(config: &Value) -> Replicator {
     let now = || "2026-05-01T13:00:00Z".parse().unwrap();
     Replicator { now, ..Replicator::start(Config::from_json(config.to_string())).unwrap() }
 }
