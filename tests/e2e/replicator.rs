@@ -7,13 +7,16 @@ use informer_devserver::{Config, DevServer};
 use informer_guests::replicator;
 use informer_tests::host::{PATIENCE, TestHost};
 use k8s_openapi::api::{
-    core::v1::{ConfigMap, Namespace, Secret},
+    core::v1::{ConfigMap, Namespace, Secret, ServiceAccount},
     events::v1::Event,
+    rbac::v1::{Role, RoleBinding},
 };
 use kube::{
-    Client,
+    Client, Resource,
     api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams},
+    core::NamespaceResourceScope,
 };
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 const REPLICATOR: &str = "replicator.v1.mittwald.de";
@@ -248,6 +251,64 @@ async fn a_restart_writes_nothing_but_what_changed_meanwhile() {
     cluster.becomes("blog", "gone", Value::Null).await;
     assert_eq!(cluster.data("blog", "web").await, json!({"a": "1"}));
     host.stop().await;
+}
+
+/// The kinds without keys, with the lines that the README asks for.
+#[tokio::test(flavor = "multi_thread")]
+async fn roles_bindings_and_accounts_are_copied_as_a_whole() {
+    let cluster = Cluster::start(&["shop", "blog"]).await;
+    let kinds = [
+        "rbac.authorization.k8s.io/v1/roles",
+        "rbac.authorization.k8s.io/v1/rolebindings",
+        "v1/serviceaccounts",
+    ];
+    let more = |text: String| {
+        let watches = kinds.map(|gvr| format!("[[watch]]\ngvr = \"{gvr}\"\n")).concat();
+        let ons = kinds.map(|gvr| format!("  [[plugin.on]]\n  watch = \"{gvr}\"\n")).concat();
+        let read = kinds.map(|gvr| format!(", \"{gvr}\"")).concat();
+        let write = kinds.map(|gvr| format!("  \"create,patch,delete {gvr}\",\n")).concat();
+        text.replace("[[plugin]]\n", &format!("{watches}[[plugin]]\n"))
+            .replace("  [plugin.retry]\n", &format!("{ons}  [plugin.retry]\n"))
+            .replace(", \"v1/configmaps\"]", &format!(", \"v1/configmaps\"{read}]"))
+            .replace("  write = [\n", &format!("  write = [\n{write}"))
+    };
+    let host = cluster.host_with(more).await;
+    let metadata = json!({"name": "reader", "annotations": prefixed(&json!({"replicate-to": "blog"}))});
+    let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
+    let role = json!({"metadata": metadata, "rules": rules});
+    let binding = json!({"metadata": metadata,
+        "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": "shop"}],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"}});
+    let account = json!({"metadata": metadata, "imagePullSecrets": [{"name": "registry"}]});
+
+    let role = copied::<Role>(&cluster, role).await;
+    let binding = copied::<RoleBinding>(&cluster, binding).await;
+    let account = copied::<ServiceAccount>(&cluster, account).await;
+
+    assert_eq!(role["rules"], rules);
+    assert_eq!(binding["roleRef"]["name"], "reader");
+    assert_eq!(binding["subjects"][0]["namespace"], "shop");
+    assert_eq!(account["imagePullSecrets"], json!([{"name": "registry"}]));
+    Api::<Role>::namespaced(cluster.client.clone(), "shop")
+        .delete("reader", &DeleteParams::default())
+        .await
+        .unwrap();
+    let roles: Api<Role> = Api::namespaced(cluster.client.clone(), "blog");
+    until(|| async { roles.get_opt("reader").await.unwrap().is_some() }, &false).await;
+    host.stop().await;
+}
+
+/// Creates an object in `shop`, and waits for its copy in `blog`.
+async fn copied<K>(cluster: &Cluster, object: Value) -> Value
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    K: Serialize + DeserializeOwned + Clone + Debug,
+{
+    let api = |namespace: &str| Api::<K>::namespaced(cluster.client.clone(), namespace);
+    api("shop").create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+    let copies = api("blog");
+    until(|| async { copies.get_opt("reader").await.unwrap().is_some() }, &true).await;
+    serde_json::to_value(copies.get("reader").await.unwrap()).unwrap()
 }
 
 /// The values of other Secrets are hidden from the plugin, and it copies none of them.
