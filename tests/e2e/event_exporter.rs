@@ -9,7 +9,7 @@ use informer::{
     connect::connect,
 };
 use informer_devserver::{Config, DevServer};
-use informer_guests::event_exporter;
+use informer_guests::ready_made;
 use informer_tests::host::{PATIENCE, TestHost};
 use k8s_openapi::{
     api::core::v1::{Event, Pod},
@@ -75,7 +75,7 @@ async fn take(State(told): State<Arc<Told>>, headers: HeaderMap, body: String) -
 
 /// The fragment of the plugin as it is shipped, with the component that was built for the tests and this receiver.
 async fn fragment(receiver: &Receiver) -> String {
-    let built = tokio::task::spawn_blocking(event_exporter).await.unwrap();
+    let built = tokio::task::spawn_blocking(|| ready_made("event-exporter")).await.unwrap();
     let text = fs::read_to_string("../plugins/event-exporter/informer.toml").unwrap();
     text.replace("../../target/wasm32-wasip2/plugin/informer_event_exporter.wasm", built.to_str().unwrap())
         .replace("https://hooks.example.com", &receiver.url)

@@ -7,7 +7,7 @@ use std::{
 
 use informer::{config::Access, connect::connect};
 use informer_devserver::{Config, DevServer};
-use informer_guests::janitor;
+use informer_guests::ready_made;
 use informer_tests::host::TestHost;
 use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event};
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 /// The fragment of the plugin as it is shipped, with the component that was built for the tests.
 async fn start(server: &DevServer) -> TestHost {
-    let built = tokio::task::spawn_blocking(janitor).await.unwrap();
+    let built = tokio::task::spawn_blocking(|| ready_made("janitor")).await.unwrap();
     let text = fs::read_to_string("../plugins/janitor/informer.toml").unwrap();
     let text =
         text.replace("../../target/wasm32-wasip2/plugin/informer_janitor.wasm", built.to_str().unwrap());

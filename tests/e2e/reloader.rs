@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use informer::{config::Access, connect::connect};
 use informer_devserver::{Config, DevServer};
-use informer_guests::reloader;
+use informer_guests::ready_made;
 use informer_tests::host::TestHost;
 use k8s_openapi::api::{
     apps::v1::Deployment,
@@ -82,7 +82,7 @@ impl Cluster {
 
     /// The fragment of the plugin as it is shipped, with the component that was built for the tests.
     async fn host(&self, state: &Path, adjust: impl FnOnce(String) -> String) -> TestHost {
-        let built = tokio::task::spawn_blocking(reloader).await.unwrap();
+        let built = tokio::task::spawn_blocking(|| ready_made("reloader")).await.unwrap();
         let text = fs::read_to_string("../plugins/reloader/informer.toml").unwrap();
         let component = "../../target/wasm32-wasip2/plugin/informer_reloader.wasm";
         let text = adjust(text.replace(component, built.to_str().unwrap()));

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Debug, fs, time::Duration};
 
 use informer::{config::Access, connect::connect};
 use informer_devserver::{Config, DevServer};
-use informer_guests::replicator;
+use informer_guests::ready_made;
 use informer_tests::host::{PATIENCE, TestHost};
 use k8s_openapi::api::{
     core::v1::{ConfigMap, Namespace, Secret, ServiceAccount},
@@ -46,7 +46,7 @@ impl Cluster {
     }
 
     async fn host_with(&self, adjust: impl Fn(String) -> String) -> TestHost {
-        let built = tokio::task::spawn_blocking(replicator).await.unwrap();
+        let built = tokio::task::spawn_blocking(|| ready_made("replicator")).await.unwrap();
         let text = fs::read_to_string("../plugins/replicator/informer.toml").unwrap();
         let shipped = "../../target/wasm32-wasip2/plugin/informer_replicator.wasm";
         let text = adjust(text.replace(shipped, built.to_str().unwrap()));

@@ -92,6 +92,7 @@ impl State<'_> {
         let relation = self.relation();
         let (verdict, style) = match relation {
             Relation::Bound(Role::Pulls, style) => (rules.pull(style, name, labels), style),
+            // A copy has the name of its source. An object that a person made from a copy, under another name, is not touched.
             _ if self.pair.source.name == self.pair.target.name => {
                 rules.push(&self.pair.source, name, labels)
             }
@@ -117,7 +118,7 @@ impl State<'_> {
     }
 
     fn relation(&self) -> Relation {
-        let Pair { source, target, .. } = self.pair;
+        let source = &self.pair.source;
         if self.target.is_null() {
             return Relation::Absent;
         }
@@ -125,9 +126,6 @@ impl State<'_> {
         match Target::of(&annotations) {
             Ok(Some(own)) if own.source != *source => {
                 Relation::Foreign(format!("it is a copy of {}", own.source))
-            }
-            Ok(Some(Target { role: Role::Copy, .. })) if source.name != target.name => {
-                Relation::Foreign("its bookkeeping is that of an object with another name".to_owned())
             }
             Ok(Some(own)) => Relation::Bound(own.role, own.style),
             Ok(None) if is_unnamed_copy(&annotations) => Relation::Unnamed,

@@ -18,6 +18,9 @@ pub use cargo::cargo;
 
 const TARGET: &str = "wasm32-wasip2";
 
+/// The ready-made plugins: the names of their folders in `plugins`. The package of each is `informer-NAME`.
+pub const READY_MADE: [&str; 4] = ["event-exporter", "janitor", "reloader", "replicator"];
+
 /// The component of a fixture. `name` is the name of its file in `tests/guests/fixtures/examples`.
 ///
 /// # Panics
@@ -58,42 +61,16 @@ pub fn configmaps_keyvalue() -> PathBuf {
     found(built.join("configmaps_keyvalue.wasm"))
 }
 
-/// The component of `plugins/event-exporter`.
+/// The component of a ready-made plugin, by the name of its folder in `plugins`.
 ///
 /// # Panics
-/// Panics with cargo's output if it does not build.
-pub fn event_exporter() -> PathBuf {
+/// Panics with cargo's output if the plugins do not build, or if there is no such plugin.
+pub fn ready_made(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let built = BUILT.get_or_init(|| build(&["--package", "informer-event-exporter", "--lib"]));
-    found(built.join("informer_event_exporter.wasm"))
-}
-
-/// The component of `plugins/janitor`.
-///
-/// # Panics
-/// Panics with cargo's output if it does not build.
-pub fn janitor() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let built = BUILT.get_or_init(|| build(&["--package", "informer-janitor", "--lib"]));
-    found(built.join("informer_janitor.wasm"))
-}
-
-/// The component of `plugins/reloader`.
-///
-/// # Panics
-/// Panics with cargo's output if it does not build.
-pub fn reloader() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let built = BUILT.get_or_init(|| build(&["--package", "informer-reloader", "--lib"]));
-    found(built.join("informer_reloader.wasm"))
-/// The component of `plugins/replicator`.
-///
-/// # Panics
-/// Panics with cargo's output if it does not build.
-pub fn replicator() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let built = BUILT.get_or_init(|| build(&["--package", "informer-replicator", "--lib"]));
-    found(built.join("informer_replicator.wasm"))
+    let packages = READY_MADE.map(|name| format!("--package=informer-{name}"));
+    let arguments: Vec<&str> = packages.iter().map(String::as_str).chain(["--lib"]).collect();
+    let built = BUILT.get_or_init(|| build(&arguments));
+    found(built.join(format!("informer_{}.wasm", name.replace('-', "_"))))
 }
 
 /// Builds the packages. Returns the directory of the artefacts.

@@ -1,5 +1,7 @@
 //! Builds the components.
 
+use informer_guests::READY_MADE;
+
 use crate::command::{Run, Step, cargo, target_dir};
 
 const TARGET: &str = "wasm32-wasip2";
@@ -15,12 +17,17 @@ pub(crate) fn build_example() -> Result<String, String> {
     Ok(artefact("deployments_rust.wasm"))
 }
 
-/// Builds the example and the fixture guests of the tests.
+/// Builds the example, the ready-made plugins and the fixture guests of the tests.
 ///
 /// # Errors
 /// The target cannot be added, or a build fails.
 pub(crate) fn build_all() -> Result<(), String> {
     let example = build_example()?;
+    let packages = READY_MADE.map(|name| format!("--package=informer-{name}"));
+    let ready_made: Vec<&str> = packages.iter().map(String::as_str).collect();
+    let to_component = ["build", "--target", TARGET, "--profile", "plugin", "--lib"];
+    cargo(&[to_component.as_slice(), &ready_made].concat())
+        .run(&Step::new("build the ready-made plugins"))?;
     cargo(&[
         "build",
         "--target",
