@@ -148,7 +148,7 @@ pub struct App {
     endpoint_stop: CancellationToken,
 }
 
-/// What is left when the host has stopped.
+/// The work that is left when the host has stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopReport {
     /// Notifications that were not delivered, by plugin. The objects are delivered again at the next start.

@@ -190,7 +190,7 @@ impl Command {
             | Self::Queues(_)
             | Self::DeadLetters(_)
             | Self::Explain(_) => Some(QUIET),
-            // What fails is in the result.
+            // The result has each failure.
             Self::Test(_) => Some("off"),
             Self::Apiserver(_) => Some(LOG),
             Self::Dev(args) => args.config.is_none().then_some(LOG),

@@ -100,7 +100,7 @@ pub enum NotVerified {
         repository: String,
         /// The signers whose signature is missing.
         missing: String,
-        /// What the registry has.
+        /// The content of the registry.
         found: String,
     },
 }

@@ -60,7 +60,7 @@ pub struct Pulled {
     pub sent_bytes: u64,
 }
 
-/// What a registry has under a name.
+/// The artifact that a registry has under a name.
 #[derive(Clone, Debug)]
 pub struct Inspection {
     /// The digest of the manifest.

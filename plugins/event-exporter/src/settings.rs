@@ -15,7 +15,7 @@ use crate::{
     sink::Destination,
 };
 
-/// What the exporter does.
+/// The configuration of the exporter.
 pub(crate) struct Settings {
     /// Events that are older than this when the exporter starts for the first time are not sent.
     pub(crate) max_age: Duration,
@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     pub(crate) metrics_prefix: String,
     pub(crate) route: Route,
     pub(crate) receivers: BTreeMap<String, Destination>,
-    /// What the operator should know about the configuration.
+    /// Warnings about the configuration, for the operator.
     pub(crate) remarks: Vec<String>,
 }
 

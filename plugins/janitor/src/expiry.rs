@@ -46,7 +46,7 @@ pub(crate) enum Cause {
 pub(crate) struct Judged {
     /// `None` if the object never expires.
     pub(crate) expiry: Option<Expiry>,
-    /// What of its annotations or of the rules has no meaning.
+    /// The annotations and rules that have no meaning.
     pub(crate) problems: Vec<String>,
 }
 

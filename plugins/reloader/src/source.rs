@@ -27,7 +27,7 @@ pub(crate) struct Source {
     pub(crate) hash: Result<String, Unreadable>,
 }
 
-/// What the cache has of a source.
+/// The state of a source in the cache.
 #[derive(Debug)]
 pub(crate) enum Lookup {
     Found(Source),

@@ -20,7 +20,7 @@ const SDK_PACKAGE: &str = "informer-sdk";
 const PACKAGE: &str = include_str!("../../../../plugins/sdk/javascript/package.json");
 const LOCK: &str = include_str!("../../../../plugins/sdk/javascript/package-lock.json");
 
-/// What esbuild reports about the module that it has made.
+/// The report of esbuild about the module that it has made.
 #[derive(Deserialize)]
 struct Report {
     outputs: BTreeMap<String, Module>,

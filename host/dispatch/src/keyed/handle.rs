@@ -21,7 +21,7 @@ pub(crate) const ALL_WORKERS: usize = usize::MAX;
 
 /// A queue as its handle uses it: a structure that reads no clock and never waits.
 pub(crate) trait Face: fmt::Debug + Send + 'static {
-    /// What a worker has while a key is in flight.
+    /// The data of a worker while a key is in flight.
     type Held: fmt::Debug + Send;
     /// What a change releases. It is dropped outside the lock: the last holder of a sync token runs code of the cache.
     type Released;

@@ -64,7 +64,7 @@ export function definePlugin(definition) {
         try {
           definition.stop?.();
         } catch (thrown) {
-          // Nobody repeats this call.
+          // The host does not repeat this call.
           warn("stop has failed", { error: describe(thrown) });
         }
       },

@@ -67,7 +67,7 @@ test("whatever is thrown becomes a failure with message, stack and causes", () =
   assert.equal(later.val[1], 2);
 });
 
-test("an error of the host is caught by its class, and asks for its time if nobody catches it", () => {
+test("an error of the host is caught by its class, and asks for its time if no code catches it", () => {
   host.refuse("lister.get", { code: "not-granted", message: "reading v1/pods is not granted" });
   host.refuse("client.get", api("too-many-requests", "slow down", 429, 700));
   const caught = [];

@@ -142,7 +142,7 @@ fn events_are_those_that_the_handler_would_hear() {
     assert_eq!(arrivals.receives(update(&out, &into), Cause::Live), ["+a2"]);
 }
 
-/// What is left of the object has neither the fields nor what the expression reads.
+/// The rest of the object has neither the fields nor what the expression reads.
 #[test]
 fn only_events_applies_to_a_replayed_deletion_of_a_dead_letter() {
     let full = state("a2", "web", "3");
