@@ -41,7 +41,8 @@ async fn a_component_comes_from_a_registry_in_the_cluster_and_metrics_need_a_tok
 async fn start_registry(installed: &Installed) -> String {
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "registry", "namespace": "shop"}, "spec": {
         "containers": [{
-            "name": "registry", "image": "localhost/registry:1", "imagePullPolicy": "Never",
+            // The program ends with its standard input.
+            "name": "registry", "image": "localhost/registry:1", "imagePullPolicy": "Never", "stdin": true,
             "volumeMounts": [{"name": "data", "mountPath": "/data"}],
             "readinessProbe": {"httpGet": {"path": "/v2/", "port": PORT}, "periodSeconds": 1},
         }],
