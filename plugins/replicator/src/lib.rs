@@ -1,8 +1,8 @@
 //! The replicator: copies Secrets, ConfigMaps, Roles, RoleBindings and ServiceAccounts to other namespaces, by the annotations of
 //! kubernetes-replicator (mittwald) and of Reflector (emberstack).
 //!
-//! A handler adds keys: for a source, for a namespace, or for a pair of a source and a target. [`spread`] turns the first two into
-//! pairs. [`pair`] compares a source with a target in the cache, and writes the target if it is not right. Each target names
+//! A handler adds keys: for a source, for a namespace, or for a pair of a source and a target. `spread` turns the first two into
+//! pairs. `pair` compares a source with a target in the cache, and writes the target if it is not right. Each target names
 //! its source in an annotation, so nothing is remembered: after a restart, a copy leads to its source and a source to its copies.
 
 mod annotations;
