@@ -32,10 +32,18 @@ const PASSIVE_SEGMENT: u64 = 64;
 const PASSIVE_ELEMENT: u64 = 16;
 const CANONICAL_FUNCTION: u64 = 64;
 
-/// The most that a component may define, and one instance of it may have. Toolchains need far less: a component of Rust or Go
-/// has three to five core instances, one memory and two or three tables. Python's links shared libraries, each an instance
-/// without a memory of its own; its dynamic linker takes a global for each imported symbol, some thousands in all. Its table
-/// has about ten thousand elements. Each memory reserves 4 GiB of address space.
+/// The most that a component may define, and one instance of it may have. Toolchains need far less. The examples for Deployments have, in
+/// this order: component instances, core instances, memories, tables, table elements, globals.
+///
+/// | example | | | | | | |
+/// |---|---:|---:|---:|---:|---:|---:|
+/// | Rust | 3 | 3 | 1 | 2 | 137 | 33 |
+/// | Go | 3 | 4 | 1 | 2 | 6,544 | 11 |
+/// | JavaScript (QuickJS) | 6 | 9 | 2 | 2 | 761 | 22 |
+/// | Python | 4 | 14 | 1 | 2 | 5,784 | 874 |
+///
+/// Python links shared libraries, each an instance without a memory of its own, and its dynamic linker takes a global for each imported
+/// symbol. Each memory reserves 4 GiB of address space.
 static LIMITS: [(Count, u64, &str); 6] = [
     (|census| census.component_instances, 1_000, "component instances"),
     (|census| census.instances, 256, "core instances"),
