@@ -118,11 +118,13 @@ impl Project {
 // === impl Sources ===
 
 impl Sources {
-    /// The files of a folder but hidden ones and those that a `.gitignore` names. A file that cannot be looked at is left out.
+    /// The files of a folder but hidden ones, logs and those that a `.gitignore` names. A file that cannot be looked at is left out.
     fn of(folder: &Path) -> Self {
         // The folder may be no git repository.
         let files = WalkBuilder::new(folder).require_git(false).build().flatten();
         let files = files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+        // The output of this command may go to a file of the folder, and each build adds to it.
+        let files = files.filter(|entry| entry.path().extension().is_none_or(|extension| extension != "log"));
         let known = files.filter_map(|entry| {
             let metadata = entry.metadata().ok()?;
             Some((entry.into_path(), (metadata.modified().ok(), metadata.len())))
@@ -152,6 +154,7 @@ mod tests {
         write("hello.wasm", "component");
         write(".hello.wasm.partial", "component");
         write("target/debug/hello", "program");
+        write("dev.log", "building");
         assert_eq!(Sources::of(folder.path()), before);
 
         write("src/lib.rs", "longer");
