@@ -25,7 +25,8 @@ fn marked(variables: &[(&str, &str)]) -> Markers {
     Markers::read(&template, &Annotations::new(), &mut Vec::new())
 }
 
-const NONE: Counts = Counts { creations: false, deletions: false };
+/// Only changed data counts. A source that appears or disappears is no change.
+const DATA_ONLY: Counts = Counts { creations: false, deletions: false };
 const ALL: Counts = Counts { creations: true, deletions: true };
 
 fn plan(chosen: &[Chosen], markers: &Markers, before: Option<&Memory>, counts: Counts) -> Plan {
@@ -61,7 +62,7 @@ fn a_change_is_found_by_the_memory_or_by_the_marker() {
     ] {
         let markers = marked(&marker.map(|hash| ("a", hash)).into_iter().collect::<Vec<_>>());
         let before = before.map(|hash| memory(&[("a", hash)]));
-        let plan = plan(&[chosen("a", "1")], &markers, before.as_ref(), NONE);
+        let plan = plan(&[chosen("a", "1")], &markers, before.as_ref(), DATA_ONLY);
         assert_eq!(!plan.changes.is_empty(), expected, "{marker:?} {before:?}");
         let after = Memory { rolls: u64::from(expected), ..memory(&[("a", "1")]) };
         assert_eq!(plan.after(), after, "{marker:?} {before:?}");
@@ -74,7 +75,7 @@ fn a_change_is_found_by_the_memory_or_by_the_marker() {
 fn several_changes_are_one_plan() {
     let before = memory(&[("a", "0"), ("b", "0"), ("c", "1")]);
     let plan =
-        plan(&[chosen("a", "1"), chosen("b", "1"), chosen("c", "1")], &marked(&[]), Some(&before), NONE);
+        plan(&[chosen("a", "1"), chosen("b", "1"), chosen("c", "1")], &marked(&[]), Some(&before), DATA_ONLY);
     assert_eq!(changed(&plan), ["a", "b"]);
 }
 
@@ -86,7 +87,7 @@ fn a_creation_counts_only_if_it_is_wanted_and_the_workload_chose_the_source_befo
     let other_uid = Memory { uid: "other".to_owned(), ..before.clone() };
     for (before, counts, expected) in [
         (Some(&before), ALL, &["new"][..]),
-        (Some(&before), NONE, &[]),
+        (Some(&before), DATA_ONLY, &[]),
         (Some(&other_scope), ALL, &[]),
         (Some(&other_uid), ALL, &[]),
         (None, ALL, &[]),
@@ -105,10 +106,10 @@ fn a_deletion_counts_only_if_it_is_wanted_and_is_real() {
     assert_eq!(wanted.memory, memory(&[("gone", "1")]), "what the workload no longer chooses is forgotten");
     assert_eq!(wanted.after().hashes, memory(&[]).hashes);
 
-    let unwanted = plan(&[], &marked(&[]), Some(&before), NONE);
+    let unwanted = plan(&[], &marked(&[]), Some(&before), DATA_ONLY);
     assert_eq!(changed(&unwanted), [""; 0]);
     assert_eq!(unwanted.memory, memory(&[("gone", "1")]));
-    let back = plan(&[chosen("gone", "2")], &marked(&[]), Some(&unwanted.memory), NONE);
+    let back = plan(&[chosen("gone", "2")], &marked(&[]), Some(&unwanted.memory), DATA_ONLY);
     assert_eq!(changed(&back), ["gone"], "the source is back with other data");
 
     let other_scope = Memory { scope: "other".to_owned(), ..before.clone() };
@@ -135,12 +136,12 @@ fn a_source_that_cannot_be_read_changes_nothing() {
 #[test]
 fn two_sources_with_one_variable_do_not_roll_in_turns() {
     let sources = [chosen("a.b", "1"), chosen("a-b", "2")];
-    let first = plan(&sources, &marked(&[("a-b", "2")]), None, NONE);
+    let first = plan(&sources, &marked(&[("a-b", "2")]), None, DATA_ONLY);
     assert_eq!(changed(&first), [""; 0], "the marker is that of the other one");
 
     let sources = [chosen("a.b", "3"), chosen("a-b", "2")];
-    let second = plan(&sources, &marked(&[("a-b", "2")]), Some(&first.memory), NONE);
+    let second = plan(&sources, &marked(&[("a-b", "2")]), Some(&first.memory), DATA_ONLY);
     assert_eq!(changed(&second), ["a.b"]);
-    let third = plan(&sources, &marked(&[("a-b", "3")]), Some(&second.after()), NONE);
+    let third = plan(&sources, &marked(&[("a-b", "3")]), Some(&second.after()), DATA_ONLY);
     assert_eq!(changed(&third), [""; 0]);
 }

@@ -38,14 +38,19 @@ fn created(host: &TestHost) -> Vec<Value> {
     of_verb(host, "create").into_iter().map(|request| request.body).collect()
 }
 
+/// Reconciles a workload, and twice more after the data of its ConfigMap changed.
+fn reconcile_a_change(host: &TestHost, reloader: &mut Reloader, key: &str) {
+    reloader.reconcile(key).unwrap();
+    host.store(MAPS, map("app", "2"));
+    reloader.reconcile(key).unwrap();
+    reloader.reconcile(key).unwrap();
+}
+
 #[test]
 fn a_cron_job_runs_now_and_is_not_changed() {
     let (host, mut reloader) = (host(), reloader(json!({})));
     host.store(CRON_JOBS, cron_job());
-    reloader.reconcile(NIGHTLY).unwrap();
-    host.store(MAPS, map("app", "2"));
-    reloader.reconcile(NIGHTLY).unwrap();
-    reloader.reconcile(NIGHTLY).unwrap();
+    reconcile_a_change(&host, &mut reloader, NIGHTLY);
 
     let jobs = created(&host);
     assert_eq!(jobs.len(), 1);
@@ -86,10 +91,7 @@ fn a_crash_after_the_job_of_a_cron_job_creates_no_second_one_and_each_change_has
 fn a_job_is_deleted_and_created_anew() {
     let (host, mut reloader) = (host(), reloader(json!({})));
     host.store(JOBS, job());
-    reloader.reconcile(IMPORT).unwrap();
-    host.store(MAPS, map("app", "2"));
-    reloader.reconcile(IMPORT).unwrap();
-    reloader.reconcile(IMPORT).unwrap();
+    reconcile_a_change(&host, &mut reloader, IMPORT);
 
     assert_eq!(of_verb(&host, "delete").len(), 1);
     let jobs = created(&host);
