@@ -2,19 +2,24 @@
 //! it.
 //!
 //! Objects of one resource are very similar: with a dictionary trained on the first ones, zstd makes each of them 3 to
-//! 10 times smaller. Without a dictionary, short texts hardly shrink.
+//! 10 times smaller. Without a dictionary, short texts hardly shrink. The same objects give a vocabulary of the strings
+//! that headers have in common.
 //!
 //! An object is not compressed when it arrives but when newer objects of [`RECENT_BYTES`] have arrived. Listeners read
-//! a new object's text uncompressed, and an object that changes again soon is never compressed at all.
+//! a new object's text uncompressed, and an object that changes again soon is never compressed at all. Another thread
+//! compresses, beside the reflector, unless it falls behind or memory is tight.
 
 mod codec;
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use informer_types::{Body, BodyCodec, Object};
+use informer_types::{Body, BodyCodec, Object, Vocabulary};
 use parking_lot::Mutex;
 
 use codec::Dictionary;
@@ -28,6 +33,13 @@ const MAX_SAMPLE_BYTES: usize = 4 << 20;
 /// The newest bodies of an informer stay uncompressed, up to this number of bytes.
 const RECENT_BYTES: usize = 512 << 10;
 
+/// Compressing begins once objects of this number of bytes are overdue, so that a thread wakes for many objects.
+const BATCH_BYTES: usize = 256 << 10;
+
+/// If more bytes than this are overdue, the reflector compresses too, so that memory is bounded however fast objects
+/// arrive.
+const OVERDUE_BYTES: usize = 2 << 20;
+
 /// The size in bytes below which a text saves less than the frame around it costs.
 const MIN_TEXT: usize = 256;
 
@@ -37,8 +49,8 @@ pub enum Compression {
     /// Uncompressed, as the server sent them.
     #[default]
     Off,
-    /// Each body is compressed on its own with zstd, level -5, and a dictionary trained on the watch's first objects.
-    /// The newest 512 KiB of an informer stay uncompressed, and so does a body that does not shrink.
+    /// Each body is compressed on its own with zstd and a dictionary trained on the watch's first objects. The newest
+    /// 512 KiB of an informer stay uncompressed, and so does a body that does not shrink.
     Zstd,
 }
 
@@ -47,7 +59,12 @@ pub enum Compression {
 pub(crate) struct Packer {
     state: Mutex<State>,
     recent: Mutex<Recent>,
+    /// True while a thread compresses beside the reflector.
+    packing: AtomicBool,
 }
+
+/// Objects to compress beside the reflector. There is one at a time for each packer.
+pub(crate) struct Packing(Arc<Packer>);
 
 /// The newest objects, in the order of their arrival. The list keeps no object alive.
 #[derive(Default)]
@@ -61,7 +78,7 @@ enum State {
     /// No dictionary yet. The value is the number of recent objects at which to check whether there are enough samples.
     Sampling(usize),
     Training,
-    Ready(Arc<Dictionary>),
+    Ready(Arc<Dictionary>, Arc<Vocabulary>),
     /// The samples gave no dictionary: bodies stay uncompressed.
     Useless,
 }
@@ -69,33 +86,60 @@ enum State {
 // === impl Packer ===
 
 impl Packer {
-    /// Registers an object that has just arrived. Once there is a dictionary, compresses the objects that are no longer
-    /// among the newest [`RECENT_BYTES`], if that saves enough.
-    pub(crate) fn admit(&self, object: &Arc<Object>) {
-        let dictionary = match &*self.state.lock() {
-            State::Ready(dictionary) => Some(Arc::clone(dictionary)),
-            State::Sampling(_) | State::Training => None,
-            State::Useless => return,
-        };
-        self.recent.lock().push(object);
-        if let Some(dictionary) = dictionary {
-            self.pack_down_to(RECENT_BYTES, &dictionary);
+    /// The strings that the headers of new objects may refer to. Returns `None` until the dictionary is trained.
+    pub(crate) fn vocabulary(&self) -> Option<Arc<Vocabulary>> {
+        match &*self.state.lock() {
+            State::Ready(_, vocabulary) => Some(Arc::clone(vocabulary)),
+            State::Sampling(_) | State::Training | State::Useless => None,
         }
     }
 
-    fn pack_down_to(&self, bytes: usize, dictionary: &Arc<Dictionary>) {
+    /// Registers an object that has just arrived. Once there is a dictionary, compresses objects that are no longer
+    /// among the newest if too many of them are overdue, or if memory is tight.
+    pub(crate) fn admit(&self, object: &Arc<Object>, tight: bool) {
+        if matches!(&*self.state.lock(), State::Useless) {
+            return;
+        }
+        self.recent.lock().push(object);
+        self.pack_down_to(if tight { RECENT_BYTES } else { RECENT_BYTES + OVERDUE_BYTES });
+    }
+
+    /// Compresses the objects that are no longer among the newest [`RECENT_BYTES`], if that saves enough.
+    pub(crate) fn pack(&self) {
+        self.pack_down_to(RECENT_BYTES);
+    }
+
+    /// Returns what is to be compressed beside the reflector, if it is worth a thread and no other thread does so.
+    pub(crate) fn begin(self: &Arc<Self>) -> Option<Packing> {
+        let due = self.recent.lock().bytes > RECENT_BYTES + BATCH_BYTES;
+        let begins = due && self.dictionary().is_some() && !self.packing.swap(true, Ordering::Relaxed);
+        begins.then(|| Packing(Arc::clone(self)))
+    }
+
+    fn pack_down_to(&self, bytes: usize) {
+        if self.recent.lock().bytes <= bytes {
+            return;
+        }
+        let Some(dictionary) = self.dictionary() else { return };
         loop {
             // Without the lock: this may be the last reference to the object.
             let overtaken = self.recent.lock().pop_beyond(bytes);
             match overtaken {
                 None => return,
-                Some(object) => object.pack(|text| packed(text, dictionary)),
+                Some(object) => object.pack(|text| packed(text, &dictionary)),
             }
         }
     }
 
+    fn dictionary(&self) -> Option<Arc<Dictionary>> {
+        match &*self.state.lock() {
+            State::Ready(dictionary, _) => Some(Arc::clone(dictionary)),
+            State::Sampling(_) | State::Training | State::Useless => None,
+        }
+    }
+
     /// Returns the samples once there are enough of them. The caller must then call [`train`](Self::train).
-    pub(crate) fn take_samples(&self) -> Option<Vec<Arc<str>>> {
+    pub(crate) fn take_samples(&self) -> Option<Vec<Arc<Object>>> {
         let mut state = self.state.lock();
         let State::Sampling(at) = &mut *state else {
             return None;
@@ -111,17 +155,39 @@ impl Packer {
             return None;
         }
         *state = State::Training;
-        Some(recent.texts().collect())
+        Some(recent.alive().collect())
     }
 
     /// Trains the dictionary: a tenth of a second of work, for a thread that may block.
-    pub(crate) fn train(&self, samples: &[Arc<str>]) {
-        let dictionary = Dictionary::train(samples).map(Arc::new);
-        *self.state.lock() = dictionary.clone().map_or(State::Useless, State::Ready);
+    pub(crate) fn train(&self, samples: &[Arc<Object>]) {
+        let texts: Vec<Arc<str>> = samples.iter().filter_map(|object| object.raw()).collect();
+        let dictionary = Dictionary::train(&texts).map(Arc::new);
+        *self.state.lock() = match &dictionary {
+            Some(dictionary) => {
+                let vocabulary = Vocabulary::of(samples.iter().flat_map(|object| object.header_texts()));
+                State::Ready(Arc::clone(dictionary), Arc::new(vocabulary))
+            }
+            None => State::Useless,
+        };
         match dictionary {
-            Some(dictionary) => self.pack_down_to(RECENT_BYTES, &dictionary),
+            Some(_) => self.pack(),
             None => *self.recent.lock() = Recent::default(),
         }
+    }
+}
+
+// === impl Packing ===
+
+impl Packing {
+    /// Compresses until only the newest objects are left: some milliseconds of work, for a thread that may block.
+    pub(crate) fn run(self) {
+        self.0.pack();
+    }
+}
+
+impl Drop for Packing {
+    fn drop(&mut self) {
+        self.0.packing.store(false, Ordering::Relaxed);
     }
 }
 
@@ -161,8 +227,8 @@ impl Recent {
         });
     }
 
-    fn texts(&self) -> impl Iterator<Item = Arc<str>> {
-        self.objects.iter().filter_map(|(object, _)| object.upgrade()?.raw())
+    fn alive(&self) -> impl Iterator<Item = Arc<Object>> {
+        self.objects.iter().filter_map(|(object, _)| object.upgrade())
     }
 }
 
@@ -170,8 +236,8 @@ impl Recent {
 fn packed(text: &str, dictionary: &Arc<Dictionary>) -> Option<Body> {
     let text_len = u32::try_from(text.len()).ok()?;
     let bytes = (text.len() >= MIN_TEXT).then(|| dictionary.pack(text)).flatten()?;
-    // Unpacking is worth it if at least a quarter is saved.
-    let pays = bytes.len() < text.len() / 4 * 3;
+    // Unpacking is worth it if at least an eighth is saved. Base64 of random bytes shrinks by a quarter.
+    let pays = bytes.len() < text.len() / 8 * 7;
     let codec = Arc::clone(dictionary) as Arc<dyn BodyCodec>;
     pays.then_some(Body::Packed { bytes, text_len, codec })
 }

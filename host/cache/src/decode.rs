@@ -126,8 +126,13 @@ impl Decoder {
     /// Decodes one object: an item of a list, which may leave `kind` and `apiVersion` to the list, or the object of a
     /// watch event.
     pub(crate) fn object(&self, bytes: &[u8]) -> Result<Arc<Object>, Undecodable> {
-        let text =
-            std::str::from_utf8(bytes.trim_ascii()).map_err(|_| not_utf8(&String::from_utf8_lossy(bytes)))?;
+        let text = std::str::from_utf8(bytes).map_err(|_| not_utf8(&String::from_utf8_lossy(bytes)))?;
+        self.object_of(text)
+    }
+
+    /// Decodes one object whose text is known to be UTF-8.
+    fn object_of(&self, text: &str) -> Result<Arc<Object>, Undecodable> {
+        let text = text.trim_ascii();
         let parsed =
             header::parse(text, self.drop_managed_fields).map_err(|error| match error.classify() {
                 serde_json::error::Category::Data => quarantine(text, ObjectProblem::Metadata(error)),
@@ -142,10 +147,11 @@ impl Decoder {
             return Err(quarantine(text, ObjectProblem::NoName));
         }
         let body = self.body(text, &parsed).map_err(|problem| quarantine(text, problem))?;
-        let object = Object::new(&header, Body::Raw(body)).map_err(|error| quarantine(text, error.into()))?;
-        let object = Arc::new(object);
-        if self.compresses || self.ceiling.is_near() {
-            self.packer.admit(&object);
+        let object = Object::with_vocabulary(&header, Body::Raw(body), self.packer.vocabulary());
+        let object = Arc::new(object.map_err(|error| quarantine(text, error.into()))?);
+        let tight = self.ceiling.is_near();
+        if self.compresses || tight {
+            self.packer.admit(&object, tight);
         }
         Ok(object)
     }
@@ -175,20 +181,25 @@ impl Decoder {
         };
         if self.ceiling.is_near() && !self.squeezed.swap(true, Ordering::Relaxed) {
             let (packer, cached) = (Arc::clone(&self.packer), Arc::clone(cached));
-            let admit_all = move || cached.list(None).iter().for_each(|object| packer.admit(object));
+            let admit_all = move || cached.list(None).iter().for_each(|object| packer.admit(object, true));
             // If compressing panics, objects stay uncompressed, which is safe.
             let _ = tokio::task::spawn_blocking(admit_all).await;
         }
     }
 
-    /// Trains the dictionary if there are enough samples: once in an informer's life, outside the executor. Compresses
+    /// Does what has become due beside decoding, outside the executor: trains the dictionary if there are enough samples,
+    /// once in an informer's life; compresses objects that are no longer new, without waiting for the end; and compresses
     /// what the cache has if memory has become tight.
-    pub(crate) async fn train(&self) {
+    pub(crate) async fn tend(&self) {
         self.squeeze().await;
         if let Some(samples) = self.packer.take_samples() {
             let packer = Arc::clone(&self.packer);
             // If training panics, objects stay uncompressed, which is safe.
             let _ = tokio::task::spawn_blocking(move || packer.train(&samples)).await;
+        }
+        if let Some(packing) = self.packer.begin() {
+            // It ends within milliseconds. If it panics, objects stay uncompressed, which is safe.
+            drop(tokio::task::spawn_blocking(move || packing.run()));
         }
     }
 

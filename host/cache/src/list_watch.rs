@@ -48,7 +48,7 @@ impl ListWatch {
         while let Some(chunk) = self.transport.chunk(&call, &mut body, list.read).await? {
             list.push(&chunk).map_err(error)?;
             extent.check(list.read, list.items()).map_err(error)?;
-            decoder.train().await;
+            decoder.tend().await;
         }
         extent.add(list.read, list.items()).map_err(error)?;
         list.finish().map_err(error)

@@ -6,7 +6,7 @@ mod scan;
 use std::{collections::HashMap, fmt, str::FromStr};
 
 pub use locate::locate;
-pub use scan::{NotJson, RawString, Scanner};
+pub use scan::{NotJson, RawString, Scanner, container_length};
 
 /// A JSON pointer (RFC 6901): `/spec/replicas`, `/metadata/labels/app.kubernetes.io~1name`. The empty pointer is the
 /// whole document.

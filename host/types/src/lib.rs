@@ -52,11 +52,12 @@ pub use gvr::{Gvr, InvalidGvr, Source};
 pub use handler::{Delivery, EventHandler, Outcome};
 pub use histogram::Histogram;
 pub use json::{
-    InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, differs, locate, members_differ,
+    InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, container_length, differs, locate,
+    members_differ,
 };
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Change, Notification, NotificationSink};
-pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner};
+pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner, Vocabulary};
 pub use one_line::{excerpt, is_hidden, one_line, some_of, visible_json};
 pub use pattern::{InvalidPattern, Pattern};
 pub use selector::{

@@ -1,5 +1,8 @@
 //! One state of one object: raw JSON and a small parsed header.
 
+mod fields;
+mod vocabulary;
+
 use std::{
     borrow::Cow,
     fmt,
@@ -14,8 +17,10 @@ use parking_lot::RwLock;
 
 use crate::ObjectKey;
 
-/// The bytes of a length in [`Object::text`].
-const PREFIX: usize = 3;
+pub use fields::ObjectTooLarge;
+pub use vocabulary::Vocabulary;
+
+use fields::{Fields, Writer};
 
 /// The memory of all objects of this process in bytes.
 static ALL_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -27,13 +32,13 @@ static ALL_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// see.
 pub struct Object {
     namespace: Arc<str>,
+    /// Shared with the keys of the object.
     name: Arc<str>,
-    /// uid, resourceVersion, creationTimestamp, deletionTimestamp, labels and owners in one allocation. Each string follows its
-    /// length, which is written as three characters of seven bits, so that the whole is a valid string and is sliced without
-    /// unsafe code.
+    /// uid, resourceVersion, creationTimestamp, deletionTimestamp, generation, labels and owners in one allocation, as
+    /// [`Fields`] reads them.
     text: Box<str>,
-    generation: Option<i64>,
-    labels: u16,
+    /// The strings that `text` refers to.
+    vocabulary: Option<Arc<Vocabulary>>,
     body: RwLock<Body>,
 }
 
@@ -112,44 +117,32 @@ pub enum JsonText {
     Unpacked(String),
 }
 
-/// A string of the header, or the number of labels, exceeds the limits of the compact header. The API server's own
-/// limits are a thousand times lower.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a string in the object's metadata is longer than 2 MiB, or it has more than 65,535 labels")]
-pub struct ObjectTooLarge;
-
-/// Iterates over the strings in the order in which they were pushed.
-struct Fields<'a>(&'a str);
+/// The strings before the labels in [`Object::text`].
+const BEFORE_LABELS: usize = 5;
 
 // === impl Header ===
 
 impl Header<'_> {
-    /// Calls `push` with each string that [`Object`] keeps in one text, in its order.
-    fn each_text<E>(&self, mut push: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+    /// The strings that [`Object`] keeps in one text: those of the object itself, the labels, the owners.
+    fn text(&self, vocabulary: Option<&Vocabulary>) -> Result<Box<str>, ObjectTooLarge> {
+        let mut text = Writer::new(&self.name, vocabulary);
         for value in [&self.uid, &self.resource_version, &self.creation_timestamp, &self.deletion_timestamp] {
-            push(value)?;
+            text.push(value)?;
         }
+        let generation = self.generation.map(|generation| generation.to_string());
+        text.push(generation.as_deref().unwrap_or_default())?;
         for (key, value) in &self.labels {
-            push(key)?;
-            push(value)?;
+            text.push(key)?;
+            text.push(value)?;
         }
+        text.end_group();
         for owner in &self.owners {
-            push(if owner.controller { "c" } else { "" })?;
+            text.push(if owner.controller { "c" } else { "" })?;
             for value in [&owner.api_version, &owner.kind, &owner.name, &owner.uid] {
-                push(value)?;
+                text.push(value)?;
             }
         }
-        Ok(())
-    }
-
-    /// The length of that text, so that it is allocated once.
-    fn text_len(&self) -> usize {
-        let mut len = 0;
-        let _ = self.each_text(|value| {
-            len += PREFIX + value.len();
-            Ok::<(), std::convert::Infallible>(())
-        });
-        len
+        Ok(text.finish())
     }
 }
 
@@ -159,17 +152,25 @@ impl Object {
     /// Makes an object from a header and a body.
     ///
     /// # Errors
-    /// [`ObjectTooLarge`] if a string of the header exceeds 2 MiB or there are more than 65,535 labels.
+    /// [`ObjectTooLarge`] if a string of the header exceeds 2 MiB.
     pub fn new(header: &Header<'_>, body: Body) -> Result<Self, ObjectTooLarge> {
-        let mut text = String::with_capacity(header.text_len());
-        header.each_text(|value| push(&mut text, value))?;
-        let labels = u16::try_from(header.labels.len()).map_err(|_| ObjectTooLarge)?;
+        Self::with_vocabulary(header, body, None)
+    }
+
+    /// Makes an object like [`Object::new`], with a smaller header: it refers to the strings of the vocabulary.
+    ///
+    /// # Errors
+    /// The same as for [`Object::new`].
+    pub fn with_vocabulary(
+        header: &Header<'_>,
+        body: Body,
+        vocabulary: Option<Arc<Vocabulary>>,
+    ) -> Result<Self, ObjectTooLarge> {
         let object = Self {
             namespace: Arc::clone(&header.namespace),
             name: Arc::from(&*header.name),
-            text: text.into_boxed_str(),
-            generation: header.generation,
-            labels,
+            text: header.text(vocabulary.as_deref())?,
+            vocabulary,
             body: RwLock::new(body),
         };
         ALL_BYTES.fetch_add(object.memory_bytes(), Ordering::Relaxed);
@@ -219,13 +220,15 @@ impl Object {
 
     /// `metadata.generation`.
     pub fn generation(&self) -> Option<i64> {
-        self.generation
+        self.field(4).parse().ok()
     }
 
     /// The labels, in the server's order.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut fields = Fields(&self.text).skip(4);
-        (0..self.labels).map_while(move |_| Some((fields.next()?, fields.next()?)))
+        let mut fields = self.fields();
+        // There is always a string at this place.
+        fields.nth(BEFORE_LABELS - 1);
+        std::iter::from_fn(move || Some((fields.next()?, fields.next()?))).fuse()
     }
 
     /// The value of one label.
@@ -235,7 +238,8 @@ impl Object {
 
     /// `metadata.ownerReferences`, in the server's order.
     pub fn owners(&self) -> impl Iterator<Item = Owner<'_>> {
-        let mut fields = Fields(&self.text).skip(4 + 2 * usize::from(self.labels));
+        let mut fields = self.fields();
+        fields.by_ref().for_each(drop);
         std::iter::from_fn(move || {
             Some(Owner {
                 controller: fields.next()? == "c",
@@ -245,6 +249,7 @@ impl Object {
                 uid: Cow::Borrowed(fields.next()?),
             })
         })
+        .fuse()
     }
 
     /// The controlling owner, if there is one.
@@ -283,13 +288,26 @@ impl Object {
         }
     }
 
-    /// The memory of this state in bytes, without the allocator's overhead and the shared namespace.
+    /// The memory of this state in bytes, without the allocator's overhead and what objects share: the namespace and the
+    /// vocabulary.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.name.len() + self.text.len() + self.body.read().len()
     }
 
+    /// The strings of the header, for a [`Vocabulary`].
+    pub fn header_texts(&self) -> impl Iterator<Item = &str> {
+        let mut fields = self.fields();
+        let before_owners = fields.clone();
+        fields.by_ref().for_each(drop);
+        before_owners.chain(fields)
+    }
+
     fn field(&self, index: usize) -> &str {
-        Fields(&self.text).nth(index).unwrap_or_default()
+        self.fields().nth(index).unwrap_or_default()
+    }
+
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(&self.text, &self.name, self.vocabulary.as_deref())
     }
 }
 
@@ -348,32 +366,6 @@ impl Deref for JsonText {
             Self::Unpacked(text) => text,
         }
     }
-}
-
-// === impl Fields ===
-
-impl<'a> Iterator for Fields<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        let (prefix, rest) = self.0.split_at_checked(PREFIX)?;
-        let len = prefix.bytes().fold(0, |len, byte| len << 7 | usize::from(byte));
-        let (value, rest) = rest.split_at_checked(len)?;
-        self.0 = rest;
-        Some(value)
-    }
-}
-
-/// Writes what [`Fields`] reads.
-fn push(text: &mut String, value: &str) -> Result<(), ObjectTooLarge> {
-    let len = value.len();
-    if len >= 1 << 21 {
-        return Err(ObjectTooLarge);
-    }
-    // Seven bits are always an ASCII character.
-    text.extend([14, 7, 0].map(|shift| char::from(((len >> shift) & 0x7f) as u8)));
-    text.push_str(value);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ fn trained() -> Packer {
     for number in 0..SAMPLES {
         assert!(packer.take_samples().is_none());
         first.push(object(&text(number)));
-        packer.admit(first.last().unwrap());
+        packer.admit(first.last().unwrap(), false);
     }
     let samples = packer.take_samples().unwrap();
     assert!(packer.take_samples().is_none());
@@ -33,15 +33,16 @@ fn trained() -> Packer {
 /// Registers an object and then enough others to compress it.
 fn overtaken(packer: &Packer, text: &str) -> Arc<Object> {
     let object = object(text);
-    packer.admit(&object);
+    packer.admit(&object, false);
     overtake(packer);
     object
 }
 
 fn overtake(packer: &Packer) {
     for number in 0..4 {
-        packer.admit(&object(&format!("{number}{}", "x".repeat(RECENT_BYTES / 4))));
+        packer.admit(&object(&format!("{number}{}", "x".repeat(RECENT_BYTES / 4))), false);
     }
+    packer.pack();
 }
 
 #[test]
@@ -51,7 +52,7 @@ fn an_object_is_compressed_once_it_is_not_recent_and_reads_the_same() {
     for number in 1_000..1_010 {
         let text = text(number);
         let object = object(&text);
-        packer.admit(&object);
+        packer.admit(&object, false);
         assert_eq!(object.raw().as_deref(), Some(&*text));
 
         overtake(&packer);
@@ -62,16 +63,73 @@ fn an_object_is_compressed_once_it_is_not_recent_and_reads_the_same() {
     }
 }
 
+fn raw_bytes(objects: &[Arc<Object>]) -> usize {
+    objects.iter().filter(|object| object.raw().is_some()).map(|object| object.memory_bytes()).sum()
+}
+
+#[test]
+fn a_batch_is_compressed_by_one_thread_at_a_time() {
+    let packer = Arc::new(trained());
+    assert!(packer.begin().is_none(), "nothing is overdue");
+    let objects: Vec<_> = (0..3_000).map(|number| object(&text(number))).collect();
+    objects.iter().for_each(|object| packer.admit(object, false));
+    assert!(raw_bytes(&objects) > RECENT_BYTES + BATCH_BYTES);
+
+    let packing = packer.begin().unwrap();
+    assert!(packer.begin().is_none());
+    packing.run();
+
+    assert!(raw_bytes(&objects) <= RECENT_BYTES);
+    assert!(packer.begin().is_none(), "nothing is overdue");
+    objects.iter().for_each(|object| packer.admit(object, false));
+    // A thread that never began, or that panicked, is not waited for.
+    drop(packer.begin().unwrap());
+    assert!(packer.begin().is_some());
+}
+
+#[test]
+fn the_overdue_bytes_are_bounded_and_none_are_overdue_while_memory_is_tight() {
+    let packer = trained();
+    let objects: Vec<_> = (0..8_000).map(|number| object(&text(number))).collect();
+
+    objects.iter().for_each(|object| packer.admit(object, false));
+    assert!(raw_bytes(&objects) > OVERDUE_BYTES);
+    assert!(raw_bytes(&objects) <= RECENT_BYTES + OVERDUE_BYTES);
+
+    packer.admit(&object(&text(1)), true);
+    assert!(raw_bytes(&objects) <= RECENT_BYTES);
+}
+
+/// Secrets have random bytes as base64: three quarters of the text.
+#[test]
+fn base64_of_random_bytes_takes_hardly_more_than_the_bytes() {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut secret = |number: usize| {
+        let value: String = (0..4_000).map(|_| char::from(ALPHABET[random.usize(..64)])).collect();
+        format!(r#"{{"kind":"Secret","metadata":{{"name":"s-{number}"}},"data":{{"key":"{value}"}}}}"#)
+    };
+    let packer = Packer::default();
+    let objects: Vec<_> = (0..1_000).map(|number| object(&secret(number))).collect();
+    objects.iter().for_each(|object| packer.admit(object, false));
+    packer.train(&packer.take_samples().unwrap());
+
+    let first = objects.first().unwrap();
+
+    assert!(first.raw().is_none());
+    let bytes = first.memory_bytes() - size_of::<Object>();
+    assert!(bytes < 3_000 + 100, "{bytes} bytes for a value of 3,000");
+}
+
 #[test]
 fn objects_from_before_the_dictionary_are_compressed_too() {
     let packer = Packer::default();
     let objects: Vec<_> = (0..2_000).map(|number| object(&text(number))).collect();
-    objects.iter().for_each(|object| packer.admit(object));
+    objects.iter().for_each(|object| packer.admit(object, false));
 
     packer.train(&packer.take_samples().unwrap());
 
-    let raw = objects.iter().filter(|object| object.raw().is_some()).map(|object| object.memory_bytes());
-    assert!(raw.sum::<usize>() <= RECENT_BYTES);
+    assert!(raw_bytes(&objects) <= RECENT_BYTES);
     assert!(objects.first().unwrap().raw().is_none());
 }
 
@@ -82,14 +140,14 @@ fn many_states_of_a_few_objects_are_not_enough_samples() {
     for round in 0..50 {
         for (number, held) in few.iter_mut().enumerate() {
             *held = object(&text(number + round));
-            packer.admit(held);
+            packer.admit(held, false);
             assert!(packer.take_samples().is_none());
         }
     }
     assert!(packer.recent.lock().objects.len() <= SAMPLES);
 
     let many: Vec<_> = (0..SAMPLES).map(|number| object(&text(number))).collect();
-    many.iter().for_each(|object| packer.admit(object));
+    many.iter().for_each(|object| packer.admit(object, false));
     assert!(packer.take_samples().is_some());
 }
 
@@ -106,7 +164,7 @@ fn short_texts_and_texts_that_do_not_shrink_stay_uncompressed() {
 fn without_a_dictionary_all_objects_stay_uncompressed() {
     let packer = Packer::default();
     let empty: Vec<_> = (0..SAMPLES).map(|_| object("")).collect();
-    empty.iter().for_each(|object| packer.admit(object));
+    empty.iter().for_each(|object| packer.admit(object, false));
 
     packer.train(&packer.take_samples().unwrap());
 
@@ -151,7 +209,7 @@ fn the_oldest_object_is_returned_first_and_dead_ones_are_skipped() {
 
     assert!(recent.pop_beyond(4 * each).is_none());
     assert!(Arc::ptr_eq(&recent.pop_beyond(each).unwrap(), &first));
-    assert_eq!(recent.texts().count(), 2);
+    assert_eq!(recent.alive().count(), 2);
     assert!(Arc::ptr_eq(&recent.pop_beyond(each).unwrap(), &second));
     assert!(recent.pop_beyond(each).is_none());
     assert_eq!((recent.objects.len(), recent.bytes), (1, each));

@@ -63,26 +63,21 @@ impl Decoder {
     /// Decodes one frame.
     pub(crate) fn event(&self, frame: &[u8]) -> Result<WatchEvent, EventError> {
         // A frame that is not UTF-8 still has an envelope and usually a readable key.
-        let lossy;
         let text = match std::str::from_utf8(frame) {
-            Ok(text) => text,
-            Err(_) => {
-                lossy = String::from_utf8_lossy(frame);
-                &lossy
-            }
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(frame),
         };
-        if let Some((kind, object)) = split_plain(text) {
-            return self.event_of(kind, object, frame, text);
+        let repaired = matches!(text, Cow::Owned(_));
+        if let Some((kind, object)) = split_plain(&text) {
+            return self.event_of(kind, object, repaired);
         }
-        let envelope: Envelope<'_> = serde_json::from_str(text).map_err(not_json)?;
-        self.event_of(&envelope.kind, envelope.object.get(), frame, text)
+        let envelope: Envelope<'_> = serde_json::from_str(&text).map_err(not_json)?;
+        self.event_of(&envelope.kind, envelope.object.get(), repaired)
     }
 
-    fn event_of(&self, kind: &str, object: &str, frame: &[u8], text: &str) -> Result<WatchEvent, EventError> {
-        // `text` is a repaired copy if and only if it differs from the frame.
-        let broken = frame.len() != text.len() || frame != text.as_bytes();
+    fn event_of(&self, kind: &str, object: &str, repaired: bool) -> Result<WatchEvent, EventError> {
         let decode = |deleted| {
-            let decoded = if broken { Err(super::not_utf8(object)) } else { self.object(object.as_bytes()) };
+            let decoded = if repaired { Err(super::not_utf8(object)) } else { self.object_of(object) };
             decoded.map_err(|source| match source {
                 Undecodable::NotJson(source) => not_json(source),
                 source => EventError::Object { deleted, source },

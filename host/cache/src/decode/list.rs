@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use informer_types::Object;
+use informer_types::{Object, container_length};
 use serde::Deserialize;
 
 use super::{Decoder, Undecodable, scan::ValueScanner};
@@ -205,11 +205,19 @@ impl<'d> ListDecoder<'d> {
     /// Reads a whole value: decodes it if it is an item, and keeps its text if it is part of the head.
     fn value(&mut self) -> Result<bool, Problem> {
         let rest = self.pending.get(self.consumed..).unwrap_or_default();
-        let Some(length) = self.scanner.scan(rest.get(self.scanned..).unwrap_or_default()) else {
-            self.scanned = rest.len();
-            return Ok(false);
+        // Most values are whole in the bytes that have arrived, and are skipped 64 bytes at a time. The others are followed
+        // from chunk to chunk.
+        let whole = if self.scanned == 0 { container_length(rest) } else { None };
+        let length = match whole {
+            Some(length) => length,
+            None => match self.scanner.scan(rest.get(self.scanned..).unwrap_or_default()) {
+                Some(length) => self.scanned + length,
+                None => {
+                    self.scanned = rest.len();
+                    return Ok(false);
+                }
+            },
         };
-        let length = self.scanned + length;
         let value = rest.get(..length).unwrap_or_default();
         match self.state {
             State::Value { items } => {

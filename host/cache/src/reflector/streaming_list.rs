@@ -166,7 +166,7 @@ impl StreamingList<'_> {
                 Err(_) if watch.stream.has_ended() => return Err(ended(&watch)),
                 Err(EventError::Frame(problem)) => return Err(self.stream_error(problem)),
             };
-            self.target.decoder.train().await;
+            self.target.decoder.tend().await;
             watch.accepted += 1;
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {

@@ -151,7 +151,7 @@ impl<'a> Follower<'a> {
         }
         // Events that came before the end of the watch are applied, however it ended.
         self.target.deltas.push_all(&mut self.burst).await;
-        self.target.decoder.train().await;
+        self.target.decoder.tend().await;
         end
     }
 

@@ -255,6 +255,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// The length of the array or object at the start of `bytes`, by its brackets and quotes: nothing is checked. Returns `None` if
+/// none starts there, or if it does not end.
+pub fn container_length(bytes: &[u8]) -> Option<usize> {
+    matches!(bytes.first(), Some(b'{' | b'[')).then(|| block::container_end(bytes, 0))?
+}
+
 /// Reads a string from after its opening quote. Returns the offset after the closing quote, and true if the string has
 /// no escape; `None` if the string is invalid.
 fn string_end(bytes: &[u8], mut at: usize) -> Option<(usize, bool)> {

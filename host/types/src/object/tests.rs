@@ -44,6 +44,32 @@ fn the_header_is_read_back_as_it_was_given() {
 }
 
 #[test]
+fn a_header_that_refers_to_common_strings_reads_the_same_and_is_smaller() {
+    let header = header();
+    let plain = Object::new(&header, raw("{}")).unwrap();
+    let vocabulary = Vocabulary::of(std::iter::repeat_n(&plain, 4).flat_map(Object::header_texts));
+
+    let object = Object::with_vocabulary(&header, raw("{}"), Some(Arc::new(vocabulary))).unwrap();
+
+    assert_eq!(object.labels().collect::<Vec<_>>(), plain.labels().collect::<Vec<_>>());
+    assert_eq!(object.owners().collect::<Vec<_>>(), plain.owners().collect::<Vec<_>>());
+    assert_eq!(object.owners().count(), 2);
+    assert_eq!((object.uid(), object.resource_version(), object.generation()), ("7d0e", "42", Some(3)));
+    assert_eq!(object.creation_timestamp(), plain.creation_timestamp());
+    assert!(object.memory_bytes() + 40 < plain.memory_bytes());
+}
+
+#[test]
+fn an_iterator_of_labels_does_not_go_on_with_the_owners() {
+    let object = Object::new(&header(), raw("{}")).unwrap();
+    let mut labels = object.labels();
+
+    assert_eq!(labels.by_ref().count(), 2);
+    assert_eq!(labels.next(), None);
+    assert_eq!(object.header_texts().filter(|text| ["app", "ReplicaSet"].contains(text)).count(), 2);
+}
+
+#[test]
 fn an_object_without_labels_and_owners_has_none() {
     let header = Header { deletion_timestamp: "2026-01-01T00:00:00Z".into(), ..Header::default() };
     let object = Object::new(&header, raw("{}")).unwrap();

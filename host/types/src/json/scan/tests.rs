@@ -136,6 +136,16 @@ fn skipping_refuses_a_value_that_does_not_end() {
 }
 
 #[test]
+fn the_length_of_a_container_is_found_in_bytes_that_go_on_and_nothing_else_has_one() {
+    let text = r#"{"a":["}\\"]}, [1"#;
+    assert_eq!(container_length(text.as_bytes()), Some(13));
+    assert_eq!(container_length(b"[\xff]\xc3"), Some(3));
+    for none in ["", " {}", "1", "\"{}\"", "{\"a\":[1]", "}"] {
+        assert_eq!(container_length(none.as_bytes()), None, "{none}");
+    }
+}
+
+#[test]
 fn the_range_of_a_value_is_found() {
     let text = r#" {"a" : [1, "x\"]"] } "#;
     let mut scanner = Scanner::new(text);

@@ -1,0 +1,230 @@
+//! The strings of a header in one text.
+//!
+//! The first character of each string says how it is written. It is one byte, and so are the numbers behind it, so the
+//! whole is a valid string and is sliced without unsafe code.
+//!
+//! | first character | what follows |
+//! |---|---|
+//! | 0 to 95 | a string of this length |
+//! | 96 to 111 | the length of a string in eleven bits, seven of them in the next character, and the string |
+//! | 112 | the length of a string in three characters, and the string |
+//! | 113 | a part of the object's name: its offset and its length |
+//! | 114 | nothing: the end of a group |
+//! | 120 to 127 | the number of a string of the vocabulary in ten bits, seven of them in the next character |
+
+use super::vocabulary::Vocabulary;
+
+const MEDIUM: usize = 96;
+const LONG: usize = 112;
+const PART_OF_NAME: usize = 113;
+const END: usize = 114;
+const COMMON: usize = 120;
+
+/// A number in one character.
+const BITS: u32 = 7;
+const MASK: usize = (1 << BITS) - 1;
+
+/// A part of the name takes three bytes, so a shorter string is written as it is.
+const MIN_PART: usize = 3;
+
+/// A string of the header exceeds the limit of the compact header. The API server's own limits are a thousand times
+/// lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a string in the object's metadata is longer than 2 MiB")]
+pub struct ObjectTooLarge;
+
+/// Writes what [`Fields`] reads.
+pub(super) struct Writer<'a> {
+    name: &'a str,
+    vocabulary: Option<&'a Vocabulary>,
+    text: String,
+}
+
+/// Iterates over the strings in the order in which they were written. It returns `None` at the end of a group, and
+/// continues with the next group.
+#[derive(Clone)]
+pub(super) struct Fields<'a> {
+    name: &'a str,
+    vocabulary: Option<&'a Vocabulary>,
+    text: &'a str,
+}
+
+// === impl Writer ===
+
+impl<'a> Writer<'a> {
+    /// A text of the object with this name.
+    pub(super) fn new(name: &'a str, vocabulary: Option<&'a Vocabulary>) -> Self {
+        // Most headers are shorter.
+        Self { name, vocabulary, text: String::with_capacity(512) }
+    }
+
+    pub(super) fn push(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
+        if let Some(number) = self.vocabulary.and_then(|vocabulary| vocabulary.number(value)) {
+            let number = usize::from(number);
+            self.characters([COMMON + (number >> BITS), number & MASK]);
+        } else if let Some(start) = part(self.name, value) {
+            self.characters([PART_OF_NAME, start, value.len()]);
+        } else {
+            self.whole(value)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the length and the string.
+    fn whole(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
+        match value.len() {
+            len if len < MEDIUM => self.characters([len]),
+            len if len >> BITS < LONG - MEDIUM => self.characters([MEDIUM + (len >> BITS), len & MASK]),
+            len if len < 1 << (3 * BITS) => {
+                self.characters([LONG, len >> (2 * BITS), len >> BITS & MASK, len & MASK]);
+            }
+            _ => return Err(ObjectTooLarge),
+        }
+        self.text.push_str(value);
+        Ok(())
+    }
+
+    pub(super) fn end_group(&mut self) {
+        self.characters([END]);
+    }
+
+    /// The text in an allocation of its length.
+    pub(super) fn finish(self) -> Box<str> {
+        Box::from(self.text.as_str())
+    }
+
+    /// Each number has at most seven bits, so it is an ASCII character.
+    fn characters<const N: usize>(&mut self, numbers: [usize; N]) {
+        self.text.extend(numbers.map(|number| char::from((number & MASK) as u8)));
+    }
+}
+
+/// The offset of this value in the name, if it is at the start or behind a hyphen, as the parts of generated names are.
+fn part(name: &str, value: &str) -> Option<usize> {
+    if value.len() < MIN_PART || name.len() > MASK {
+        return None;
+    }
+    let hyphens = name.bytes().enumerate().filter(|(_, byte)| *byte == b'-');
+    let mut starts = std::iter::once(0).chain(hyphens.map(|(at, _)| at + 1));
+    starts.find(|start| name.get(*start..).is_some_and(|rest| rest.starts_with(value)))
+}
+
+// === impl Fields ===
+
+impl<'a> Fields<'a> {
+    /// The name and the vocabulary are those that the text was written with.
+    pub(super) fn new(text: &'a str, name: &'a str, vocabulary: Option<&'a Vocabulary>) -> Self {
+        Self { name, vocabulary, text }
+    }
+
+    fn character(&mut self) -> Option<usize> {
+        let (first, rest) = self.text.split_at_checked(1)?;
+        self.text = rest;
+        first.bytes().next().map(usize::from)
+    }
+
+    /// The rest of a number whose first bits are `high`.
+    fn number(&mut self, high: usize) -> Option<usize> {
+        Some(high << BITS | self.character()?)
+    }
+
+    fn take(&mut self, len: usize) -> Option<&'a str> {
+        let (value, rest) = self.text.split_at_checked(len)?;
+        self.text = rest;
+        Some(value)
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        match self.character()? {
+            len @ 0..MEDIUM => self.take(len),
+            high @ MEDIUM..LONG => {
+                let len = self.number(high - MEDIUM)?;
+                self.take(len)
+            }
+            LONG => {
+                let high = self.number(0)?;
+                let middle = self.number(high)?;
+                let len = self.number(middle)?;
+                self.take(len)
+            }
+            PART_OF_NAME => {
+                let start = self.character()?;
+                let len = self.character()?;
+                self.name.get(start..start + len)
+            }
+            high @ COMMON.. => {
+                let number = self.number(high - COMMON)?;
+                self.vocabulary?.string(number)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(name: &str, vocabulary: Option<&Vocabulary>, groups: &[Vec<String>]) -> Box<str> {
+        let mut writer = Writer::new(name, vocabulary);
+        for group in groups {
+            group.iter().for_each(|value| writer.push(value).unwrap());
+            writer.end_group();
+        }
+        writer.finish()
+    }
+
+    proptest! {
+        #[test]
+        fn any_strings_are_read_as_they_were_written(
+            name in "([a-z0-9ä]{1,5}-){0,30}[a-z]{1,5}",
+            from in 0..40_usize,
+            groups in prop::collection::vec(prop::collection::vec("[a-zä-]{0,6}|[a-z]{90,300}", 0..8), 1..4),
+        ) {
+            let known = ["app", "tier", "a-b", "web"].into_iter().cycle().take(40);
+            let vocabulary = Vocabulary::of(known.chain(groups.iter().flatten().map(String::as_str)));
+            let mut groups = groups;
+            // Some of them are parts of the name.
+            groups[0].extend(name.get(from..).map(str::to_owned));
+            groups[0].extend(name.split('-').map(str::to_owned));
+            for vocabulary in [None, Some(&vocabulary)] {
+                let text = written(&name, vocabulary, &groups);
+                let mut fields = Fields::new(&text, &name, vocabulary);
+                for group in &groups {
+                    prop_assert_eq!(&fields.by_ref().map(str::to_owned).collect::<Vec<_>>(), group);
+                }
+            }
+        }
+
+        #[test]
+        fn any_text_ends_the_iteration_without_a_panic(text in "[\0-\u{7f}ä]{0,40}") {
+            let mut fields = Fields::new(&text, "web-1", None);
+            // Each step consumes at least one character, or there is none that it could read.
+            for _ in 0..=text.len() {
+                fields.next();
+            }
+            prop_assert!(fields.text.is_empty() || fields.next().is_none());
+        }
+    }
+
+    #[test]
+    fn common_strings_and_parts_of_the_name_take_two_and_three_bytes() {
+        let vocabulary = Vocabulary::of(std::iter::repeat_n("app.kubernetes.io/name", 4));
+        let written = |values: &[String]| {
+            written("web-7d5f8b9c6-x2x4z", Some(&vocabulary), std::slice::from_ref(&values.to_vec())).len()
+        };
+        let len = |value: &str| written(&[value.to_owned()]) - written(&[]);
+
+        assert_eq!(len("app.kubernetes.io/name"), 2);
+        assert_eq!(len("web-7d5f8b9c6"), 3);
+        assert_eq!(len("7d5f8b9c6"), 3);
+        assert_eq!(len("d5f8b9c6"), 9);
+        assert_eq!(len(""), 1);
+    }
+}
