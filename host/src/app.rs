@@ -6,6 +6,7 @@ mod code_cache;
 mod descriptors;
 mod directories;
 mod egress;
+mod followed;
 mod in_force;
 mod narrowing;
 mod objects;
@@ -64,8 +65,9 @@ pub use settings::engine as engine_config;
 pub use staging::Staging;
 
 use applier::Applier;
-use directories::{Directories, look};
+use directories::Directories;
 use egress::http_client;
+use followed::Followed;
 pub(crate) use origin::{Origin, puller};
 use plan::Started;
 use probe::HostProbe;
@@ -183,7 +185,7 @@ impl App {
     pub async fn start(mut config: Config, options: Options) -> Result<Self, StartError> {
         // First: a change of the file from now on is noticed as a change.
         let file = options.file.map(|file| std::path::absolute(&file).unwrap_or(file));
-        let read = file.as_deref().map(look);
+        let followed = file.as_deref().map(Followed::read_now);
         let engine = Engine::new(&(options.engine)(&config.host))?;
         (options.adjust)(&mut config);
         let connection = connected(options.connection, &config).await?;
@@ -216,7 +218,7 @@ impl App {
         };
         let (host, started) = (config.host.clone(), Started::of(&config));
         let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
-        let (reload, reloader) = Reload::new(Arc::clone(&applier), file.clone().zip(read), options.adjust);
+        let (reload, reloader) = Reload::new(Arc::clone(&applier), followed, options.adjust);
         applier.apply(config).await?;
         let mut app = Self {
             factory,

@@ -1,7 +1,8 @@
 //! `informer.toml`: read, judged as a whole, and turned into types that cannot be wrong.
 //!
 //! 1. The file of a section declares every key: name, type, default, bounds, documentation, and the field it fills.
-//! 2. `document` reads a text by these tables. It notes unknown keys, wrong types and values out of bounds.
+//! 2. `document` reads a text by these tables, and `include` the files that it includes. Unknown keys, wrong types and values out
+//!    of bounds are noted.
 //! 3. The file of the section judges what several keys say together: repetitions, references, paths.
 //! 4. [`Config`] is what the rest of the host sees. Two configurations of the same meaning are equal, so that a reload
 //!    finds what changed.
@@ -9,8 +10,8 @@
 //! The annotated file (`example`) and the JSON Schema (`schema`) follow from the tables, too. To add a key, add it to the table of its section, and its field
 //! to the struct that the section fills.
 //!
-//! Every problem is reported at once, each with line, column and what would be right. Reading a text opens no connection
-//! and no other file.
+//! Every problem is reported at once, each with file, line, column and what would be right. Reading a text opens no
+//! connection, and no other file but those that it includes.
 
 mod cluster;
 mod context;
@@ -19,6 +20,8 @@ mod document;
 mod environment;
 mod example;
 mod host;
+mod include;
+mod joined_watch;
 mod json_schema;
 mod key;
 mod nearest;
@@ -32,6 +35,7 @@ mod telemetry;
 mod tenancy;
 mod value;
 mod watch;
+mod watched;
 mod written;
 
 use std::{
@@ -58,15 +62,13 @@ pub use written::{Written, WrittenKey};
 
 use context::Context;
 use document::FileKeys;
+use include::BYTES;
 use key::Draft;
 pub(crate) use nearest::nearest;
 use problem::{Fault, Problems};
 
 /// The name of the file that commands read by default.
 pub const FILE_NAME: &str = "informer.toml";
-
-/// The most bytes of the file.
-const BYTES: u64 = 16 << 20;
 
 /// The smallest useful file.
 pub const SMALLEST: &str = r#"[[watch]]
@@ -83,6 +85,8 @@ source = "hello.wasm"
 /// A whole configuration. Every reference in it leads somewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
+    /// The files that the file includes, and the directories of such files, absolute.
+    pub included: Vec<PathBuf>,
     /// The API server.
     pub cluster: Cluster,
     /// The process itself.
@@ -159,15 +163,29 @@ pub fn load(path: &Path, components: Components) -> Result<Config, LoadError> {
 /// Reads a text. Never panics, whatever the text.
 ///
 /// # Errors
-/// [`ConfigError`] with every problem of the text.
+/// [`ConfigError`] with every problem of the text and of the files that it includes.
 pub fn parse(text: &str, place: &Place<'_>, components: Components) -> Result<Config, ConfigError> {
     let Place { file, base, environment } = *place;
-    let mut context = Context { problems: Problems::new(text), base, environment, components };
-    let draft = document::read(text, &mut context.problems);
+    let mut context = Context { problems: Problems::new(file, base, text), environment, components };
+    let draft = document::read(text, &mut context.problems).map(|mut draft| {
+        include::include(&mut draft, &mut context);
+        draft
+    });
     match draft.map(|draft| judged(draft, &mut context)) {
         Some(config) if context.problems.is_empty() => Ok(config),
-        _ => Err(context.problems.into_error(file.to_owned())),
+        _ => Err(context.problems.into_error()),
     }
+}
+
+/// The files and directories whose changes may change the configuration at `path`: the file, and what it includes as far as
+/// the file can be read. Blocks.
+pub fn files(path: &Path) -> Vec<PathBuf> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let base = absolute.parent().unwrap_or(&absolute);
+    let text = read_file(&absolute, BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let draft = text.and_then(|text| document::read(&text, &mut Problems::new(path, base, &text)));
+    let included = draft.map(|draft| include::paths(&draft, base, &Environment::of_process()));
+    std::iter::once(path.to_owned()).chain(included.unwrap_or_default()).collect()
 }
 
 /// The annotated file: every key with its documentation, bounds and default.
@@ -184,6 +202,7 @@ pub fn schema() -> String {
 fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
     let has_watches = !file.is_refused("watch");
     let FileKeys {
+        include,
         cluster,
         host,
         telemetry,
@@ -196,9 +215,10 @@ fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
         tenancy,
         written,
     } = file.value;
-    let watched = watch::watches(has_watches.then_some(watches), &mut context.problems);
+    let watched = watched::watches(has_watches.then_some(watches), &mut context.problems);
     defaults.value.clone().settle(&mut Plugin::default(), &mut context.problems);
     Config {
+        included: include,
         cluster: cluster::cluster(cluster, context),
         host: host::host(host, context),
         telemetry: telemetry::telemetry(telemetry, context),
@@ -213,9 +233,9 @@ fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
 fn not_text(error: &std::string::FromUtf8Error, path: &Path) -> ConfigError {
     let good = error.utf8_error().valid_up_to();
     let text = String::from_utf8_lossy(error.as_bytes());
-    let mut problems = Problems::new(&text);
+    let mut problems = Problems::new(path, Path::new(""), &text);
     problems.add(good, "", Fault::new("not UTF-8, which TOML is written in", "save the file as UTF-8"));
-    problems.into_error(path.to_owned())
+    problems.into_error()
 }
 
 #[cfg(test)]

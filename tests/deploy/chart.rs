@@ -1,6 +1,6 @@
 //! What Helm makes of the chart.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use informer_tests::command_line::CommandLine;
 use serde_json::{Value, json};
@@ -145,6 +145,37 @@ async fn a_plugin_is_appended_to_the_configuration_with_its_component_beside_it(
     fs::write(&file, manifests.configuration()).unwrap();
     let plugins: Vec<_> = configuration(&file).plugins.into_iter().map(|plugin| plugin.name).collect();
     assert_eq!(plugins.len(), 2, "{plugins:?}");
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn ready_made_plugins_run_by_name_with_their_roles() {
+    let helm = helm().await;
+
+    let manifests = chart(&helm, &["--set=readyMade={reloader,replicator}"]).await;
+
+    let text = manifests.configuration();
+    let include = "include = [\"/usr/share/informer/plugins/reloader.toml\",\"/usr/share/informer/plugins/replicator.toml\"]\n";
+    assert!(text.starts_with(include), "{text}");
+    assert!(text.contains("health = \"0.0.0.0:8081\"") && !text.contains("[[plugin]]"), "{text}");
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+    let printed = ["reloader", "replicator"]
+        .map(|name| printed_roles(&plugins.join(name).join("informer.toml"), "informer"));
+    assert_eq!(manifests.permissions(), permissions(&printed.concat()));
+    assert_bindings_resolve(&manifests);
+    let names: Vec<&str> =
+        manifests.all("ClusterRole").iter().map(|role| role["metadata"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["informer-informer-reloader", "informer-informer-replicator"]);
+
+    let file = helm.home().join("own.toml");
+    fs::write(&file, format!("include = [\"a.toml\"]\n{CONFIGURATION}")).unwrap();
+    let config = format!("--set-file=config={}", file.display());
+    let error = refused(
+        &helm,
+        &["--set=readyMade={reloader}", &config, "--set=health.port=9000", "--set=rbac.create=false"],
+    )
+    .await;
+    assert!(error.contains("`config` has an `include` of its own"), "{error}");
 }
 
 #[tokio::test]

@@ -28,6 +28,28 @@ fn the_shipped_roles_are_those_that_informer_rbac_prints_for_the_shipped_configu
     }
 }
 
+/// The ready-made plugins that the chart runs by name.
+const READY_MADE: [&str; 3] = ["janitor", "reloader", "replicator"];
+
+#[test]
+fn the_roles_of_the_ready_made_plugins_are_those_that_informer_rbac_prints_for_their_configurations() {
+    let schema: Value = serde_json::from_str(&text("helm/informer/values.schema.json")).unwrap();
+    assert_eq!(schema["properties"]["readyMade"]["items"]["enum"], serde_json::json!(READY_MADE));
+    for name in READY_MADE {
+        let file = format!("helm/informer/files/ready-made/{name}.rbac.yaml");
+        let shipped: Vec<Value> = serde_saphyr::from_multiple(&text(&file)).unwrap();
+        let configuration =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../plugins/{name}/informer.toml"));
+        let printed = printed_roles(&configuration, "informer");
+
+        assert_eq!(
+            permissions(&shipped),
+            permissions(&printed),
+            "run `informer rbac --config plugins/{name}/informer.toml --service-account informer/informer > host/deploy/{file}`"
+        );
+    }
+}
+
 #[test]
 fn chart_and_overlay_ship_the_same_configuration_and_roles() {
     for file in ["informer.toml", "rbac.yaml"] {

@@ -3,6 +3,7 @@
 mod configuration;
 pub(crate) mod files;
 mod grants;
+mod included;
 mod mounted;
 
 use std::{

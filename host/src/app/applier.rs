@@ -206,7 +206,9 @@ impl Applier {
             used
         });
         let sources = new.plugins.iter().filter_map(|plugin| plugin.source.file().map(Path::to_owned));
-        self.parts.directories.watch(sources.chain(self.file.clone()));
+        // A directory is watched for the files in it.
+        let included = new.included.iter().map(|path| path.join("included.toml")).chain(new.included.clone());
+        self.parts.directories.watch(sources.chain(included).chain(self.file.clone()));
         warn_of_unused(&new, &self.parts);
         *self.shutdown_timeout.lock() = new.host.shutdown_timeout;
         self.in_force.applied(&new.written, &report);

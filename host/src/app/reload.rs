@@ -1,6 +1,6 @@
 //! Reloads: when the configuration and the components are read again.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use informer_runtime::VersionInfo;
@@ -13,7 +13,8 @@ use tokio::{
 
 use super::{
     applier::Applier,
-    directories::{Directories, Seen, look, settle},
+    directories::{Directories, settle},
+    followed::Followed,
 };
 use crate::{
     admin::types::{Report, Verdict},
@@ -46,8 +47,8 @@ pub(super) struct Reload {
 /// Performs the reloads one after the other. All requests that come during one reload are answered by the next.
 pub(super) struct Reloader {
     applier: Arc<Applier>,
-    /// The configuration file, and its state when it was read last.
-    file: Option<(PathBuf, Option<Seen>)>,
+    /// The configuration file; without it, only components are reloaded.
+    file: Option<Followed>,
     adjust: Adjust,
     requests: mpsc::Receiver<Request>,
     refused: Arc<Mutex<Option<Vec<String>>>>,
@@ -61,12 +62,8 @@ pub struct ReloadRefused;
 // === impl Reload ===
 
 impl Reload {
-    /// The file comes with its state when it was read. Without a file, only components are reloaded.
-    pub(super) fn new(
-        applier: Arc<Applier>,
-        file: Option<(PathBuf, Option<Seen>)>,
-        adjust: Adjust,
-    ) -> (Self, Reloader) {
+    /// Without a file, only components are reloaded.
+    pub(super) fn new(applier: Arc<Applier>, file: Option<Followed>, adjust: Adjust) -> (Self, Reloader) {
         let (sender, requests) = mpsc::channel(WAITING);
         let refused = Arc::default();
         let reloader = Reloader { applier, file, adjust, requests, refused: Arc::clone(&refused) };
@@ -101,10 +98,10 @@ impl Reloader {
         loop {
             let directories = Arc::clone(&self.applier);
             let changed = directories.directories().changed();
-            let file = self.file.as_ref().map(|(file, _)| file.clone());
-            if let Some((file, _)) = self.file.as_ref().filter(|(file, read)| look(file) != *read) {
+            let file = self.file.as_ref().map(|followed| followed.file().to_owned());
+            if let Some(changed) = self.file.as_ref().and_then(Followed::changed) {
                 // The file may still be written.
-                settle(file).await;
+                settle(changed).await;
                 self.noticed().await;
                 continue;
             }
@@ -170,11 +167,21 @@ impl Reloader {
 
     /// Applies the file. An invalid file changes nothing.
     async fn configuration(&mut self, report: &mut Report) {
-        let Some((file, read)) = &mut self.file else { return };
-        // Before the read: a change during the read is noticed as a change.
-        *read = look(file);
-        let file = file.clone();
-        match self.read(&file).await {
+        let Some(followed) = &mut self.file else { return };
+        let file = followed.file().to_owned();
+        let path = file.clone();
+        let reading = tokio::task::spawn_blocking(move || {
+            // Before the read: a change during the read is noticed as a change.
+            (Followed::read_now(&path), config::load(&path, Components::Unseen))
+        });
+        let read = match reading.await {
+            Ok((read, loaded)) => {
+                *followed = read;
+                self.adjusted(loaded)
+            }
+            Err(error) => Err(vec![error.to_string()]),
+        };
+        match read {
             Ok(config) => {
                 *self.refused.lock() = None;
                 match self.applier.apply(config).await {
@@ -193,20 +200,16 @@ impl Reloader {
         }
     }
 
-    async fn read(&self, file: &std::path::Path) -> Result<Config, Vec<String>> {
-        let path = file.to_owned();
-        let reading = tokio::task::spawn_blocking(move || config::load(&path, Components::Unseen));
-        match reading.await {
-            Ok(Ok(mut config)) => {
+    fn adjusted(&self, loaded: Result<Config, LoadError>) -> Result<Config, Vec<String>> {
+        match loaded {
+            Ok(mut config) => {
                 (self.adjust)(&mut config);
                 Ok(config)
             }
-            Ok(Err(LoadError::Invalid(error))) => {
-                let file = error.file.display();
-                Err(error.problems.iter().map(|problem| format!("{file}:{problem}")).collect())
+            Err(LoadError::Invalid(error)) => {
+                Err(error.problems.iter().map(config::Problem::to_string).collect())
             }
-            Ok(Err(error)) => Err(vec![format!("{:#}", anyhow::Error::from(error))]),
-            Err(error) => Err(vec![error.to_string()]),
+            Err(error) => Err(vec![format!("{:#}", anyhow::Error::from(error))]),
         }
     }
 

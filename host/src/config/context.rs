@@ -20,8 +20,6 @@ pub enum Components {
 /// What judging a file needs besides the file.
 pub(super) struct Context<'t, 'c> {
     pub(super) problems: Problems<'t>,
-    /// The directory of the file, absolute. Paths in the file are relative to it.
-    pub(super) base: &'c Path,
     pub(super) environment: &'c Environment,
     pub(super) components: Components,
 }
@@ -29,9 +27,9 @@ pub(super) struct Context<'t, 'c> {
 // === impl Context ===
 
 impl Context<'_, '_> {
-    /// The absolute path of a path in the file. Returns `None` if there is no home directory for `~`, which is noted.
+    /// The absolute path of a path in the file, which is relative to the directory of that file. Returns `None` if there is no home directory for `~`, which is noted.
     pub(super) fn path(&mut self, path: &Path, place: &Located<impl Sized>) -> Option<PathBuf> {
-        let absolute = self.environment.resolve(&path.to_string_lossy(), self.base);
+        let absolute = self.environment.resolve(&path.to_string_lossy(), self.problems.base(place.at));
         if absolute.is_none() {
             let message = format!("`{}`: this process has no home directory", path.display());
             self.problems.refuse(place, Fault::new(message, "set $HOME, or write the path in full"));

@@ -1,6 +1,6 @@
 //! From the text of a file to its keys.
 
-use std::sync::LazyLock;
+use std::{path::PathBuf, sync::LazyLock};
 
 use informer_registry::RegistrySettings;
 use toml::de::DeTable;
@@ -8,7 +8,7 @@ use toml::de::DeTable;
 use super::{
     cluster::{CLUSTER, ClusterKeys},
     host::{HOST, Host},
-    key::{Draft, Entry, Kind, Section, sub, subs},
+    key::{Draft, Entry, Field, Key, Kind, Section, sub, subs},
     plugin::{Common, DEFAULTS, PLUGIN, PluginKeys},
     problem::{Fault, Problems},
     registry::{REGISTRY, SIGNER, SignerKeys, VERIFY, VerifyKeys},
@@ -23,9 +23,10 @@ use super::{
 /// 6,400 levels, which took between 2 and 4 MiB of stack in a build without optimisation.
 const STACK_BYTES: usize = 32 << 20;
 
-/// The whole file as it is written.
+/// The whole file as it is written, together with what it includes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileKeys {
+    pub(super) include: Vec<PathBuf>,
     pub(super) cluster: Draft<ClusterKeys>,
     pub(super) host: Draft<Host>,
     pub(super) telemetry: Draft<TelemetryKeys>,
@@ -41,9 +42,20 @@ pub(super) struct FileKeys {
 }
 
 /// The top level. `[defaults]` is read before the plugins that it applies to.
-static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| Section {
+static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| {
+    Section {
     doc: "",
     keys: vec![
+        Key::<FileKeys, Vec<PathBuf>>::new("include", |file| &mut file.include)
+            .distinct()
+            .also("[\"plugins.d\", \"/usr/share/informer/reloader.toml\"]")
+            .doc(
+                "Files with further [[watch]] and [[plugin]], and directories of such files: those whose names end in \
+                 `.toml`, in the order of their names. Paths in an included file are relative to that file. If several \
+                 files have a [[watch]] of the same resource, they share one watch, which keeps what each of them keeps \
+                 and has the indexes of all. All other tables stand in this file only; [defaults] applies to the \
+                 included plugins too.",
+            ),
         sub("cluster", &CLUSTER, |file: &mut FileKeys| &mut file.cluster),
         sub("host", &HOST, |file: &mut FileKeys| &mut file.host),
         sub("telemetry", &TELEMETRY, |file: &mut FileKeys| &mut file.telemetry),
@@ -55,55 +67,101 @@ static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| Section {
         ),
         subs("signer", &SIGNER, |_| SignerKeys::default(), |file: &mut FileKeys| &mut file.signers),
         subs("verify", &VERIFY, |_| VerifyKeys::default(), |file: &mut FileKeys| &mut file.policies),
-        subs("watch", &WATCH, |_| Watch::default(), |file: &mut FileKeys| &mut file.watches),
+        watches(),
         sub("defaults", &DEFAULTS, |file: &mut FileKeys| &mut file.defaults),
-        subs(
-            "plugin",
-            &PLUGIN,
-            |file| PluginKeys::with(&file.defaults.value),
-            |file: &mut FileKeys| &mut file.plugins,
-        ),
+        plugins(),
         sub("tenancy", &TENANCY, |file: &mut FileKeys| &mut file.tenancy),
     ],
+}
 });
+
+/// The top level of an included file.
+static INCLUDED: LazyLock<Section<FileKeys>> =
+    LazyLock::new(|| Section { doc: "", keys: vec![watches(), plugins()] });
+
+fn watches() -> Field<FileKeys> {
+    subs("watch", &WATCH, |_| Watch::default(), |file: &mut FileKeys| &mut file.watches)
+}
+
+fn plugins() -> Field<FileKeys> {
+    subs(
+        "plugin",
+        &PLUGIN,
+        |file: &FileKeys| PluginKeys::with(&file.defaults.value),
+        |file: &mut FileKeys| &mut file.plugins,
+    )
+}
 
 /// Every key of the file, without its types.
 pub(super) fn entries() -> Vec<Entry> {
     FILE.entries()
 }
 
-/// Reads a text. Returns `None` if it is not TOML. Then only the first error is noted, because later ones are often a
-/// consequence of it.
+/// Reads the text of the file. Returns `None` if it is not TOML. Then only the first error is noted, because later ones are
+/// often a consequence of it.
 pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Draft<FileKeys>> {
+    let mut keys = Draft::default();
+    read_into(&FILE, text, &mut keys, problems).then_some(keys)
+}
+
+/// Reads the text of a file that the file includes, which [`Problems::begin`] has made the current one, and adds its watches and
+/// plugins to those of the file.
+pub(super) fn read_included(text: &str, file: &mut Draft<FileKeys>, problems: &mut Problems<'_>) {
+    read_into(&INCLUDED, text, file, problems);
+}
+
+/// Returns false if the text is not TOML.
+fn read_into(
+    section: &Section<FileKeys>,
+    text: &str,
+    file: &mut Draft<FileKeys>,
+    problems: &mut Problems<'_>,
+) -> bool {
+    let at = problems.place(0..0);
     let read = std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("config".to_owned()).stack_size(STACK_BYTES);
-        builder.spawn_scoped(scope, || read_document(text, problems)).map(std::thread::ScopedJoinHandle::join)
+        let read = || read_document(section, text, file, &mut *problems);
+        builder.spawn_scoped(scope, read).map(std::thread::ScopedJoinHandle::join)
     });
     match read {
-        Ok(Ok(keys)) => keys,
+        Ok(Ok(is_toml)) => is_toml,
         Ok(Err(panic)) => std::panic::resume_unwind(panic),
         Err(error) => {
             let message = format!("the system has no thread to read it with: {error}");
-            problems.add(0, "", Fault::new(message, "try again"));
-            None
+            problems.add(at, "", Fault::new(message, "try again"));
+            false
         }
     }
 }
 
-fn read_document(text: &str, problems: &mut Problems<'_>) -> Option<Draft<FileKeys>> {
+fn read_document(
+    section: &Section<FileKeys>,
+    text: &str,
+    file: &mut Draft<FileKeys>,
+    problems: &mut Problems<'_>,
+) -> bool {
     let (document, errors) = DeTable::parse_recoverable(text);
-    let place = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
-    if let Some(first) = errors.iter().min_by_key(|error| place(error)) {
-        problems.add(place(first), "", not_toml(first.message()));
-        return None;
+    let place = |error: &toml::de::Error| error.span().unwrap_or_default();
+    if let Some(first) = errors.iter().min_by_key(|error| place(error).start) {
+        problems.add(problems.place(place(first)), "", not_toml(first.message()));
+        return false;
     }
     let mut known = Vec::new();
-    collect(&entries(), &Header::default(), &mut known);
-    let known = Known(known);
-    let mut keys = Draft::<FileKeys>::default();
-    keys.value.written = Written::of(document.get_ref());
-    FILE.read(Table::root(document.get_ref(), &FILE.names(), &known, problems), &mut keys);
-    Some(keys)
+    collect(&section.entries(), &Header::default(), &mut known);
+    let mut names = section.names();
+    for (key, _) in document.get_ref() {
+        if let Some(name) =
+            FILE.names().into_iter().find(|name| *name == key.get_ref() && !names.contains(name))
+        {
+            let remedy = "move it to the file that includes this one";
+            let fault = Fault::new("an included file has [[watch]] and [[plugin]] only", remedy);
+            problems.add(problems.place(key.span()), name, fault);
+            names.push(name);
+        }
+    }
+    file.value.written.extend(&Written::of(document.get_ref()));
+    section.read(Table::root(document.get_ref(), &names, &Known(known), problems), file);
+    true
 }
 
 /// The keys of this table, and then of each table below it.

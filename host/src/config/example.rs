@@ -33,7 +33,10 @@ pub(super) fn text() -> String {
     let mut file = Annotated { text: INTRODUCTION.to_owned() };
     for entry in document::entries() {
         file.text += &format!("\n# {}\n", "-".repeat(105));
-        file.section(&entry, "", 0);
+        match &entry.kind {
+            Kind::Value(described) => file.key(entry.name, described, 0),
+            Kind::Table(..) | Kind::Tables(..) => file.section(&entry, "", 0),
+        }
     }
     file.text
 }

@@ -18,7 +18,7 @@ use super::{
     plugin::{OBJECT, PluginKeys, plugin},
     problem::{Problems, joined},
     table::{Header, Known, Table},
-    watch::Watched,
+    watched::Watched,
 };
 
 pub use refused::Refused;
@@ -70,21 +70,17 @@ impl PluginObject<'_> {
     ) -> Result<Plugin, Refused> {
         let name = self.host_name()?;
         let text = as_toml(self.spec)?;
-        let mut problems = Problems::new(&text);
+        let mut problems = Problems::new(Path::new(SPEC), Path::new("/"), &text);
         let draft = read(&text, tenancy, &mut problems);
         if let Some(refused) = draft.as_ref().and_then(|draft| confine::beyond(draft, tenancy)) {
             return Err(refused);
         }
-        let mut context = Context {
-            problems,
-            base: Path::new("/"),
-            environment: &Environment::default(),
-            components: Components::Unseen,
-        };
+        let mut context =
+            Context { problems, environment: &Environment::default(), components: Components::Unseen };
         let explicit = draft.as_ref().map(|draft| bounds::explicit(&draft.value)).unwrap_or_default();
         let found = draft.map(|draft| plugin(draft, &Watched::of(&config.watches), &mut context));
         let Some(mut plugin) = found.filter(|_| context.problems.is_empty()) else {
-            return Err(of_problems(&context.problems.into_error(SPEC.into()).problems));
+            return Err(of_problems(&context.problems.into_error().problems));
         };
         plugin.name = name;
         let scope = confine::Scope {

@@ -22,7 +22,7 @@ use super::{
     problem::{Fault, Located, Problems},
     source::Source,
     value::{Choice, Count, Name, Scalar, outside as out_of_bounds},
-    watch::Watched,
+    watched::Watched,
 };
 use crate::logging::LEVELS;
 use grant::{GRANT, GrantKeys};
@@ -344,8 +344,8 @@ pub(super) fn plugins(
     for draft in written {
         if let Some(name) = draft.written("name").map(|place| place.with(draft.value.plugin.name.clone())) {
             if let Some(earlier) = seen.iter().find(|earlier| earlier.value == name.value) {
-                let line = context.problems.line(earlier.at);
-                let message = format!("a plugin on line {line} is named `{}` already", name.value);
+                let line = context.problems.line(earlier.at, name.at);
+                let message = format!("a plugin {line} is named `{}` already", name.value);
                 context.problems.refuse(&name, Fault::new(message, "give each its own name"));
             }
             seen.push(name);
@@ -443,8 +443,8 @@ fn subscriptions(
     for draft in written {
         if let Some(gvr) = draft.written("watch").map(|place| place.with(draft.value.watch.clone())) {
             if let Some(earlier) = seen.iter().find(|earlier| earlier.value == gvr.value) {
-                let line = problems.line(earlier.at);
-                let message = format!("it is subscribed to `{}` already on line {line}", gvr.value);
+                let line = problems.line(earlier.at, gvr.at);
+                let message = format!("it is subscribed to `{}` already {line}", gvr.value);
                 problems.refuse(&gvr, Fault::new(message, "remove one: each event would be delivered twice"));
             }
             seen.push(gvr);

@@ -169,8 +169,8 @@ fn once(names: Vec<Located<String>>, what: &str, problems: &mut Problems<'_>) {
     let mut seen: Vec<Located<String>> = Vec::new();
     for name in names {
         if let Some(earlier) = seen.iter().find(|earlier| earlier.value == name.value) {
-            let message =
-                format!("a {what} on line {} is named `{}` already", problems.line(earlier.at), name.value);
+            let line = problems.line(earlier.at, name.at);
+            let message = format!("a {what} {line} is named `{}` already", name.value);
             problems.refuse(&name, Fault::new(message, "remove one, or name it differently"));
         }
         seen.push(name);

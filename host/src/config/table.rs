@@ -131,7 +131,8 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
             let name: &str = key.get_ref();
             if !keys.contains(&name) {
                 let fault = self.known.fault(name, &self.header, keys);
-                self.problems.add(key.span().start, &self.path_of(name), fault);
+                let at = self.problems.place(key.span());
+                self.problems.add(at, &self.path_of(name), fault);
             }
         }
         self
@@ -190,7 +191,7 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
             return false;
         };
         for (index, item) in items.iter().enumerate() {
-            let at = item.span().start;
+            let at = self.problems.place(item.span());
             match item.get_ref().as_table() {
                 Some(entries) => {
                     let path = element_path(&path, index, entries);
@@ -218,7 +219,7 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
     }
 
     fn value(&self, key: &str) -> Option<(usize, &'d DeValue<'d>)> {
-        self.entries.get(key).map(|value| (value.span().start, value.get_ref()))
+        self.entries.get(key).map(|value| (self.problems.place(value.span()), value.get_ref()))
     }
 
     fn read<T: Scalar>(&mut self, value: &DeValue<'_>, at: usize, key: &str) -> Option<T> {
@@ -266,7 +267,7 @@ impl<V: Scalar> Value for Vec<V> {
         };
         let (mut values, mut items) = (Self::new(), Items::new());
         for (index, element) in elements.iter().enumerate() {
-            let (at, key) = (element.span().start, format!("{path}[{index}]"));
+            let (at, key) = (table.problems.place(element.span()), format!("{path}[{index}]"));
             if let Some(value) = table.read::<V>(element.get_ref(), at, &key) {
                 items.push(Located { value: value.plain(), at, key });
                 values.push(value);
@@ -301,11 +302,12 @@ impl<V: Scalar> Value for BTreeMap<String, V> {
             let name = match Name::parse(name.get_ref()) {
                 Ok(Name(name)) => name,
                 Err(fault) => {
-                    table.problems.add(name.span().start, &path, fault);
+                    let at = table.problems.place(name.span());
+                    table.problems.add(at, &path, fault);
                     continue;
                 }
             };
-            let (at, key) = (value.span().start, format!("{path}.{name}"));
+            let (at, key) = (table.problems.place(value.span()), format!("{path}.{name}"));
             if let Some(value) = table.read(value.get_ref(), at, &key) {
                 items.push(Located { value: name.clone(), at, key });
                 values.insert(name, value);

@@ -1,6 +1,6 @@
 //! `[tenancy]`: what the `Plugin` objects of the cluster may do on this host.
 
-use std::{num::NonZeroUsize, sync::Arc, sync::LazyLock};
+use std::{num::NonZeroUsize, path::Path, sync::Arc, sync::LazyLock};
 
 use informer_runtime::capabilities::HttpGrant;
 use informer_types::{
@@ -12,7 +12,7 @@ use super::{
     plugin::{Common, LIMITS, Limits, Plugin},
     problem::Problems,
     value::{Count, Size},
-    watch::Watched,
+    watched::Watched,
 };
 
 /// What the `Plugin` and `ClusterPlugin` objects of the cluster may do. At least one kind is accepted.
@@ -163,7 +163,7 @@ impl Defaults {
     /// A plugin with these values.
     pub(super) fn plugin(&self) -> Plugin {
         let mut plugin = Plugin::default();
-        Common::clone(&self.0).settle(&mut plugin, &mut Problems::new(""));
+        Common::clone(&self.0).settle(&mut plugin, &mut Problems::new(Path::new(""), Path::new(""), ""));
         plugin
     }
 }

@@ -7,7 +7,6 @@ use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
 
 use super::{
     key::{Draft, Key, Section},
-    nearest::nearest,
     problem::{Fault, Located, Problems},
     value::{Choice, Name, outside as out_of_bounds},
 };
@@ -46,13 +45,6 @@ pub struct Watch {
     pub compression: Compression,
     /// Indexes by name: the scalars at the paths, and the scalars of the arrays there. All paths lead to what is kept.
     pub indexes: BTreeMap<String, IndexPaths>,
-}
-
-/// The watches of a file.
-pub(super) struct Watched {
-    pub(super) watches: Vec<Watch>,
-    /// No watch is missing because it cannot be read. Otherwise a reference cannot be judged.
-    complete: bool,
 }
 
 type K<V> = Key<Watch, V>;
@@ -189,57 +181,6 @@ impl Choice for Compression {
     const WORDS: &'static [(&'static str, Self)] = &[("zstd", Self::Zstd), ("off", Self::Off)];
 }
 
-// === impl Watched ===
-
-impl Watched {
-    /// The watches of a valid configuration.
-    pub(super) fn of(watches: &[Watch]) -> Self {
-        Self { watches: watches.to_vec(), complete: true }
-    }
-
-    /// The watch of this resource. A resource without a watch is noted.
-    pub(super) fn find(&self, gvr: &Located<Gvr>, problems: &mut Problems<'_>) -> Option<&Watch> {
-        let found = self.watches.iter().find(|watch| watch.gvr == gvr.value);
-        if found.is_none() && self.complete {
-            let known: Vec<String> = self.watches.iter().map(|watch| watch.gvr.to_string()).collect();
-            let remedy = match nearest(&gvr.value.to_string(), known.iter().map(String::as_str)) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("add [[watch]] with gvr = \"{}\"", gvr.value),
-            };
-            problems.refuse(gvr, Fault::new(format!("`{}` is not watched", gvr.value), remedy));
-        }
-        found
-    }
-}
-
-/// Judges the watches of a file. `None` stands for a `watch` that is no array of tables.
-pub(super) fn watches(written: Option<Vec<Draft<Watch>>>, problems: &mut Problems<'_>) -> Watched {
-    let Some(written) = written else { return Watched { watches: Vec::new(), complete: false } };
-    if written.is_empty() {
-        let remedy = "add [[watch]] with gvr = \"apps/v1/deployments\", or another resource";
-        problems.add(0, "", Fault::new("nothing is watched", remedy));
-    }
-    let mut watched = Watched { watches: Vec::with_capacity(written.len()), complete: !written.is_empty() };
-    let mut seen: Vec<Located<Gvr>> = Vec::new();
-    for draft in written {
-        let Some(gvr) = draft.written("gvr").map(|place| place.with(draft.value.gvr.clone())) else {
-            watched.complete = false;
-            continue;
-        };
-        if let Some(earlier) = seen.iter().find(|earlier| earlier.value == gvr.value) {
-            let line = problems.line(earlier.at);
-            let remedy = "remove one: all plugins share one watch, and namespaces are listed in it";
-            let message = format!("`{}` is watched already on line {line}", gvr.value);
-            problems.refuse(&gvr, Fault::new(message, remedy));
-        }
-        seen.push(gvr);
-        judge(&draft, problems);
-        let resync = never_if_zero(draft.value.resync);
-        watched.watches.push(Watch { resync, ..draft.value });
-    }
-    watched
-}
-
 pub(super) fn resync_fault(period: &Duration) -> Option<Fault> {
     if period.is_zero() { None } else { out_of_bounds(period, &RESYNC) }
 }
@@ -250,11 +191,11 @@ pub(super) fn never_if_zero(period: Option<Duration>) -> Option<Duration> {
 }
 
 /// Judges the keys of a watch that depend on one another.
-fn judge(draft: &Draft<Watch>, problems: &mut Problems<'_>) {
+pub(super) fn judge(draft: &Draft<Watch>, problems: &mut Problems<'_>) {
     let watch = &draft.value;
     if let Some((keep, drop)) = draft.written("keep").zip(draft.written("drop")) {
-        let line = problems.line(drop.at);
-        let message = format!("`keep` lists all that is kept, and `drop` on line {line} what is removed");
+        let line = problems.line(drop.at, keep.at);
+        let message = format!("`keep` lists all that is kept, and `drop` {line} what is removed");
         problems.refuse(keep, Fault::new(message, "remove one of them"));
     }
     for (pointer, place) in watch.keep.iter().zip(draft.items("keep")) {
@@ -289,7 +230,7 @@ pub(super) fn whole_object(pointer: &Pointer, remedy: &str) -> Option<Fault> {
 }
 
 /// Returns true if `lower` is at `upper` or below it.
-fn covers(upper: &Pointer, lower: &Pointer) -> bool {
+pub(super) fn covers(upper: &Pointer, lower: &Pointer) -> bool {
     lower.tokens().starts_with(upper.tokens())
 }
 

@@ -34,7 +34,7 @@ pub struct Written(Arc<[WrittenKey]>);
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenKey {
-    /// Such as `host`, `watch v1/pods` or `plugin hello`.
+    /// Such as `host`, `watch v1/pods` or `plugin hello`; empty for a key of the file itself.
     pub section: String,
     /// The key within its section.
     pub key: String,
@@ -50,19 +50,28 @@ impl Written {
         &self.0
     }
 
+    /// Adds the keys of another file.
+    pub(super) fn extend(&mut self, other: &Self) {
+        self.0 = self.0.iter().chain(&*other.0).cloned().collect();
+    }
+
     /// Nested tables become dotted keys, and the tables of a list are named by `name`, `gvr` or `watch`.
     pub(super) fn of(file: &DeTable<'_>) -> Self {
         let mut keys = Vec::new();
         for (name, value) in file {
             let name = name.get_ref();
             match value.get_ref() {
-                DeValue::Array(items) => {
+                DeValue::Array(items)
+                    if items.iter().any(|item| matches!(item.get_ref(), DeValue::Table(_))) =>
+                {
                     for (index, item) in items.iter().enumerate() {
                         let section = format!("{name} {}", named(item.get_ref(), index));
                         flatten(&section, "", item.get_ref(), 0, &mut keys);
                     }
                 }
-                value => flatten(name, "", value, 0, &mut keys),
+                DeValue::Table(_) => flatten(name, "", value.get_ref(), 0, &mut keys),
+                // A key of the file itself.
+                value => flatten("", name, value, 0, &mut keys),
             }
         }
         Self(keys.into())

@@ -92,6 +92,7 @@ fn problems_are_serialized_for_programs() {
     let error: ConfigError = parse(&with("[plugin.queue]\nworkers = 0\n")).unwrap_err();
 
     let problem = Problem {
+        file: Path::new("informer.toml").to_owned(),
         line: 11,
         column: 11,
         key: "plugin.hello.queue.workers".to_owned(),
@@ -104,6 +105,7 @@ fn problems_are_serialized_for_programs() {
         serde_json::json!({
             "file": "informer.toml",
             "problems": [{
+                "file": "informer.toml",
                 "line": 11,
                 "column": 11,
                 "key": "plugin.hello.queue.workers",

@@ -6,6 +6,7 @@
 //! | `defaults` | `[defaults]`, and its order of precedence |
 //! | `errors` | the problems of invalid files, word by word |
 //! | `files` | files that are missing, unreadable or no text |
+//! | `included` | files with further watches and plugins |
 //! | `registries` | registries, signers and policies |
 //! | `tenancy` | what Plugin objects may do |
 //! | `props` | no text makes the parser panic |
@@ -20,6 +21,7 @@ mod accepted;
 mod defaults;
 mod errors;
 mod files;
+mod included;
 mod props;
 mod registries;
 mod tenancy;

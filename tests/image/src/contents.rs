@@ -31,6 +31,9 @@ pub const PROGRAM: &str = "usr/bin/informer";
 /// The path of the example component. The configuration that `host/deploy` installs names it.
 pub const COMPONENT: &str = "usr/share/informer/deployments.wasm";
 
+/// The directory of the ready-made plugins: of each the component and its part of a configuration, which `include` names.
+pub const READY_MADE: &str = "usr/share/informer/plugins";
+
 /// The path of the list of crates and packages.
 pub const SBOM: &str = "usr/share/doc/informer/sbom.spdx.json";
 
@@ -80,15 +83,54 @@ pub fn base(packages: &[Package], platform: Platform) -> Result<Tree> {
     Ok(tree)
 }
 
-/// The binary, the component and the list of what is inside.
-#[must_use]
-pub fn program(binary: Vec<u8>, component: Vec<u8>, sbom: &str, licence: &str) -> Tree {
+/// A ready-made plugin.
+#[derive(Clone, Debug)]
+pub struct ReadyMade {
+    /// Its name in file names and in the configuration.
+    pub name: String,
+    /// The component.
+    pub component: Vec<u8>,
+    /// Its part of a configuration, as it is in the repository.
+    pub configuration: String,
+}
+
+impl ReadyMade {
+    /// The part of the configuration for the image, where the component is beside it.
+    ///
+    /// # Errors
+    /// The configuration does not have one line with `source`.
+    pub fn fragment(&self) -> Result<String> {
+        let is_source = |line: &&str| line.starts_with("source = ");
+        if self.configuration.lines().filter(is_source).count() != 1 {
+            bail!("the configuration of {} has no line, or several, with `source = `", self.name);
+        }
+        let source = format!("source = \"{}.wasm\"", self.name);
+        let lines = self.configuration.lines();
+        Ok(lines.map(|line| if is_source(&line) { &source } else { line }.to_owned() + "\n").collect())
+    }
+}
+
+/// The binary, the components and the list of what is inside.
+///
+/// # Errors
+/// The configuration of a ready-made plugin does not name its component.
+pub fn program(
+    binary: Vec<u8>,
+    component: Vec<u8>,
+    ready_made: Vec<ReadyMade>,
+    sbom: &str,
+    licence: &str,
+) -> Result<Tree> {
     let mut tree = Tree::default();
     tree.program(PROGRAM, binary);
     tree.file(COMPONENT, component);
+    for plugin in ready_made {
+        tree.file(&format!("{READY_MADE}/{}.toml", plugin.name), plugin.fragment()?);
+        tree.file(&format!("{READY_MADE}/{}.wasm", plugin.name), plugin.component);
+    }
     tree.file(SBOM, sbom);
     tree.file("usr/share/doc/informer/LICENSE", licence);
-    tree
+    Ok(tree)
 }
 
 /// How the host starts.

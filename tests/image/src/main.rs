@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Error, Result, bail};
 use clap::Parser;
 use informer_image::{
-    contents,
+    contents::{self, ReadyMade},
     debian::download,
     layout::{About, Image, Layout},
     platform::Platform,
@@ -30,6 +30,9 @@ struct Arguments {
     /// The example component.
     #[arg(long)]
     component: PathBuf,
+    /// A ready-made plugin: its component and its part of a configuration.
+    #[arg(long = "ready-made", value_name = "NAME=COMPONENT,CONFIGURATION")]
+    ready_made: Vec<Named>,
     /// The root of the repository.
     #[arg(long)]
     root: PathBuf,
@@ -54,13 +57,43 @@ struct Built {
     tree: PathBuf,
 }
 
+/// A ready-made plugin as it is in the repository.
+#[derive(Clone, Debug)]
+struct Named {
+    name: String,
+    component: PathBuf,
+    configuration: PathBuf,
+}
+
+impl Named {
+    fn read(&self) -> Result<ReadyMade> {
+        Ok(ReadyMade {
+            name: self.name.clone(),
+            component: read(&self.component)?,
+            configuration: String::from_utf8(read(&self.configuration)?)?,
+        })
+    }
+}
+
+/// A name and two files.
+fn parts(text: &str) -> Option<(&str, (&str, &str))> {
+    text.split_once('=').and_then(|(name, files)| Some((name, files.split_once(',')?)))
+}
+
+impl FromStr for Named {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, (component, configuration)) = parts(text).context("write NAME=COMPONENT,CONFIGURATION")?;
+        Ok(Self { name: name.into(), component: component.into(), configuration: configuration.into() })
+    }
+}
+
 impl FromStr for Built {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let parts =
-            text.split_once('=').and_then(|(platform, files)| Some((platform, files.split_once(',')?)));
-        let (platform, (binary, tree)) = parts.context("write ARCHITECTURE=BINARY,TREE")?;
+        let (platform, (binary, tree)) = parts(text).context("write ARCHITECTURE=BINARY,TREE")?;
         Ok(Self { platform: Platform::named(platform)?, binary: binary.into(), tree: tree.into() })
     }
 }
@@ -103,7 +136,9 @@ fn pack(built: &Built, arguments: &Arguments, about: &About) -> Result<Image> {
     let list = sbom::spdx(&crates, &lock, &packages, platform, about)?;
     write(&arguments.out.join(format!("sbom-{}.spdx.json", platform.architecture)), list.as_bytes())?;
     let licence = String::from_utf8(read(&arguments.root.join("LICENSE"))?)?;
-    let program = contents::program(read(&built.binary)?, read(&arguments.component)?, &list, &licence);
+    let ready_made = arguments.ready_made.iter().map(Named::read).collect::<Result<_>>()?;
+    let component = read(&arguments.component)?;
+    let program = contents::program(read(&built.binary)?, component, ready_made, &list, &licence)?;
     let layers = vec![contents::base(&packages, platform)?.layer()?, program.layer()?];
     Ok(Image { platform, layers, process: contents::process() })
 }

@@ -23,11 +23,7 @@ pub(crate) fn build_example() -> Result<String, String> {
 /// The target cannot be added, or a build fails.
 pub(crate) fn build_all() -> Result<(), String> {
     let example = build_example()?;
-    let packages = READY_MADE.map(|name| format!("--package=informer-{name}"));
-    let ready_made: Vec<&str> = packages.iter().map(String::as_str).collect();
-    let to_component = ["build", "--target", TARGET, "--profile", "plugin", "--lib"];
-    cargo(&[to_component.as_slice(), &ready_made].concat())
-        .run(&Step::new("build the ready-made plugins"))?;
+    build_ready_made()?;
     cargo(&[
         "build",
         "--target",
@@ -41,6 +37,20 @@ pub(crate) fn build_all() -> Result<(), String> {
     .run(&Step::new("build the fixture guests"))?;
     println!("    {example}\n    {}", artefact("examples/*.wasm"));
     Ok(())
+}
+
+/// Builds the ready-made plugins, and returns the name and the path of each component.
+///
+/// # Errors
+/// The build fails.
+pub(crate) fn build_ready_made() -> Result<Vec<(&'static str, String)>, String> {
+    let packages = READY_MADE.map(|name| format!("--package=informer-{name}"));
+    let ready_made: Vec<&str> = packages.iter().map(String::as_str).collect();
+    let to_component = ["build", "--target", TARGET, "--profile", "plugin", "--lib"];
+    cargo(&[to_component.as_slice(), &ready_made].concat())
+        .run(&Step::new("build the ready-made plugins"))?;
+    let path = |name: &str| artefact(&format!("informer_{}.wasm", name.replace('-', "_")));
+    Ok(READY_MADE.map(|name| (name, path(name))).to_vec())
 }
 
 fn artefact(name: &str) -> String {

@@ -52,6 +52,10 @@ const NAME: &str = "localhost/informer";
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let platforms = chosen(arguments)?;
     let component = guests::build_example()?;
+    let ready_made = guests::build_ready_made()?.into_iter().map(|(name, component)| {
+        let configuration = root().join("plugins").join(name).join("informer.toml");
+        format!("--ready-made={name}={component},{}", configuration.display())
+    });
     let out = target_dir().join("image");
     fs::create_dir_all(&out).map_err(|error| format!("cannot make {}: {error}", out.display()))?;
     let mut packed = Vec::new();
@@ -63,6 +67,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         let binary = target_dir().join(platform.target).join("dist/informer");
         packed.push(format!("--binary={}={},{}", platform.architecture, binary.display(), tree.display()));
     }
+    packed.extend(ready_made);
     pack(&packed, &component, &out)
 }
 

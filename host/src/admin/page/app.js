@@ -24,6 +24,8 @@ const VIEWS = {
 
 const links = [...document.querySelectorAll("nav a")];
 let current = "overview";
+/** The address that the view is shown for. */
+let shown = null;
 let reloads = null;
 
 function reloaded() {
@@ -33,7 +35,10 @@ function reloaded() {
   }
 }
 
+/** Shows the view of the address, unless it is shown. */
 function show() {
+  if (location.hash === shown) return;
+  shown = location.hash;
   const [name, query] = location.hash.slice(1).split(/\?(.*)/s);
   current = Object.hasOwn(VIEWS, name) ? name : "overview";
   for (const view of Object.keys(VIEWS)) byId(`view-${view}`).hidden = view !== current;
@@ -71,6 +76,8 @@ function key(event) {
   const search = byId(`view-${current}`).querySelector('[aria-keyshortcuts="/"]');
   if (view) {
     location.hash = view.hash;
+    // The event of the new address comes later, and the next key may come before it.
+    show();
     byId("main").focus();
   } else if (event.key === "/" && search) {
     event.preventDefault();

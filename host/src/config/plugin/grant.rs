@@ -9,7 +9,7 @@ use crate::config::{
     key::{Draft, Key, Section},
     problem::Problems,
     value::Size,
-    watch::Watched,
+    watched::Watched,
 };
 
 /// `[plugin.grant]` as it is written.

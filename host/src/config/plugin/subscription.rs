@@ -9,7 +9,8 @@ use crate::config::{
     key::{Draft, Key, Section},
     problem::{Fault, Problems},
     value::{ChangedPart, Choice, Holds, Name},
-    watch::{Watch, Watched, never_if_zero, resync_fault, whole_object},
+    watch::{Watch, never_if_zero, resync_fault, whole_object},
+    watched::Watched,
 };
 
 /// The changes of one watch that a plugin receives.

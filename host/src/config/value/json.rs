@@ -45,7 +45,8 @@ fn convert(
             // All elements are converted, so that the problem of each is noted.
             let convert_item = |(index, item): (usize, &toml::Spanned<DeValue<'_>>)| {
                 let path = format!("{path}[{index}]");
-                convert((item.get_ref(), item.span().start), (&path, depth + 1), problems)
+                let at = problems.place(item.span());
+                convert((item.get_ref(), at), (&path, depth + 1), problems)
             };
             let converted: Vec<Option<Value>> = items.iter().enumerate().map(convert_item).collect();
             converted.into_iter().collect::<Option<Vec<Value>>>().map(Value::Array)
@@ -54,7 +55,8 @@ fn convert(
             let convert_entry = |(key, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
                 let key: &toml::de::DeString<'_> = key.get_ref();
                 let path = format!("{path}.{key}");
-                let value = convert((value.get_ref(), value.span().start), (&path, depth + 1), problems)?;
+                let at = problems.place(value.span());
+                let value = convert((value.get_ref(), at), (&path, depth + 1), problems)?;
                 Some((key.to_string(), value))
             };
             let converted: Vec<Option<(String, Value)>> = entries.iter().map(convert_entry).collect();

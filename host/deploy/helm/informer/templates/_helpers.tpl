@@ -42,11 +42,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- /* The whole informer.toml. It must serve the probes. */ -}}
 {{- define "informer.config" -}}
-{{- $config := default (.Files.Get "files/informer.toml") .Values.config }}
+{{- $own := ternary "files/ready-made/informer.toml" "files/informer.toml" (not (empty .Values.readyMade)) }}
+{{- $config := default (.Files.Get $own) .Values.config }}
 {{- $port := int .Values.health.port }}
 {{- if not (regexMatch (printf `(?m)^[ \t]*health[ \t]*=[ \t]*["'][^"']*:%d["']` $port) $config) }}
 {{- fail (printf "the probes need the health listener: write `health = \"0.0.0.0:%d\"` under [host] of the file in `config`, or set `health.port` to the port in it" $port) }}
 {{- end }}
+{{- with .Values.readyMade }}
+{{- if regexMatch `(?m)^[ \t]*include[ \t]*=` $config }}
+{{- fail "`config` has an `include` of its own: add the files /usr/share/informer/plugins/NAME.toml there, and their roles to `rbac.manifest`, instead of `readyMade`" }}
+{{- end }}
+{{- $files := list }}
+{{- range . }}{{ $files = append $files (printf "/usr/share/informer/plugins/%s.toml" .) }}{{ end -}}
+include = {{ toJson $files }}
+
+{{ end }}
 {{- $config | trimSuffix "\n" }}
 {{- range $name, $plugin := .Values.plugins }}
 
@@ -60,13 +70,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- regexFind `[0-9]+$` $endpoint }}
 {{- end }}
 
-{{- /* The roles that `informer rbac` printed, as {"roles": [..]}. The bindings are made anew, for the release's ServiceAccount. */ -}}
+{{- /* The roles that `informer rbac` printed, as {"roles": [..]}; those of a ready-made plugin have its name as `suffix`. The bindings
+are made anew, for the release's ServiceAccount. */ -}}
 {{- define "informer.roles" -}}
 {{- if and (or .Values.config .Values.plugins) (not .Values.rbac.manifest) }}
 {{- fail "`rbac.manifest` is needed besides `config` or `plugins`: run `informer rbac --config informer.toml > rbac.yaml` and add `--set-file rbac.manifest=rbac.yaml`, or set `rbac.create` to false and bind roles yourself" }}
 {{- end }}
+{{- $own := .Files.Get "files/rbac.yaml" }}
+{{- if .Values.readyMade }}{{ $own = "" }}{{ end }}
 {{- $roles := list }}
-{{- range $text := regexSplit "(?m)^---[ \t]*$" (default (.Files.Get "files/rbac.yaml") .Values.rbac.manifest) -1 }}
+{{- range $name := .Values.readyMade }}
+{{- range $text := regexSplit "(?m)^---[ \t]*$" ($.Files.Get (printf "files/ready-made/%s.rbac.yaml" $name)) -1 }}
+{{- $role := fromYaml $text }}
+{{- if has (toString $role.kind) (list "Role" "ClusterRole") }}{{ $roles = append $roles (set $role "suffix" (printf "-%s" $name)) }}{{ end }}
+{{- end }}
+{{- end }}
+{{- range $text := regexSplit "(?m)^---[ \t]*$" (default $own .Values.rbac.manifest) -1 }}
 {{- $document := fromYaml $text }}
 {{- $objects := list $document }}
 {{- if eq (toString $document.kind) "List" }}{{ $objects = $document.items }}{{ end }}

@@ -1,0 +1,61 @@
+//! The watches of a file and of what it includes.
+
+use informer_types::Gvr;
+
+use super::{
+    joined_watch::join,
+    key::Draft,
+    nearest::nearest,
+    problem::{Fault, Located, Problems},
+    watch::{Watch, judge, never_if_zero},
+};
+
+/// The watches of a file.
+pub(super) struct Watched {
+    pub(super) watches: Vec<Watch>,
+    /// No watch is missing because it cannot be read. Otherwise a reference cannot be judged.
+    complete: bool,
+}
+
+// === impl Watched ===
+
+impl Watched {
+    /// The watches of a valid configuration.
+    pub(super) fn of(watches: &[Watch]) -> Self {
+        Self { watches: watches.to_vec(), complete: true }
+    }
+
+    /// The watch of this resource. A resource without a watch is noted.
+    pub(super) fn find(&self, gvr: &Located<Gvr>, problems: &mut Problems<'_>) -> Option<&Watch> {
+        let found = self.watches.iter().find(|watch| watch.gvr == gvr.value);
+        if found.is_none() && self.complete {
+            let known: Vec<String> = self.watches.iter().map(|watch| watch.gvr.to_string()).collect();
+            let remedy = match nearest(&gvr.value.to_string(), known.iter().map(String::as_str)) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("add [[watch]] with gvr = \"{}\"", gvr.value),
+            };
+            problems.refuse(gvr, Fault::new(format!("`{}` is not watched", gvr.value), remedy));
+        }
+        found
+    }
+}
+
+/// Judges the watches of a file. `None` stands for a `watch` that is no array of tables.
+pub(super) fn watches(written: Option<Vec<Draft<Watch>>>, problems: &mut Problems<'_>) -> Watched {
+    let Some(written) = written else { return Watched { watches: Vec::new(), complete: false } };
+    if written.is_empty() {
+        let remedy = "add [[watch]] with gvr = \"apps/v1/deployments\", or another resource";
+        problems.add(0, "", Fault::new("nothing is watched", remedy));
+    }
+    let complete = !written.is_empty() && written.iter().all(|draft| draft.written("gvr").is_some());
+    let mut drafts: Vec<Draft<Watch>> = Vec::with_capacity(written.len());
+    for mut draft in written.into_iter().filter(|draft| draft.written("gvr").is_some()) {
+        judge(&draft, problems);
+        draft.value.resync = never_if_zero(draft.value.resync);
+        match drafts.iter_mut().find(|earlier| earlier.value.gvr == draft.value.gvr) {
+            Some(earlier) => join(earlier, &draft, problems),
+            None => drafts.push(draft),
+        }
+    }
+    Watched { watches: drafts.into_iter().map(|draft| draft.value).collect(), complete }
+}
