@@ -8,6 +8,7 @@
 //! judged.
 
 mod affected;
+mod attempt;
 mod decision;
 mod http;
 mod kind;
@@ -103,7 +104,7 @@ impl Controller for Reloader {
     fn reconcile(&mut self, key: &str) -> ReconcileResult {
         let workload: Workload =
             key.parse().map_err(|unnamed: kind::Unnamed| ReconcileError::terminal(unnamed.to_string()))?;
-        let before = Memory::read(&workload)?;
+        let before = self.remembered(&workload)?;
         if let Some(memory) = &before
             && let Some(again) = recreate::resume(&workload, memory)?
         {
@@ -180,6 +181,14 @@ impl Reloader {
         Ok(())
     }
 
+    /// The memory of a workload, which knows what became of the last roll.
+    fn remembered(&self, workload: &Workload) -> std::result::Result<Option<Memory>, ReconcileError> {
+        let Some(memory) = Memory::read(workload)? else { return Ok(None) };
+        let settled = attempt::settle(workload, memory.clone(), &self.settings)?;
+        settled.write(workload, Some(&memory))?;
+        Ok(Some(settled))
+    }
+
     /// Forgets a workload that is gone, or that no source may roll any more.
     fn leave(&mut self, workload: &Workload) -> ReconcileResult {
         self.pace.calm(workload);
@@ -240,7 +249,7 @@ impl Reloader {
 
     fn live(&self, workload: &Workload) -> std::result::Result<Option<Subject>, ReconcileError> {
         match client::get(workload.gvr(), &ObjectKey::new(&workload.namespace, &workload.name)) {
-            Ok(object) => Ok(Some(Subject::new(workload.clone(), object, &self.settings))),
+            Ok(object) => Ok(Some(Subject::live(workload.clone(), object, &self.settings))),
             Err(error) if error.api_code() == Some(ApiCode::NotFound) => Ok(None),
             Err(error) => Err(error.into()),
         }

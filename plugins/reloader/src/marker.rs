@@ -24,6 +24,7 @@ pub(crate) const APPLIED: &str = "reloader.informer.dev/applied";
 /// The markers of a workload.
 #[derive(Debug, Default)]
 pub(crate) struct Markers {
+    strategy: Strategy,
     variables: BTreeMap<String, Vec<String>>,
     last: Option<Last>,
     applied: BTreeMap<SourceId, String>,
@@ -74,8 +75,13 @@ impl fmt::Display for Change {
 
 impl Markers {
     /// Reads the markers of both strategies, so that a change of the strategy rolls nothing.
-    pub(crate) fn read(template: &Value, own: &Annotations, problems: &mut Vec<String>) -> Self {
-        let mut markers = Self::default();
+    pub(crate) fn read(
+        template: &Value,
+        own: &Annotations,
+        strategy: Strategy,
+        problems: &mut Vec<String>,
+    ) -> Self {
+        let mut markers = Self { strategy, ..Self::default() };
         let containers = template.pointer("/spec/containers").and_then(Value::as_array);
         let env = |container: &Value| container.get("env").and_then(Value::as_array).cloned();
         for variable in containers.into_iter().flatten().filter_map(env).flatten() {
@@ -92,13 +98,21 @@ impl Markers {
         markers
     }
 
-    /// The hashes that the markers have for a source.
+    /// The hashes that the markers have for a source. If the strategy has no marker for it, a marker of the other strategy
+    /// counts, which is from the time before.
     pub(crate) fn of(&self, source: &SourceId) -> Vec<&str> {
-        let variables = self.variables.get(&variable(source)).into_iter().flatten();
+        let variables = self.variables.get(&variable(source)).into_iter().flatten().map(String::as_str);
+        let variables: Vec<_> = variables.collect();
         let is_last =
             |last: &&Last| last.name == source.name && last.kind.eq_ignore_ascii_case(source.kind.marker());
-        let last = self.last.as_ref().filter(is_last).map(|last| &last.hash);
-        variables.chain(last).chain(self.applied.get(source)).map(String::as_str).collect()
+        // Each roll writes the last source, and the original writes nothing else.
+        let last = self.last.as_ref().filter(is_last).map(|last| last.hash.as_str());
+        let annotation = last.or_else(|| self.applied.get(source).map(String::as_str));
+        match (self.strategy, annotation) {
+            (Strategy::Annotations, Some(hash)) => vec![hash],
+            (Strategy::EnvVars, Some(hash)) if variables.is_empty() => vec![hash],
+            _ => variables,
+        }
     }
 }
 
@@ -132,27 +146,27 @@ pub(crate) fn mark(
     if containers.is_empty() {
         return None;
     }
-    match strategy {
-        Strategy::EnvVars => {
-            changes.iter().for_each(|change| mark_containers(containers, change));
-            Some(json!({"spec": {"containers": containers}}))
+    if strategy == Strategy::EnvVars {
+        let before = containers.clone();
+        changes.iter().for_each(|change| mark_containers(containers, change));
+        if *containers != before {
+            return Some(json!({"spec": {"containers": containers}}));
         }
-        Strategy::Annotations => {
-            let change = changes.last()?;
-            let container = containers.get(change.container).or_else(|| containers.first())?;
-            let last = Last {
-                kind: change.source.kind.marker().to_owned(),
-                name: change.source.name.clone(),
-                namespace: namespace.to_owned(),
-                hash: change.marked().to_owned(),
-                container_refs: text(container, "name").map(str::to_owned).into_iter().collect(),
-                observed_at: now.as_second(),
-            };
-            let patch = json!({"metadata": {"annotations": {LAST: serde_json::to_string(&last).ok()?}}});
-            merge(template, &patch);
-            Some(patch)
-        }
+        // The variables came back with an older revision. Without another mark the pods would stay.
     }
+    let change = changes.last()?;
+    let container = containers.get(change.container).or_else(|| containers.first())?;
+    let last = Last {
+        kind: change.source.kind.marker().to_owned(),
+        name: change.source.name.clone(),
+        namespace: namespace.to_owned(),
+        hash: change.marked().to_owned(),
+        container_refs: text(container, "name").map(str::to_owned).into_iter().collect(),
+        observed_at: now.as_second(),
+    };
+    let patch = json!({"metadata": {"annotations": {LAST: serde_json::to_string(&last).ok()?}}});
+    merge(template, &patch);
+    Some(patch)
 }
 
 /// The value of [`APPLIED`] after a roll.
@@ -223,7 +237,7 @@ mod tests {
     }
 
     fn read(template: &Value, own: &Annotations) -> Markers {
-        Markers::read(template, own, &mut Vec::new())
+        Markers::read(template, own, Strategy::EnvVars, &mut Vec::new())
     }
 
     #[test]
@@ -306,7 +320,7 @@ mod tests {
         let own = Annotations::from([(APPLIED.to_owned(), "{".to_owned())]);
         let template =
             json!({"metadata": {"annotations": {LAST: "soon"}}, "spec": {"containers": [{"env": 1}, 2]}});
-        assert_eq!(Markers::read(&template, &own, &mut problems).of(&map("app")), [""; 0]);
+        assert_eq!(Markers::read(&template, &own, Strategy::EnvVars, &mut problems).of(&map("app")), [""; 0]);
         assert_eq!(problems.len(), 2, "{problems:?}");
         for mut template in [json!(null), json!({"spec": {"containers": []}})] {
             assert_eq!(mark(&mut template, Strategy::EnvVars, "", &[change("a", None, 0)], now()), None);

@@ -13,6 +13,9 @@ use crate::{
     store::{self, Unavailable},
 };
 
+/// The hash of a source whose content in the pods is not known. No source has it.
+pub(crate) const UNKNOWN: &str = "?";
+
 /// The memory of one workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Memory {
@@ -22,12 +25,28 @@ pub(crate) struct Memory {
     pub(crate) scope: String,
     /// The hash that each source had when the workload was first seen, or was last rolled for it.
     pub(crate) hashes: BTreeMap<SourceId, String>,
+    /// The markers of an older revision of the template, which came back while the sources were others. They say nothing about the
+    /// pods.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) outdated: BTreeMap<SourceId, String>,
     /// The number of rolls. It makes the name of the next Job of a CronJob.
     #[serde(default)]
     pub(crate) rolls: u64,
+    /// The roll that was begun, until its end is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) attempt: Option<Attempt>,
     /// The Job that must be created, because the plugin deletes the one with this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) recreate: Option<Value>,
+}
+
+/// A roll that was begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Attempt {
+    /// The sources that changed, with their hashes. A source without a hash was deleted.
+    pub(crate) changes: BTreeMap<SourceId, Option<String>>,
+    /// A digest of the pod template before the roll.
+    pub(crate) template: String,
 }
 
 // === impl Memory ===
@@ -44,6 +63,24 @@ impl Memory {
             return Ok(());
         }
         store::set(&workload.to_string(), &serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    /// The memory after a roll for these sources. A source without a hash was deleted.
+    pub(crate) fn rolled<'a>(
+        &self,
+        changes: impl IntoIterator<Item = (&'a SourceId, Option<&'a String>)>,
+    ) -> Self {
+        let mut memory = Self { attempt: None, ..self.clone() };
+        let before = memory.rolls;
+        for (source, hash) in changes {
+            memory.rolls = before.saturating_add(1);
+            memory.outdated.remove(source);
+            match hash {
+                Some(hash) => memory.hashes.insert(source.clone(), hash.clone()),
+                None => memory.hashes.remove(source),
+            };
+        }
+        memory
     }
 
     pub(crate) fn forget(workload: &Workload) -> Result<(), Unavailable> {

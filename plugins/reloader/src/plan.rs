@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     kind::SourceId,
     marker::{Change, Markers, variable},
-    memory::Memory,
+    memory::{Memory, UNKNOWN},
     source::NOTHING,
 };
 
@@ -19,11 +19,13 @@ pub(crate) struct Chosen {
     pub(crate) container: usize,
 }
 
-/// The events that count as changes besides changed data.
+/// What counts besides changed data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) creations: bool,
     pub(crate) deletions: bool,
+    /// A marker that is right wins over the memory. Markers in a cache do not: they may be older than the memory.
+    pub(crate) markers: bool,
 }
 
 /// The result of the comparison.
@@ -60,14 +62,23 @@ impl Plan {
                 continue;
             };
             let marked = markers.of(source);
-            if kept == Some(hash) || marked.contains(&hash.as_str()) {
+            let outdated = before.and_then(|before| before.outdated.get(source));
+            let is_marked = marked.contains(&hash.as_str())
+                && outdated != Some(hash)
+                && (counts.markers || kept.is_none());
+            let is_unknown = kept.is_some_and(|kept| kept == UNKNOWN);
+            if !is_unknown && (kept == Some(hash) || is_marked) {
                 plan.keep(source, Some(hash));
+                if let Some(other) = marked.first().filter(|_| !marked.contains(&hash.as_str())) {
+                    plan.memory.outdated.insert(source.clone(), (*other).to_owned());
+                }
                 continue;
             }
             let is_created = kept.is_none() && is_same_scope && counts.creations;
             let is_stale = |marked: &&str| *marked != NOTHING && !is_of_other(marked, one, chosen);
             if kept.is_some() || marked.iter().any(is_stale) || is_created {
                 plan.keep(source, kept);
+                plan.memory.outdated.extend(outdated.map(|outdated| (source.clone(), outdated.clone())));
                 let (source, hash) = (source.clone(), Some(hash.clone()));
                 plan.changes.push(Change { source, hash, container: *container });
             } else {
@@ -98,15 +109,8 @@ impl Plan {
 
     /// The memory after the roll.
     pub(crate) fn after(&self) -> Memory {
-        let mut memory = self.memory.clone();
-        memory.rolls = memory.rolls.saturating_add(u64::from(!self.changes.is_empty()));
-        for Change { source, hash, .. } in &self.changes {
-            match hash {
-                Some(hash) => memory.hashes.insert(source.clone(), hash.clone()),
-                None => memory.hashes.remove(source),
-            };
-        }
-        memory
+        let changed = self.changes.iter().map(|change| (&change.source, change.hash.as_ref()));
+        self.memory.rolled(changed)
     }
 
     /// The hashes of all sources after the roll, for the marker that holds all of them.

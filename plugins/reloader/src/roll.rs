@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{
-    http,
+    attempt, http,
     kind::WorkloadKind,
-    marker::{self, APPLIED, digest},
+    marker::{self, APPLIED},
     memory::Memory,
     pause,
     plan::Plan,
@@ -40,6 +40,12 @@ pub(crate) fn roll(
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Rolled, ReconcileError> {
+    let attempt = attempt::begin(subject, plan);
+    if subject.workload.kind != WorkloadKind::Job || settings.webhook_url.is_some() {
+        // The memory of a Job has the next Job in place of this.
+        let begun = Memory { attempt: Some(attempt.clone()), ..plan.memory.clone() };
+        begun.write(&subject.workload, None)?;
+    }
     if let Some(url) = &settings.webhook_url {
         http::post(url, &notice(subject, plan))?;
         return Ok(Rolled::Done("was reported to the webhook"));
@@ -54,7 +60,9 @@ pub(crate) fn roll(
         return Ok(Rolled::NoContainer);
     };
     match subject.workload.kind {
-        WorkloadKind::CronJob => run_now(subject, plan, &template),
+        WorkloadKind::CronJob => {
+            run_now(subject, &attempt::job(&attempt, &subject.workload, &plan.memory), &template)
+        }
         WorkloadKind::Job => replace(subject, plan, &template),
         _ => {
             let mut parts = vec![json!({"spec": {"template": part}})];
@@ -82,16 +90,9 @@ fn patch(subject: &Subject, parts: Vec<Value>) -> Result<Rolled, ReconcileError>
     unless_stale(sent.map(drop), "was rolled")
 }
 
-/// Creates a Job of a CronJob now. Its name is made of the changes and of the number of rolls that the plugin remembers. So a second
-/// attempt after a crash finds the Job of the first, and the next change has another name.
-fn run_now(subject: &Subject, plan: &Plan, template: &Value) -> Result<Rolled, ReconcileError> {
+/// Creates a Job of a CronJob now, under a name that a second attempt has too.
+fn run_now(subject: &Subject, name: &str, template: &Value) -> Result<Rolled, ReconcileError> {
     let workload = &subject.workload;
-    let changes = plan.changes.iter().map(|change| format!("{} {}", change.source, change.marked()));
-    let mark = digest([subject.uid().to_owned(), plan.memory.rolls.to_string()].into_iter().chain(changes));
-    // The name of a Job has at most 63 characters.
-    let start: String = workload.name.chars().take(52).collect();
-    let name = format!("{}-{}", start, mark.get(..10).unwrap_or_default());
-
     let part = |pointer: &str| {
         let found = subject.object.pointer("/spec/jobTemplate").and_then(|job| job.pointer(pointer));
         found.cloned().unwrap_or_else(|| json!({}))
@@ -125,7 +126,9 @@ fn run_now(subject: &Subject, plan: &Plan, template: &Value) -> Result<Rolled, R
 
 /// Deletes a Job and creates it anew.
 fn replace(subject: &Subject, plan: &Plan, template: &Value) -> Result<Rolled, ReconcileError> {
-    let job = recreate::successor(subject, template);
+    let mut job = recreate::successor(subject, template);
+    // The new Job has another UID, which the memory does not know: all its sources are marked, not only those that changed.
+    marker::merge(&mut job, &applied(plan));
     let memory = Memory { recreate: Some(job.clone()), ..plan.memory.clone() };
     memory.write(&subject.workload, None)?;
     if let Rolled::Stale = unless_stale(recreate::delete(subject), "")? {

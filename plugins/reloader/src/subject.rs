@@ -26,6 +26,8 @@ pub(crate) struct Subject {
     pub(crate) annotations: Annotations,
     template_annotations: Annotations,
     choices: Choices,
+    /// It is from the API server, and not from a cache, which may be older.
+    is_live: bool,
     /// What its annotations have without a meaning.
     pub(crate) problems: Vec<String>,
 }
@@ -33,12 +35,17 @@ pub(crate) struct Subject {
 // === impl Subject ===
 
 impl Subject {
-    pub(crate) fn new(workload: Workload, object: Value, settings: &Settings) -> Self {
+    fn new(workload: Workload, object: Value, settings: &Settings) -> Self {
         let annotations = annotations(&object, "/metadata/annotations");
         let template_annotations = annotations_of_template(&object, workload.kind);
         let mut problems = Vec::new();
         let choices = Choices::of(settings, &annotations, &template_annotations, &mut problems);
-        Self { workload, object, annotations, template_annotations, choices, problems }
+        Self { workload, object, annotations, template_annotations, choices, is_live: false, problems }
+    }
+
+    /// A workload as the API server has it.
+    pub(crate) fn live(workload: Workload, object: Value, settings: &Settings) -> Self {
+        Self { is_live: true, ..Self::new(workload, object, settings) }
     }
 
     /// Reads a workload from the cache. Returns `None` if it is gone, or if it is none that is rolled.
@@ -94,8 +101,13 @@ impl Subject {
         let template = self.template();
         let referenced = references(template.get("spec").unwrap_or(&Value::Null));
         let chosen = self.chosen(settings, &referenced)?;
-        let markers = Markers::read(&template, &self.annotations, &mut self.problems);
-        let counts = Counts { creations: settings.reload_on_create, deletions: settings.reload_on_delete };
+        let markers =
+            Markers::read(&template, &self.annotations, settings.reload_strategy, &mut self.problems);
+        let counts = Counts {
+            creations: settings.reload_on_create,
+            deletions: settings.reload_on_delete,
+            markers: self.is_live,
+        };
         let namespace = &self.workload.namespace;
         let identity = (self.uid().to_owned(), self.scope(settings, &referenced));
         Plan::new(identity, &chosen, &markers, before, counts, |source| {

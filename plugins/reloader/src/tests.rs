@@ -1,5 +1,6 @@
 //! The whole plugin on the test host of the SDK.
 
+mod crashes;
 mod jobs;
 mod pauses;
 mod reports;

@@ -3,7 +3,7 @@ use std::convert::Infallible;
 use serde_json::json;
 
 use super::*;
-use crate::{decision::Annotations, kind::SourceKind};
+use crate::{decision::Annotations, kind::SourceKind, settings::Strategy};
 
 fn map(name: &str) -> SourceId {
     SourceId::new(SourceKind::ConfigMap, name)
@@ -15,19 +15,19 @@ fn chosen(name: &str, hash: &str) -> Chosen {
 
 fn memory(pairs: &[(&str, &str)]) -> Memory {
     let hashes = pairs.iter().map(|(name, hash)| (map(name), (*hash).to_owned())).collect();
-    Memory { uid: "u".to_owned(), scope: "s".to_owned(), hashes, rolls: 0, recreate: None }
+    Memory { uid: "u".to_owned(), scope: "s".to_owned(), hashes, ..Memory::default() }
 }
 
 fn marked(variables: &[(&str, &str)]) -> Markers {
     let env: Vec<_> =
         variables.iter().map(|(name, hash)| json!({"name": variable(&map(name)), "value": hash})).collect();
     let template = json!({"spec": {"containers": [{"env": env}]}});
-    Markers::read(&template, &Annotations::new(), &mut Vec::new())
+    Markers::read(&template, &Annotations::new(), Strategy::EnvVars, &mut Vec::new())
 }
 
 /// Only changed data counts. A source that appears or disappears is no change.
-const DATA_ONLY: Counts = Counts { creations: false, deletions: false };
-const ALL: Counts = Counts { creations: true, deletions: true };
+const DATA_ONLY: Counts = Counts { creations: false, deletions: false, markers: true };
+const ALL: Counts = Counts { creations: true, deletions: true, markers: true };
 
 fn plan(chosen: &[Chosen], markers: &Markers, before: Option<&Memory>, counts: Counts) -> Plan {
     let deleted = |source: &SourceId| Ok::<_, Infallible>(source.name.starts_with("gone"));
@@ -64,10 +64,46 @@ fn a_change_is_found_by_the_memory_or_by_the_marker() {
         let before = before.map(|hash| memory(&[("a", hash)]));
         let plan = plan(&[chosen("a", "1")], &markers, before.as_ref(), DATA_ONLY);
         assert_eq!(!plan.changes.is_empty(), expected, "{marker:?} {before:?}");
-        let after = Memory { rolls: u64::from(expected), ..memory(&[("a", "1")]) };
-        assert_eq!(plan.after(), after, "{marker:?} {before:?}");
+        let after = plan.after();
+        assert_eq!(
+            (after.rolls, after.hashes),
+            (u64::from(expected), memory(&[("a", "1")]).hashes),
+            "{marker:?} {before:?}"
+        );
         let kept = plan.memory.hashes.get(&map("a")).map(String::as_str);
         assert_eq!(kept == Some("1"), !expected, "before the roll the change is not remembered");
+    }
+}
+
+/// The patch of a roll reaches the cache later than the memory.
+#[test]
+fn a_marker_in_a_cache_does_not_win_over_the_memory() {
+    let (sources, markers, before) = ([chosen("a", "1")], marked(&[("a", "1")]), memory(&[("a", "2")]));
+    let in_cache = Counts { markers: false, ..DATA_ONLY };
+    assert_eq!(changed(&plan(&sources, &markers, Some(&before), in_cache)), ["a"]);
+    assert_eq!(changed(&plan(&sources, &markers, Some(&before), DATA_ONLY)), [""; 0]);
+    assert_eq!(changed(&plan(&sources, &markers, None, in_cache)), [""; 0], "without a memory it counts");
+}
+
+/// The older revision comes back first, and the older content of the source later.
+#[test]
+fn a_marker_that_came_back_with_an_older_revision_is_none_for_the_content_that_comes_back_later() {
+    let restored = plan(&[chosen("a", "2")], &marked(&[("a", "1")]), Some(&memory(&[("a", "2")])), DATA_ONLY);
+    assert_eq!(changed(&restored), [""; 0], "its pods are new already");
+    let again = plan(&[chosen("a", "2")], &marked(&[("a", "1")]), Some(&restored.memory), DATA_ONLY);
+    let back = plan(&[chosen("a", "1")], &marked(&[("a", "1")]), Some(&again.memory), DATA_ONLY);
+    assert_eq!(changed(&back), ["a"], "its pods have read the content between");
+    let rolled = plan(&[chosen("a", "1")], &marked(&[("a", "1")]), Some(&back.after()), DATA_ONLY);
+    assert_eq!((changed(&rolled), rolled.memory.outdated.len()), (Vec::new(), 0));
+}
+
+#[test]
+fn what_the_pods_have_read_in_an_unknown_state_is_a_change() {
+    let before = memory(&[("a", UNKNOWN)]);
+    for marker in ["1", "0"] {
+        let plan = plan(&[chosen("a", "1")], &marked(&[("a", marker)]), Some(&before), DATA_ONLY);
+        assert_eq!(changed(&plan), ["a"], "{marker}");
+        assert_eq!(plan.after().hashes, memory(&[("a", "1")]).hashes);
     }
 }
 

@@ -1,6 +1,7 @@
 //! CronJobs and Jobs.
 
 use super::*;
+use crate::source::sha1;
 
 const CRON_JOBS: &str = "batch/v1/cronjobs";
 const JOBS: &str = "batch/v1/jobs";
@@ -96,9 +97,10 @@ fn a_job_is_deleted_and_created_anew() {
     assert_eq!(of_verb(&host, "delete").len(), 1);
     let jobs = created(&host);
     assert_eq!(jobs.len(), 1);
+    let applied = json!({"ConfigMap/app": sha1(b"key=2"), "Secret/app": sha1(b"key=1")}).to_string();
     let metadata = json!({
         "name": "web", "namespace": "shop", "labels": {"app": "import"},
-        "annotations": {"reloader.stakater.com/auto": "true"},
+        "annotations": {"reloader.stakater.com/auto": "true", "reloader.informer.dev/applied": applied},
     });
     assert_eq!(jobs[0]["metadata"], metadata);
     assert_eq!(jobs[0]["spec"].get("selector"), None);
