@@ -1,6 +1,17 @@
 //! Lists of namespaces: names and regular expressions that match whole names.
+//!
+//! People who may write one object write such lists, so a list has limits: no list keeps the plugin from its other objects.
 
-use regex_lite::Regex;
+use regex_lite::{Regex, RegexBuilder};
+
+/// The most regular expressions of a list. Names do not count.
+const MOST_EXPRESSIONS: usize = 100;
+
+/// The longest regular expression, in bytes.
+const LONGEST: usize = 1024;
+
+/// The most memory of one compiled expression. It limits the time of a search as well.
+const COMPILED_BYTES: usize = 16 << 10;
 
 /// The entries of a list. An entry that is no regular expression matches nothing, and is in `problems`.
 #[derive(Debug, Default)]
@@ -15,6 +26,15 @@ enum Pattern {
     Expression(Regex),
 }
 
+/// Why an entry is no pattern.
+#[derive(Debug, thiserror::Error)]
+enum Invalid {
+    #[error("it has more than {LONGEST} bytes")]
+    Long,
+    #[error(transparent)]
+    Syntax(#[from] regex_lite::Error),
+}
+
 // === impl Patterns ===
 
 impl Patterns {
@@ -25,12 +45,22 @@ impl Patterns {
 
     /// Parses entries. Empty ones are ignored.
     pub(crate) fn of<'a>(entries: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut patterns = Self::default();
+        let (mut patterns, mut expressions) = (Self::default(), 0);
         for entry in entries.into_iter().map(str::trim).filter(|entry| !entry.is_empty()) {
-            match Pattern::parse(entry) {
-                Ok(pattern) => patterns.entries.push(pattern),
+            if is_name(entry) {
+                patterns.entries.push(Pattern::Name(entry.to_owned()));
+                continue;
+            }
+            expressions += 1;
+            if expressions > MOST_EXPRESSIONS {
+                patterns.problems.push(format!("it has more than {MOST_EXPRESSIONS} regular expressions"));
+                break;
+            }
+            match expression(entry) {
+                Ok(expression) => patterns.entries.push(Pattern::Expression(expression)),
                 Err(error) => patterns.problems.push(format!(
-                    "`{entry}` is neither the name of a namespace nor a regular expression: {error}"
+                    "`{}` is neither the name of a namespace nor a regular expression: {error}",
+                    shortened(entry)
                 )),
             }
         }
@@ -46,22 +76,31 @@ impl Patterns {
 // === impl Pattern ===
 
 impl Pattern {
-    fn parse(entry: &str) -> Result<Self, regex_lite::Error> {
-        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-        if entry.bytes().all(is_name) {
-            return Ok(Self::Name(entry.to_owned()));
-        }
-        // The entry must be an expression of its own: `a)|(b` would otherwise leave the group.
-        Regex::new(entry)?;
-        Regex::new(&format!("^(?:{entry})$")).map(Self::Expression)
-    }
-
     fn matches(&self, namespace: &str) -> bool {
         match self {
             Self::Name(name) => name == namespace,
             Self::Expression(expression) => expression.is_match(namespace),
         }
     }
+}
+
+fn is_name(entry: &str) -> bool {
+    entry.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+fn expression(entry: &str) -> Result<Regex, Invalid> {
+    if entry.len() > LONGEST {
+        return Err(Invalid::Long);
+    }
+    let compile = |text: &str| RegexBuilder::new(text).size_limit(COMPILED_BYTES).build();
+    // The entry must be an expression of its own: `a)|(b` would otherwise leave the group.
+    compile(entry)?;
+    Ok(compile(&format!("^(?:{entry})$"))?)
+}
+
+/// The start of a text of a person, for a line of the log.
+fn shortened(text: &str) -> String {
+    text.chars().take(100).collect()
 }
 
 #[cfg(test)]
@@ -96,5 +135,24 @@ mod tests {
         assert_eq!(patterns.problems.len(), 2);
         assert!(patterns.problems[0].starts_with("`team-(` is neither"), "{:?}", patterns.problems);
         assert!(!patterns.match_name("a"));
+    }
+
+    #[test]
+    fn a_list_that_asks_for_too_much_is_reported_and_its_names_count() {
+        let exploding =
+            ["(x{1000}){1000}", "((((((a*)*)*)*)*)*)*b{1000}", &"a?".repeat(50_000), "(a|b|ab)*{500}"];
+        for entry in exploding {
+            let patterns = Patterns::parse(&format!("shop, {entry}"));
+            assert!(patterns.match_name("shop"));
+            assert!(!patterns.match_name(&"x".repeat(63)), "{}", shortened(entry));
+            let problem = patterns.problems.first().map_or(0, String::len);
+            assert!(problem < 400, "{:?}", patterns.problems);
+        }
+        let many = format!("{}shop", "team-.,".repeat(30_000));
+        let patterns = Patterns::parse(&many);
+        assert_eq!(patterns.problems, ["it has more than 100 regular expressions"]);
+        assert!(patterns.match_name("team-a"));
+        let names = format!("{}team-b", "team-a,".repeat(30_000));
+        assert!(Patterns::parse(&names).match_name("team-b"), "names have no limit");
     }
 }

@@ -1,5 +1,7 @@
 //! What the annotations of a source ask for and permit.
 
+use std::collections::BTreeMap;
+
 use informer_sdk::ObjectKey;
 
 use crate::{
@@ -29,6 +31,8 @@ pub(crate) enum Verdict {
 pub(crate) struct Rules<'a> {
     settings: &'a Settings,
     annotations: &'a Annotations,
+    /// The lists of namespaces that were read so far. Parsing takes longer than matching.
+    lists: BTreeMap<&'static str, Patterns>,
     /// The annotations without a meaning so far.
     pub(crate) problems: Vec<String>,
 }
@@ -61,7 +65,7 @@ impl Verdict {
 
 impl<'a> Rules<'a> {
     pub(crate) fn new(settings: &'a Settings, annotations: &'a Annotations) -> Self {
-        Self { settings, annotations, problems: Vec::new() }
+        Self { settings, annotations, lists: BTreeMap::new(), problems: Vec::new() }
     }
 
     /// Returns whether the source asks for a copy in a namespace, and in which style.
@@ -122,12 +126,15 @@ impl<'a> Rules<'a> {
     }
 
     fn names(&mut self, name: &'static str, namespace: &str) -> Verdict {
-        let patterns = Patterns::parse(self.annotations.get(name).unwrap_or_default());
+        let text = self.annotations.get(name).unwrap_or_default();
+        let patterns = self.lists.entry(name).or_insert_with(|| Patterns::parse(text));
         if patterns.match_name(namespace) {
             return Verdict::Yes;
         }
+        let problems = patterns.problems.iter().map(|problem| format!("{name}: {problem}"));
+        let new: Vec<_> = problems.filter(|problem| !self.problems.contains(problem)).collect();
         let verdict = if patterns.problems.is_empty() { Verdict::No } else { Verdict::Unclear };
-        self.problems.extend(patterns.problems.into_iter().map(|problem| format!("{name}: {problem}")));
+        self.problems.extend(new);
         verdict
     }
 

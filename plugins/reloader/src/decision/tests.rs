@@ -138,3 +138,23 @@ fn the_keys_of_annotations_can_be_renamed() {
     let choice = Choice::of(&names, CONFIG_MAP, &own, &Annotations::new(), &mut Vec::new());
     assert!(choice.is_auto());
 }
+
+#[test]
+fn a_list_that_asks_for_too_much_is_reported_and_its_names_count() {
+    let judged = |list: &str| {
+        let (own, mut problems) = (annotations(&[("configmap.@/reload", list)]), Vec::new());
+        let choice = Choice::of(&Names::default(), CONFIG_MAP, &own, &Annotations::new(), &mut problems);
+        (choice.names("app"), choice.names(&"x".repeat(250)), problems)
+    };
+    for item in ["(x{1000}){1000}", "((((((a*)*)*)*)*)*)*b{1000}", &"a?".repeat(50_000)] {
+        let (name, other, problems) = judged(&format!("app,{item}"));
+        assert!(name && !other && problems.len() == 1 && problems[0].len() < 400, "{problems:?}");
+    }
+    let (name, _, problems) = judged(&format!("app,{}", "team-.,".repeat(30_000)));
+    assert!(name);
+    assert_eq!(
+        problems,
+        ["configmap.reloader.stakater.com/reload: it has more than 100 regular expressions"]
+    );
+    assert!(judged(&format!("{}app", "team-a,".repeat(30_000))).0, "names have no limit");
+}
