@@ -192,3 +192,29 @@ async fn a_receiver_that_is_down_gets_the_event_later_and_a_refused_one_is_a_dea
     host.until("three events sent", |_| host.metrics().contains(sent)).await;
     host.stop().await;
 }
+
+/// A template that would run for ever fails, and keeps no other receiver from its events.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_template_that_loops_makes_a_dead_letter_and_the_other_receivers_get_the_event() {
+    let (server, state) = (DevServer::start(Config::default()).await.unwrap(), TempDir::new().unwrap());
+    let (client, receiver) = (client(&server).await, Receiver::start(&[]).await);
+    let loops =
+        "{{ range until 1000 }}{{ range until 1000 }}{{ range until 1000 }}x{{ end }}{{ end }}{{ end }}";
+    let hostile = format!(
+        "\n    [[plugin.config.receivers]]\n    name = \"loops\"\n\n      [plugin.config.receivers.webhook]\n      \
+         endpoint = \"{}/events\"\n      layout = {{ event = \"{loops}\" }}\n",
+        receiver.url
+    );
+    let text = fragment(&receiver).await;
+    let text =
+        text.replace("[{ receiver = \"alerts\" }]", "[{ receiver = \"loops\" }, { receiver = \"alerts\" }]");
+    let host = start(&server, state.path(), &(text + &hostile)).await;
+
+    create(&client, "a", "Warning").await;
+    assert_eq!(receiver.took("a 1").await, ["a 1"]);
+    host.until("a dead letter", |status| status.to_string().contains("the template takes too many steps"))
+        .await;
+    create(&client, "b", "Warning").await;
+    assert_eq!(receiver.took("b 1").await, ["a 1", "b 1"]);
+    host.stop().await;
+}

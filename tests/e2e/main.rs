@@ -20,6 +20,7 @@
 //! | `metrics` | the metrics at `/metrics`, family by family |
 //! | `parts` | the kept parts of objects, and the indexes of the configuration |
 //! | `quarantine` | a failing plugin is quarantined, and later receives what changed |
+//! | `ready_made` | the ready-made plugins together: no roll is lost or doubled and no copy is wrong, whatever fails |
 //! | `recordings` | recorded answers of a real API server reach a component |
 //! | `registries` | plugins from a registry: pulled, reloaded, pinned, and served without the registry |
 //! | `reload` | a changed component is promoted under load, a bad component never |
@@ -53,6 +54,7 @@ mod metrics;
 mod parts;
 mod player;
 mod quarantine;
+mod ready_made;
 mod recordings;
 mod registries;
 mod reload;
