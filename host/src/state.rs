@@ -1,4 +1,5 @@
-//! The state that outlives the process: one database file with the key-values of plugins and the dead letters.
+//! The state that outlives the process: one database file with the key-values of plugins, the dead letters and
+//! what plugins acknowledged.
 //!
 //! The database is [redb](https://docs.rs/redb): its transactions survive a crash, and it has one writer at a time. Each use has its
 //! own tables in a submodule. The file is `informer.redb` in `[host] state-dir`, readable by its owner only. A file or a directory that
@@ -18,6 +19,7 @@ mod forget;
 mod key_values;
 mod letters;
 mod open;
+mod receipts;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -36,6 +38,7 @@ pub use key_values::KeyValues;
 pub use letters::{DeadLetters, DroppedKeys};
 use open::Opener;
 pub use open::StateError;
+pub use receipts::{KeptReceipts, Size as ReceiptsSize};
 
 /// Time between two attempts to open the database.
 const OPEN_EVERY: Duration = Duration::from_secs(5);

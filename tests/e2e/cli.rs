@@ -11,6 +11,7 @@ mod explain;
 mod flood;
 mod health;
 mod identity;
+mod kills;
 mod log_level;
 mod metrics_auth;
 mod page;

@@ -5,6 +5,7 @@
 //! | `a_storm_of_reloads` | ten thousand reloads; the longest test, whose name comes first because tests start in the order of their names |
 //! | `bad_input` | bad input gets a clear message, and the rest keeps working |
 //! | `claims` | informers run only for the plugins that use them |
+//! | `changed` | after a restart a plugin receives what changed meanwhile |
 //! | `cli` | the built binary: its output and its exit status |
 //! | `connections` | the requests of the host on the wire: agents, proxies, credentials |
 //! | `contract` | the ten points of the contract with a handler, shown by real components |
@@ -35,6 +36,7 @@
 mod a_storm_of_reloads;
 mod answers;
 mod bad_input;
+mod changed;
 mod claims;
 mod cli;
 mod client;

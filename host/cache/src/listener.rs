@@ -153,7 +153,9 @@ impl Listener {
     /// Records that every initial notification was offered. The listener has synced once all of them are settled (P-16,
     /// D-8).
     pub(crate) fn initial_done(&mut self) {
-        self.initial = None;
+        if let Some(initial) = self.initial.take() {
+            self.sink.listed(initial);
+        }
     }
 
     /// Records that the listener receives nothing any more.

@@ -6,7 +6,7 @@ mod run;
 mod version;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{
         Arc,
@@ -350,6 +350,12 @@ impl SharedInformer {
             reflectors,
             counters,
         }
+    }
+
+    /// The objects that exist and cannot be decoded (D-2), at most a thousand for each namespace that is watched.
+    pub fn undecoded(&self) -> BTreeSet<ObjectKey> {
+        let cells = self.inner.cells.iter().map(|cell| cell.snapshot());
+        cells.flat_map(|reflector| reflector.quarantined.into_keys()).collect()
     }
 
     /// Adds the indexes that do not exist yet (I-8).

@@ -70,29 +70,7 @@ impl DeadLetter {
     /// Rebuilds what the letter keeps of the object, so that its deletion can be delivered again: identity and labels. The JSON
     /// has no `kind`, because the letter has none.
     pub fn last_known(&self) -> Option<Arc<Object>> {
-        let key = &self.object.key;
-        let labels = || self.labels.iter().map(|(key, value)| (&**key, &**value));
-        let header = Header {
-            namespace: Arc::clone(&key.namespace),
-            name: (&*key.name).into(),
-            uid: (&*self.uid).into(),
-            resource_version: (&*self.resource_version).into(),
-            labels: labels().map(|(key, value)| (key.into(), value.into())).collect(),
-            ..Header::default()
-        };
-        let gvr = self.object.source.gvr();
-        let api_version =
-            [gvr.group.as_str(), gvr.version.as_str()].into_iter().filter(|part| !part.is_empty());
-        let json = serde_json::json!({
-            "apiVersion": api_version.collect::<Vec<_>>().join("/"),
-            "metadata": {
-                "namespace": &*key.namespace, "name": &*key.name, "uid": &*self.uid,
-                "resourceVersion": &*self.resource_version,
-                "labels": labels().collect::<BTreeMap<_, _>>(),
-            },
-        });
-        // The header fits: it was the header of an object before.
-        Object::new(&header, Body::Raw(json.to_string().into())).ok().map(Arc::new)
+        last_known(&self.object, &self.uid, &self.resource_version, &self.labels)
     }
 }
 
@@ -126,6 +104,36 @@ impl Letter for DroppedKey {
     fn at(&self) -> SystemTime {
         self.at
     }
+}
+
+/// An object of which only this is known.
+pub(crate) fn last_known(
+    ObjectRef { source, key }: &ObjectRef,
+    uid: &str,
+    resource_version: &str,
+    labels: &[(Box<str>, Box<str>)],
+) -> Option<Arc<Object>> {
+    let labels = || labels.iter().map(|(key, value)| (&**key, &**value));
+    let header = Header {
+        namespace: Arc::clone(&key.namespace),
+        name: (&*key.name).into(),
+        uid: uid.into(),
+        resource_version: resource_version.into(),
+        labels: labels().map(|(key, value)| (key.into(), value.into())).collect(),
+        ..Header::default()
+    };
+    let gvr = source.gvr();
+    let api_version = [gvr.group.as_str(), gvr.version.as_str()].into_iter().filter(|part| !part.is_empty());
+    let json = serde_json::json!({
+        "apiVersion": api_version.collect::<Vec<_>>().join("/"),
+        "metadata": {
+            "namespace": &*key.namespace, "name": &*key.name, "uid": uid,
+            "resourceVersion": resource_version,
+            "labels": labels().collect::<BTreeMap<_, _>>(),
+        },
+    });
+    // The header fits: it was the header of an object before.
+    Object::new(&header, Body::Raw(json.to_string().into())).ok().map(Arc::new)
 }
 
 /// All labels, or none if they are too long.

@@ -6,7 +6,7 @@
 //!    subscription. The filter remembers which objects are inside. It maps an update by the old and the new state (P-21): inside
 //!    before and after is an update; only after is an addition, which is never initial (C-11); only before is a deletion of the
 //!    old state, whose final state is known; neither is nothing.
-//! 2. `initial`: the additions of the first list.
+//! 2. `initial`: the additions of the first list; with "changed", those of objects that are as the plugin acknowledged them.
 //! 3. `events`: which calls are made, after that mapping.
 //! 4. `changed`: an update passes only if it is a change by [`Changed`]. An update without a newer state always
 //!    passes, because it was requested (a resync, or a relist with `relist = "all"`).
@@ -30,26 +30,35 @@
 //! each object inside, and only if it has a condition on objects.
 
 mod config;
+mod recalled;
 mod stats;
 mod when;
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use informer_types::{Cause, Change, Notification, NotificationSink, Object, ObjectKey, Step, Tracer};
+use informer_types::{
+    Cause, Change, Notification, NotificationSink, Object, ObjectKey, Source, Step, SyncToken, Tracer,
+};
 use parking_lot::Mutex;
 
-pub use config::{Changed, Events, FilterConfig};
+pub use config::{Changed, Events, FilterConfig, Initial};
 pub use stats::{FilterStats, Suppressed, WhenStats};
 pub use when::{InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, When, WhenError};
 
+use recalled::{Known, Recalled};
 use stats::Condition;
 use when::{Occasion, Subject};
+
+use crate::{
+    entry::ObjectRef,
+    receipts::{Receipt, Receipts},
+};
 
 /// The filter of one subscription, around the sink that receives what passes.
 ///
@@ -65,6 +74,8 @@ pub struct Filter<S> {
     /// Number of notifications that passed. It is outside the lock, so that a filter without conditions takes no lock.
     passed: AtomicU64,
     state: Mutex<State>,
+    /// The receipts of the subscription and its resource, if they are kept.
+    receipts: Option<(Source, Receipts)>,
     tracer: Tracer,
     sink: S,
 }
@@ -73,6 +84,7 @@ pub struct Filter<S> {
 struct State {
     /// The objects that belong to the subscription by their last state.
     inside: HashSet<ObjectKey>,
+    recalled: Recalled,
     stats: FilterStats,
 }
 
@@ -108,9 +120,73 @@ impl<S: NotificationSink> Filter<S> {
             config,
             passed: AtomicU64::new(0),
             state: Mutex::default(),
+            receipts: None,
             tracer,
             sink,
         }
+    }
+
+    /// Keeps receipts of what the plugin receives of `source`, and begins with those of an earlier process, by object
+    /// ([`Initial::Changed`]):
+    ///
+    /// - an object that is as its receipt says is not delivered;
+    /// - an object whose state differs is an addition with the cause `initial`;
+    /// - an object that no longer matches is a deletion in its present state, whose final state is unknown;
+    /// - an object with another UID is a deletion of the object before, and an addition;
+    /// - an object that does not exist is a deletion, once [`end_recall`](Self::end_recall) is called.
+    ///
+    /// Only the key, the UID and the version of a deleted object are known.
+    #[must_use]
+    pub fn recalling(
+        mut self,
+        source: Source,
+        receipts: Receipts,
+        recalled: HashMap<ObjectKey, Receipt>,
+    ) -> Self {
+        self.state.get_mut().recalled = Recalled::new(recalled);
+        self.receipts = Some((source, receipts));
+        self
+    }
+
+    /// Returns true until every receipt of an earlier process is compared.
+    pub fn recalls(&self) -> bool {
+        !self.state.lock().recalled.is_empty()
+    }
+
+    /// From now on no object is as its receipt says.
+    pub fn expire_recalled(&self) {
+        self.state.lock().recalled.expire();
+    }
+
+    /// The newest version of the objects that were not offered yet. An informer that has not reached it may not have these
+    /// objects although they exist. Returns `None` if there are none, or if no version has an order.
+    pub fn newest_recalled<V: std::str::FromStr + Ord>(&self) -> Option<V> {
+        self.state.lock().recalled.newest()
+    }
+
+    /// Every object was offered, except those for which `exists` returns true: all others with a receipt are gone, and their
+    /// deletions are delivered. Call it after [`NotificationSink::listed`].
+    pub fn end_recall(&self, exists: impl Fn(&ObjectKey) -> bool) {
+        let Some((source, _)) = &self.receipts else { return };
+        // The lock is held during the offers: an object that is created meanwhile is delivered afterwards.
+        let mut state = self.state.lock();
+        let (gone, token) = state.recalled.end(exists);
+        let observed = tokio::time::Instant::now().into_std();
+        let mut deletions = VecDeque::with_capacity(gone.len());
+        for (key, receipt) in gone {
+            let Some(object) = receipt.last_known(&ObjectRef { source: source.clone(), key }) else {
+                continue;
+            };
+            let deletion = Notification {
+                source: source.clone(),
+                change: Change::Deleted { object, final_state_known: false },
+                cause: Cause::Relist,
+                initial: token.clone(),
+                observed: observed.into(),
+            };
+            deletions.extend(self.delete(&mut state, deletion));
+        }
+        self.sink.offer_all(&mut deletions);
     }
 
     /// What was counted so far. It waits while a notification is judged.
@@ -122,6 +198,8 @@ impl<S: NotificationSink> Filter<S> {
     /// Replaces the earlier filter of a listener. It has to be called for each cached object before anything else is offered, and
     /// what it returns has to be offered. Returns `None` if both filters select the object or neither does, because the handler
     /// is up to date then.
+    ///
+    /// [`continues`](Self::continues) has to be called before.
     pub fn succeed<T: NotificationSink>(&self, before: &Filter<T>, object: &Arc<Object>) -> Option<Change> {
         let was_in = !before.selects || before.state.lock().inside.contains(&object.key());
         if !self.selects {
@@ -136,12 +214,58 @@ impl<S: NotificationSink> Filter<S> {
         (was_in != is_in).then(|| Change::Added { object: Arc::clone(object) })
     }
 
-    /// Judges a notification and maps it to what the handler is to receive. Returns true if it passes.
-    fn passes(&self, state: &mut State, notification: &mut Notification) -> bool {
+    /// Continues with the receipts that the earlier filter of a listener has not compared yet.
+    pub fn continues<T: NotificationSink>(&self, before: &Filter<T>) {
+        let recalled = std::mem::take(&mut before.state.lock().recalled);
+        if self.receipts.is_some() {
+            self.state.lock().recalled = recalled;
+        }
+    }
+
+    /// Passes on what passes of a notification: at most a deletion of what the plugin knew under the name, and the notification.
+    fn admit(&self, state: &mut State, mut notification: Notification, mut pass: impl FnMut(Notification)) {
+        let known = match state.recalled.is_empty() {
+            true => Known::Nothing,
+            false => state.recalled.compare(&notification.key(), notification.change.object()),
+        };
+        if let (Known::Another(receipt), Some((source, _))) = (&known, &self.receipts) {
+            let object = ObjectRef { source: source.clone(), key: notification.key() };
+            if let Some(object) = receipt.last_known(&object) {
+                let change = Change::Deleted { object, final_state_known: false };
+                let deletion = Notification { change, cause: Cause::Relist, ..notification.clone() };
+                self.delete(state, deletion).into_iter().for_each(&mut pass);
+            }
+        }
+        if matches!(known, Known::Same | Known::Other) {
+            if self.selects {
+                state.inside.insert(notification.key());
+            }
+            if matches!(notification.change, Change::Added { .. }) {
+                // The object existed before this process.
+                notification.cause = Cause::Initial;
+            }
+        }
+        if self.passes(state, &mut notification, known == Known::Same) {
+            pass(notification);
+        }
+    }
+
+    /// Judges the deletion of an object that the plugin knows from an earlier process.
+    fn delete(&self, state: &mut State, mut deletion: Notification) -> Option<Notification> {
+        state.stats.gone += 1;
+        if self.selects {
+            state.inside.insert(deletion.key());
+        }
+        self.passes(state, &mut deletion, false).then_some(deletion)
+    }
+
+    /// Judges a notification and maps it to what the handler is to receive. Returns true if it passes. `is_known` is true if the
+    /// plugin acknowledged this state of the object in an earlier process.
+    fn passes(&self, state: &mut State, notification: &mut Notification, is_known: bool) -> bool {
         let (verb, cause) = (notification.change.verb(), notification.cause);
         let failures = (state.stats.when.errors, state.stats.unreadable);
         let begun = notification.observed.trace.now();
-        let judged = self.judge(state, notification);
+        let judged = self.judge(state, notification, is_known);
         if self.tracer.is_on() {
             let Notification { source, observed, .. } = &*notification;
             let note = |step| {
@@ -163,17 +287,43 @@ impl<S: NotificationSink> Filter<S> {
             }
             Err(condition) => {
                 state.stats.suppressed.count(condition);
+                self.withhold(notification, condition);
                 false
             }
         }
     }
 
-    fn judge(&self, state: &mut State, notification: &mut Notification) -> Result<(), Condition> {
+    /// Moves the receipt of an object whose change does not pass.
+    fn withhold(&self, notification: &Notification, condition: Condition) {
+        let Some((source, receipts)) = &self.receipts else { return };
+        let is_about_changes = match condition {
+            Condition::Events | Condition::Changed => true,
+            Condition::When => self.config.when_of(Subject::Object).is_none(),
+            // The plugin does not know the object, or it is as the receipt says.
+            _ => false,
+        };
+        match &notification.change {
+            Change::Updated { old, new } if is_about_changes && old.uid() == new.uid() => {
+                receipts.skipped(source, old, new);
+            }
+            Change::Deleted { object, .. } if is_about_changes => receipts.forgotten(source, object),
+            _ => {}
+        }
+    }
+
+    fn judge(
+        &self,
+        state: &mut State,
+        notification: &mut Notification,
+        is_known: bool,
+    ) -> Result<(), Condition> {
         if self.selects {
             self.map(state, notification)?;
         }
-        let initial = notification.cause == Cause::Initial;
-        if !self.config.initial && initial && matches!(notification.change, Change::Added { .. }) {
+        let is_deletion = matches!(notification.change, Change::Deleted { .. });
+        let is_first = notification.cause == Cause::Initial;
+        let skips = self.config.initial == Initial::Skip && is_first;
+        if matches!(notification.change, Change::Added { .. }) && skips || is_known && !is_deletion {
             return Err(Condition::Initial);
         }
         if !self.config.events.include(&notification.change) {
@@ -190,7 +340,7 @@ impl<S: NotificationSink> Filter<S> {
 
     /// Maps a notification by whether the object was inside and is inside (P-21).
     fn map(&self, state: &mut State, notification: &mut Notification) -> Result<(), Condition> {
-        let State { inside, stats } = state;
+        let State { inside, stats, .. } = state;
         let key = notification.key();
         let was_in = inside.contains(&key);
         match &notification.change {
@@ -261,16 +411,8 @@ impl<S: NotificationSink> Filter<S> {
 }
 
 impl<S: NotificationSink> NotificationSink for Filter<S> {
-    fn offer(&self, mut notification: Notification) {
-        let passes = if self.open {
-            self.passed.fetch_add(1, Ordering::Relaxed);
-            true
-        } else {
-            self.passes(&mut self.state.lock(), &mut notification)
-        };
-        if passes {
-            self.sink.offer(notification);
-        }
+    fn offer(&self, notification: Notification) {
+        self.offer_all(&mut VecDeque::from([notification]));
     }
 
     fn offer_all(&self, notifications: &mut VecDeque<Notification>) {
@@ -278,9 +420,21 @@ impl<S: NotificationSink> NotificationSink for Filter<S> {
             self.passed.fetch_add(notifications.len() as u64, Ordering::Relaxed);
         } else {
             let mut state = self.state.lock();
-            notifications.retain_mut(|notification| self.passes(&mut state, notification));
+            if state.recalled.is_empty() {
+                notifications.retain_mut(|notification| self.passes(&mut state, notification, false));
+            } else {
+                let mut passing = VecDeque::with_capacity(notifications.len());
+                while let Some(notification) = notifications.pop_front() {
+                    self.admit(&mut state, notification, |passes| passing.push_back(passes));
+                }
+                *notifications = passing;
+            }
         }
         self.sink.offer_all(notifications);
+    }
+
+    fn listed(&self, initial: SyncToken) {
+        self.state.lock().recalled.listed(initial);
     }
 }
 

@@ -55,6 +55,7 @@ mod filter;
 mod keyed;
 mod letters;
 mod queue;
+mod receipts;
 mod retry;
 #[cfg(test)]
 mod testing;
@@ -66,10 +67,11 @@ pub use dead_letter::DeadLetter;
 pub use dispatcher::{DispatchConfig, Dispatcher};
 pub use entry::ObjectRef;
 pub use filter::{
-    Changed, Events, Filter, FilterConfig, FilterStats, InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, Suppressed,
-    When, WhenError, WhenStats,
+    Changed, Events, Filter, FilterConfig, FilterStats, Initial, InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES,
+    Suppressed, When, WhenError, WhenStats,
 };
 pub use keyed::{NextRetry, Quarantine, QuarantineConfig, Stands};
 pub use letters::{DeadLetterKeeper, DeadLetterStore, Letter, LetterBox};
 pub use queue::{Backlog, DeliveryMode, Lease, MergeCounts, Queue, QueueConfig, QueueStats, Rate, Standing};
+pub use receipts::{Batch, First, Receipt, Receipts, Rows, Skip, Write};
 pub use retry::{Fate, RetryConfig, Settled, Settlement};

@@ -20,7 +20,7 @@ pub use config::{DeliveryMode, QueueConfig, Rate};
 pub use stats::{Backlog, MergeCounts, QueueStats, Standing};
 
 use crate::{
-    DeadLetter, ObjectRef,
+    DeadLetter, ObjectRef, Receipts,
     keyed::{Handle, Held},
     letters::LetterBox,
     retry::{Settled, Settlement},
@@ -90,6 +90,14 @@ impl Queue {
         keys_of: impl Fn(&Source, &Change) -> Vec<ObjectKey> + Send + Sync + 'static,
     ) -> Self {
         self.0.with(|queue, _| queue.keying = Some(Keying::new(workqueue, Arc::new(keys_of))));
+        self
+    }
+
+    /// Gives a receipt for each notification that is acknowledged, if it is one of a subscription whose receipts are kept. None is
+    /// given while the plugin takes keys.
+    #[must_use]
+    pub fn with_receipts(self, receipts: Receipts) -> Self {
+        self.0.with(|queue, _| queue.receipts = receipts);
         self
     }
 

@@ -16,8 +16,8 @@ pub use dead_letters::{
 };
 pub use explain::{ExplainRequest, Explanation, OwnKey, Standing, Step};
 pub use plugin::{
-    DroppedKey, FailingPull, Plugin, PluginQueue, Pull, Queue, Queues, Reconciler, Subscription, Version,
-    Workqueue,
+    DroppedKey, FailingPull, Plugin, PluginQueue, Pull, Queue, Queues, Receipts, Reconciler, Subscription,
+    Version, Workqueue,
 };
 pub(crate) use reload::Reported;
 pub use reload::{Change, ReloadRequest, Report, Verdict};

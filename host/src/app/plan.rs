@@ -96,10 +96,15 @@ impl Plan {
             plugins.into_iter().map(|plugin| (plugin.name.clone(), plugin)).collect()
         };
         let watched: (BTreeMap<Gvr, WatchConfig>, _) = (watches(old), watches(Some(new)));
-        Self {
-            watches: Difference::between(&watched.0, &watched.1),
-            plugins: Difference::between(&plugins(old), &plugins(Some(new))),
+        let (old, new) = (plugins(old), plugins(Some(new)));
+        let mut plugins = Difference::between(&old, &new);
+        // A Plugin object that was deleted and created anew is another plugin.
+        let uid = |of: &BTreeMap<String, Plugin>, name: &str| of.get(name).map(|plugin| plugin.uid.clone());
+        for name in plugins.changed.extract_if(.., |name| uid(&old, name) != uid(&new, name)) {
+            plugins.removed.push(name.clone());
+            plugins.added.push(name);
         }
+        Self { watches: Difference::between(&watched.0, &watched.1), plugins }
     }
 }
 

@@ -169,11 +169,16 @@ impl Probe for HostProbe {
         let replacing = self.unsynced(true).into_iter();
         let replacing = replacing.map(|text| format!("the watch before the change still serves: {text}"));
         let letters = dead_letters::problems(&plugins);
+        let receipts = plugins.iter().filter_map(|plugin| {
+            let why = plugin.subscriptions().receipts().kept().failing?;
+            Some(format!("plugin {}: what it acknowledged is in memory only: {why}", plugin.name()))
+        });
         troubled
             .chain(self.without_objects())
             .chain(state)
             .chain(quarantined)
             .chain(letters)
+            .chain(receipts)
             .chain(replacing)
             .chain(refused)
             .chain(pulling)
@@ -291,6 +296,7 @@ fn expose(plugin: &RunningPlugin, into: &mut Exposition) {
     for (gvr, stats) in plugin.subscriptions().filters() {
         metrics::expose(metrics::FILTER, &stats, &[name, ("watch", &gvr.to_string())], into);
     }
+    metrics::expose(metrics::RECEIPTS, &plugin.subscriptions().receipts().kept(), &[name], into);
     metrics::expose(metrics::QUEUE, &plugin.queue().stats(), &[name], into);
     metrics::expose(metrics::WORKQUEUE, &workqueue(plugin), &[name], into);
     metrics::expose(metrics::RUNTIME, &plugin.plugin().stats(), &[name], into);

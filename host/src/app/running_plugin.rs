@@ -3,6 +3,7 @@
 mod gate;
 mod letters;
 mod pulls;
+mod receipts;
 mod subscriptions;
 mod versions;
 
@@ -43,6 +44,7 @@ use crate::{
 use gate::Gate;
 pub(super) use letters::{Letters, NotReplayed};
 use pulls::Pulls;
+use receipts::KeptBehind;
 pub use subscriptions::SubscribeError;
 pub(super) use subscriptions::{Interest, Subscriptions, Watches};
 pub(super) use versions::{Look, Versions};
@@ -126,9 +128,9 @@ impl RunningPlugin {
         let config_files = ConfigFiles::new(config.config_files.clone());
         let log_level = PluginLevel::new(config.log_level);
         let tracer = parts.tracer.of_plugin(&*name);
-        let (queue, workqueue) = queues(&config, parts, &tracer);
+        let (receipts, queue, workqueue) = queues(&config, parts, &tracer);
         let gate = Gate::new(queue.clone(), workqueue.clone());
-        let subscriptions = Subscriptions::new(&config, watches, &parts.factory, &queue, tracer)?;
+        let subscriptions = Subscriptions::new(&config, watches, &parts.factory, &queue, (receipts, tracer))?;
         let api = parts.api.of_plugin(config.account.clone());
         let sources = Sources {
             lister: Arc::clone(subscriptions.lister()) as _,
@@ -345,7 +347,8 @@ impl RunningPlugin {
             let expire = self.plugin().expire_idle(self.stop.clone());
             let follow = self.versions.follow(&self.parts.directories);
             let swaps = async { tokio::join!(self.versions.try_after_swaps(), self.replay_after_swaps()) };
-            tokio::join!(self.open(), Box::pin(follow), swaps, Box::pin(expire));
+            let find_gone = self.subscriptions.find_gone();
+            tokio::join!(self.open(), Box::pin(follow), swaps, Box::pin(expire), Box::pin(find_gone));
         };
         self.stop.run_until_cancelled(all).await;
     }
@@ -371,7 +374,8 @@ impl RunningPlugin {
         };
         // After the last call. The keys may have used all the time until the deadline; their letters are written all the
         // same.
-        self.letters.stop(deadline.max(Instant::now() + LETTERS_WRITTEN_AFTER)).await;
+        let written = deadline.max(Instant::now() + LETTERS_WRITTEN_AFTER);
+        tokio::join!(self.letters.stop(written), self.subscriptions.receipts().stop(written));
         if keys > 0 {
             tracing::warn!(plugin = self.name(), keys, "stopped before every key was reconciled");
         }
@@ -401,7 +405,8 @@ impl RunningPlugin {
         if let Some(workers) = reconcilers {
             timeout_at(deadline, workers.remove()).await.ok();
         }
-        self.letters.stop(Instant::now() + LETTERS_WRITTEN_WITHIN).await;
+        let written = Instant::now() + LETTERS_WRITTEN_WITHIN;
+        tokio::join!(self.letters.stop(written), self.subscriptions.receipts().stop(written));
         self.unload(Instant::now() + CALLS_ENDED_WITHIN).await;
         self.subscriptions.close_lister();
         backlog
@@ -434,26 +439,47 @@ impl RunningPlugin {
     /// Delivers every object again whenever a version replaces another one, if the configuration says so. Never returns.
     async fn replay_after_swaps(self: &Arc<Self>) {
         let mut swaps = self.plugin().swaps();
-        // The first version receives every object anyway.
         while swaps.changed().await.is_ok() {
-            if *swaps.borrow_and_update() > 1 && self.config().on_reload == OnReload::Replay {
-                let plugin = Arc::clone(self);
-                off_the_workers(move || plugin.subscriptions.replay_all()).await;
-            }
+            let is_first = *swaps.borrow_and_update() <= 1;
+            let plugin = Arc::clone(self);
+            off_the_workers(move || plugin.begin_version(is_first)).await;
+        }
+    }
+
+    /// Delivers every object again if the version in service replaces another one and the configuration says so. The first version
+    /// receives every object anyway, unless receipts of an earlier process hold back what it had acknowledged.
+    fn begin_version(&self, is_first: bool) {
+        let receipts = self.subscriptions.receipts();
+        let Some(version) = self.plugin().version() else { return };
+        let replays = self.config().on_reload == OnReload::Replay;
+        let is_kept = receipts.receipts().keeps_any();
+        let again = match is_first {
+            false => replays,
+            // Keys do not outlive the process that had them.
+            true => is_kept && (!version.handles || (replays && receipts.is_another(&version.digest))),
+        };
+        if again {
+            self.subscriptions.expire();
+            self.subscriptions.replay_all();
+        }
+        if is_kept {
+            receipts.receipts().set_component(&version.digest);
         }
     }
 }
 
-/// The queues of a plugin, without anything in them.
-fn queues(config: &config::Plugin, parts: &Parts, tracer: &Tracer) -> (Queue, RateLimitingQueue) {
+/// The queues of a plugin, without anything in them, and the receipts of what they deliver.
+fn queues(config: &config::Plugin, parts: &Parts, tracer: &Tracer) -> (KeptBehind, Queue, RateLimitingQueue) {
+    let receipts = KeptBehind::start(config, parts.state.clone());
     let queue = Queue::traced(&settings::queue(config), tracer.clone());
+    let queue = queue.with_receipts(receipts.receipts().clone());
     let limiter = settings::limiter(&config.workqueue);
     let workqueue = RateLimitingQueue::traced(config.workqueue.capacity, limiter, tracer.clone());
     if parts.stage.stops_clocks() {
         queue.stop_clock();
         workqueue.stop_clock();
     }
-    (queue, workqueue)
+    (receipts, queue, workqueue)
 }
 
 /// The name of this host in the Events that it records: in a cluster, the name of the pod.

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use informer_cache::ResourceVersion;
 use informer_types::{
-    Cause, Change, Notification, NotificationSink, Object, ObjectKey, Source, Step, Tracer,
+    Cause, Change, Notification, NotificationSink, Object, ObjectKey, Source, Step, SyncToken, Tracer,
 };
 use parking_lot::Mutex;
 
@@ -198,6 +198,10 @@ impl NotificationSink for Successor {
             }
             None => self.deliver_new(notification, &**sink),
         }
+    }
+
+    fn listed(&self, initial: SyncToken) {
+        self.state.lock().sink.listed(initial);
     }
 }
 

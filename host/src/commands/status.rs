@@ -12,7 +12,9 @@ use super::output::show;
 use crate::{
     admin::{
         Client,
-        types::{FailingPull, Informer, Plugin, Pull, RefusedObject, Status, Subscription, Workqueue},
+        types::{
+            FailingPull, Informer, Plugin, Pull, Receipts, RefusedObject, Status, Subscription, Workqueue,
+        },
     },
     cli::{AdminArgs, Output},
 };
@@ -164,6 +166,7 @@ fn troubles(plugin: &Plugin) -> Vec<String> {
         lines
             .push("more changes are pending than its capacity: they merge until it has caught up".to_owned());
     }
+    lines.extend(plugin.receipts.as_ref().map(receipts));
     lines.extend(plugin.workqueue.iter().flat_map(workqueue));
     let what = if plugin.source.starts_with(SCHEME) { "component" } else { "file" };
     lines.extend(plugin.refused.as_ref().map(|why| format!("its {what} is refused: {why}")));
@@ -197,6 +200,21 @@ fn retry(next: &NextRetry, waiting: usize) -> String {
         counted(next.attempts.into(), "time"),
         next.retry_in.as_secs_f64()
     )
+}
+
+/// `keeps what it acknowledged of 812 objects, 51 KiB; 3 objects are not written yet`
+fn receipts(Receipts { objects, bytes, unwritten, failing }: &Receipts) -> String {
+    let kept = format!(
+        "keeps what it acknowledged of {}, {} KiB",
+        counted(*objects, "object"),
+        bytes.div_ceil(1024)
+    );
+    let unwritten = *unwritten as u64;
+    match failing {
+        Some(why) => format!("{kept}; {} cannot be written: {why}", counted(unwritten, "object")),
+        None if unwritten > 0 => format!("{kept}; {} not written yet", counted(unwritten, "object")),
+        None => kept,
+    }
 }
 
 fn workqueue(Workqueue { stats: keys, .. }: &Workqueue) -> Vec<String> {
@@ -320,6 +338,7 @@ mod tests {
                  "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}, "waiting": 3,
                            "next-retry": {"key": "v1/pods shop/web", "attempts": 2, "retry-in-ms": 4200}}},
                 {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
+                 "receipts": {"objects": 812, "bytes": 52_000, "unwritten": 3},
                  "calls": {"acknowledged": 12, "last-failure": "trap: unreachable",
                     "client": {"requests": 9, "failed": 2, "refused": 3, "limited": 0,
                                "events-suppressed": 15}},
@@ -350,6 +369,7 @@ mod tests {
                 "  its file is refused: not a component",
                 "  its registry: ghcr.io does not answer: refused; failed 3 times, tried again in 20 s",
                 "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 3 dead letters",
+                "  keeps what it acknowledged of 812 objects, 51 KiB; 3 objects not written yet",
                 "  its workqueue: 1 key waiting, 2 delayed, 3 in flight, 42 reconciled, 5 failed, 6 given up",
                 "  its reconciler is in quarantine for 8 s",
                 "  its last failed call: trap: unreachable",

@@ -54,6 +54,8 @@ const POLLS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_sec
 pub struct Plugin {
     /// A DNS label.
     pub name: String,
+    /// The UID of its Plugin object; empty for a plugin of the file.
+    pub uid: String,
     /// The file or the artifact of the component. A file exists if [`Components::Present`] was requested.
     pub source: Source,
     /// The folder of the project that `informer dev` builds `source` from, absolute.

@@ -14,6 +14,7 @@ use informer_system::Process;
 use informer_types::{FailureKind, Histogram};
 
 use super::exposition::{Exposition, Labels};
+use crate::admin::types::Receipts;
 use Read::{Counter, Counters, Gauge, Histograms, Seconds, TotalSeconds};
 
 const METRICS: &str = include_str!("../../METRICS.md");
@@ -79,11 +80,20 @@ pub(crate) const FILTER: &Families<FilterStats> = &[
     ("filter_passed", Counter(|filter| filter.passed)),
     ("filter_entered", Counter(|filter| filter.entered)),
     ("filter_left", Counter(|filter| filter.left)),
+    ("filter_gone", Counter(|filter| filter.gone)),
     ("filter_unreadable", Counter(|filter| filter.unreadable)),
     ("filter_suppressed", Counters("condition", |filter| filter.suppressed.by_condition().into())),
     ("filter_when_evaluations", Counter(|filter| filter.when.evaluations)),
     ("filter_when_errors", Counter(|filter| filter.when.errors)),
     ("filter_when_seconds", TotalSeconds(|filter| filter.when.time)),
+];
+
+/// What is kept of the acknowledgements of one plugin.
+pub(crate) const RECEIPTS: &Families<Receipts> = &[
+    ("receipts_objects", Gauge(|kept| bytes(kept.objects))),
+    ("receipts_bytes", Gauge(|kept| bytes(kept.bytes))),
+    ("receipts_unwritten", Gauge(|kept| kept.unwritten)),
+    ("receipts_failing", Gauge(|kept| kept.failing.is_some().into())),
 ];
 
 /// The queue of one plugin.

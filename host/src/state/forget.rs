@@ -4,9 +4,9 @@ use std::{convert::Infallible, sync::Arc};
 
 use informer_dispatch::{DeadLetter, workqueue::DroppedKey};
 
-use super::{State, StateError, key_values, letters};
+use super::{State, StateError, key_values, letters, receipts};
 
-/// Deletes the key-values and the dead letters of a plugin.
+/// Deletes the key-values, the dead letters and the receipts of a plugin.
 ///
 /// # Errors
 /// [`StateError`] if the database does not work. Then nothing is deleted.
@@ -20,6 +20,7 @@ pub async fn forget(state: &State, plugin: &str) -> Result<(), StateError> {
         key_values::forget(transaction, &name)?;
         letters::forget::<DeadLetter>(transaction, &name)?;
         letters::forget::<DroppedKey>(transaction, &name)?;
+        receipts::forget(transaction, &name)?;
         Ok(Ok::<(), Infallible>(()))
     });
     forgotten.await?.map_err(|never| match never {})

@@ -13,7 +13,9 @@ use informer::{
 };
 
 use informer_cache::WatchListMode;
-use informer_dispatch::{Changed, DeliveryMode, Events, Fate, QuarantineConfig, Rate, RetryConfig, When};
+use informer_dispatch::{
+    Changed, DeliveryMode, Events, Fate, Initial, QuarantineConfig, Rate, RetryConfig, When,
+};
 use informer_runtime::InstancePolicy;
 use informer_system::HttpAddress;
 use informer_types::{ReadGrant, SecretGrants};
@@ -57,7 +59,7 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
 
     let [on] = plugin.subscriptions.as_slice() else { panic!("{plugin:?}") };
     assert_eq!(on.filter.events, Events::ALL);
-    assert_eq!((on.resync, on.relist, on.filter.initial), (None, Relist::Changed, true));
+    assert_eq!((on.resync, on.relist, on.filter.initial), (None, Relist::Changed, Initial::Deliver));
 }
 
 /// Each key has another value than its default.
@@ -225,7 +227,7 @@ fn every_key_of_a_subscription_has_an_effect() {
     assert_eq!(on.filter.annotations.to_string(), "auto in (true)");
     let pointers = vec!["/metadata/labels".parse().unwrap()];
     assert_eq!(on.filter.changed, Changed { generation: true, partial: false, pointers });
-    assert_eq!((on.relist, on.filter.initial, on.enqueue), (Relist::All, false, Enqueue::Controller));
+    assert_eq!((on.relist, on.filter.initial, on.enqueue), (Relist::All, Initial::Skip, Enqueue::Controller));
     assert_eq!(on.resync, Some(Duration::from_secs(30)));
 }
 

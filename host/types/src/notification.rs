@@ -61,6 +61,10 @@ pub trait NotificationSink: Send + Sync + 'static {
             self.offer(notification);
         }
     }
+
+    /// Every object of the first list was offered, or of the cache if the listener joined later. The listener has not synced
+    /// before `initial` is dropped. It is called at most once, with the informer's lock held.
+    fn listed(&self, _initial: SyncToken) {}
 }
 
 impl Change {

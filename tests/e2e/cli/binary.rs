@@ -191,6 +191,18 @@ impl Running {
         timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("nothing logged with `{words}`"))
     }
 
+    /// Reads the rest of the log of a run that ends.
+    pub(super) async fn rest(&mut self) -> Vec<String> {
+        let mut read: Vec<String> = self.unread.drain(..).collect();
+        let reading = async {
+            while let Some(line) = self.stderr.next_line().await.unwrap() {
+                read.push(line);
+            }
+        };
+        timeout(PATIENCE, reading).await.unwrap();
+        read
+    }
+
     /// Returns the address of the admin endpoint. Other lines that were logged before stay unread: plugins may
     /// already run.
     pub(super) async fn admin(&mut self) -> String {

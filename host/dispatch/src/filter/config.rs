@@ -14,8 +14,8 @@ use super::when::{Subject, When};
 pub struct FilterConfig {
     /// Which calls are made.
     pub events: Events,
-    /// If false, additions of the first list do not pass.
-    pub initial: bool,
+    /// What happens to the objects that exist when the subscription starts.
+    pub initial: Initial,
     /// The namespaces whose objects are delivered. Empty means all namespaces. An object without a namespace is in none of a
     /// set that is not empty.
     pub namespaces: BTreeSet<String>,
@@ -29,6 +29,19 @@ pub struct FilterConfig {
     pub when: Option<When>,
     /// Which updates are changes. Others do not pass.
     pub changed: Changed,
+}
+
+/// What happens to the objects that exist when a subscription starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Initial {
+    /// They are delivered as additions.
+    #[default]
+    Deliver,
+    /// They are not delivered.
+    Skip,
+    /// They are delivered if they changed since the plugin acknowledged them, also in an earlier process; and objects that it
+    /// acknowledged and that are gone are delivered as deletions. See [`Filter::recalling`](super::Filter::recalling).
+    Changed,
 }
 
 /// Which updates are changes. If nothing is set, all of them are.
@@ -61,7 +74,7 @@ impl Default for FilterConfig {
     fn default() -> Self {
         Self {
             events: Events::ALL,
-            initial: true,
+            initial: Initial::Deliver,
             namespaces: BTreeSet::new(),
             labels: LabelSelector::default(),
             annotations: AnnotationSelector::default(),

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::when::{Occasion, When};
 
-/// What a filter counted since it was made. The number of offered notifications is the sum of `passed` and `suppressed`.
+/// What a filter counted since it was made. The number of offered notifications, and of `gone`, is the
+/// sum of `passed` and `suppressed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct FilterStats {
@@ -17,6 +18,9 @@ pub struct FilterStats {
     pub entered: u64,
     /// Updates that became deletions because the object no longer matches (P-21). A later condition may have suppressed them.
     pub left: u64,
+    /// Deletions of objects that the plugin had acknowledged in an earlier process, and that were gone or replaced when this one
+    /// started. They are not part of the offered notifications.
+    pub gone: u64,
     /// Notifications that did not pass, by the first condition that excluded them.
     pub suppressed: Suppressed,
     /// Objects whose JSON could not be read for `annotations`, `fields` or `changed`, which is a bug of the host. The condition counted as
@@ -30,7 +34,7 @@ pub struct FilterStats {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Suppressed {
-    /// `initial = "skip"`
+    /// `initial = "skip"`, or `initial = "changed"` and the object is as the plugin acknowledged it
     pub initial: u64,
     /// `events`
     pub events: u64,

@@ -1,6 +1,7 @@
 //! What each condition lets through, and what an update becomes (P-21, scenario 96).
 
 mod explaining;
+mod recalling;
 mod transitions;
 
 use std::{sync::Arc, time::Instant};
@@ -115,7 +116,7 @@ fn events_say_which_calls_are_made() {
 #[test]
 fn initial_skip_leaves_out_the_additions_of_the_first_list_and_nothing_else() {
     let skip = Subscription::new(FilterConfig {
-        initial: false,
+        initial: Initial::Skip,
         labels: "app=web".parse().unwrap(),
         ..FilterConfig::default()
     });

@@ -17,6 +17,7 @@ use crate::{
     entry::{Entry, ObjectRef, Tokens},
     keyed::{Circuit, Face, Idle, Keyed, Lane, Place, SlotId},
     letters::LetterBox,
+    receipts::Receipts,
     retry::RetryBudget,
 };
 
@@ -26,6 +27,7 @@ pub(super) struct Notifications {
     pub(super) keyed: Keyed<ObjectRef, Item>,
     pub(super) keying: Option<Keying>,
     pub(super) letters: LetterBox<DeadLetter>,
+    pub(super) receipts: Receipts,
     delivery: Delivery,
     rate: Option<TokenBucket>,
     /// A notification was ready, and the rate held it back.
@@ -87,6 +89,7 @@ impl Notifications {
             keyed: Keyed::new(config.quarantine.clone()),
             keying: None,
             letters: LetterBox::new(config.dead_letters),
+            receipts: Receipts::default(),
             delivery: Delivery::new(config.delivery),
             rate: bucket(config),
             held_by_rate: false,
@@ -117,6 +120,7 @@ impl Notifications {
         let Some(keying) = self.keying.as_mut().filter(|_| !self.closed) else { return };
         let before = keying.mode();
         keying.decide(handles, reconciles);
+        self.receipts.switch(keying.mode() != Mode::Keys);
         if before == keying.mode() || keying.mode() != Mode::Keys {
             return;
         }
@@ -135,7 +139,11 @@ impl Notifications {
     pub(super) fn offer(&mut self, notification: Notification, now: Instant) {
         self.counts.offered += 1;
         let key = notification.key();
-        let (source, entry) = Entry::new(notification, now);
+        let (source, mut entry) = Entry::new(notification, now);
+        if entry.cause == Cause::Initial && self.receipts.keeps(&source) {
+            // The handler may have seen the object in an earlier process, so it has to receive the deletion.
+            entry.unseen = false;
+        }
         let object = ObjectRef { source, key };
         if self.closed {
             self.counts.discarded += 1;

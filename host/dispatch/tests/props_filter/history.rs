@@ -121,6 +121,19 @@ impl History {
         self.cached.iter().map(|(name, (state, _))| (format!("o{name}"), *state))
     }
 
+    /// The objects that exist.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
+        self.cached.values().map(|(_, object)| object)
+    }
+
+    /// The first list of an informer that starts now.
+    pub(crate) fn list(&mut self) -> Vec<Notification> {
+        self.steps += 4;
+        self.announced.extend(self.cached.keys());
+        let added = self.objects().map(|object| Change::Added { object: object.clone() }).collect();
+        self.notify(added, Cause::Initial)
+    }
+
     /// Number of notifications so far.
     pub(crate) fn offered(&self) -> u64 {
         self.offered

@@ -5,12 +5,14 @@
 mod history;
 #[cfg(test)]
 mod model;
+#[cfg(test)]
+mod restarts;
 
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
 
-    use informer_dispatch::{Events, Filter, FilterConfig, Queue, QueueConfig, Settlement};
+    use informer_dispatch::{Events, Filter, FilterConfig, Initial, Queue, QueueConfig, Settlement};
     use informer_types::NotificationSink;
     use proptest::{collection::vec, prelude::*, test_runner::TestCaseError};
 
@@ -19,14 +21,14 @@ mod tests {
         model::{Belief, Wish, wish},
     };
 
-    fn config(wish: &Wish) -> FilterConfig {
+    pub(crate) fn config(wish: &Wish) -> FilterConfig {
         FilterConfig {
             labels: wish.labels().parse().unwrap(),
             fields: wish.fields().parse().unwrap(),
             when: wish.when().map(|text| text.parse().unwrap()),
             annotations: wish.annotations().parse().unwrap(),
             changed: wish.changed(),
-            initial: wish.initial,
+            initial: if wish.initial { Initial::Deliver } else { Initial::Skip },
             events: wish.events,
             ..FilterConfig::default()
         }

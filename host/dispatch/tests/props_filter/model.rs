@@ -71,6 +71,11 @@ impl Wish {
         Self { apps: None, status: None, more_than: None, annotated: None, only: Only::All, initial, events }
     }
 
+    /// The same conditions on objects, with these calls.
+    pub(crate) fn with(&self, events: Events, initial: bool) -> Self {
+        Self { events, initial, ..self.clone() }
+    }
+
     pub(crate) fn labels(&self) -> String {
         self.apps.map_or_else(String::new, |[one, two]| format!("app in (a{one},a{two})"))
     }
@@ -128,6 +133,11 @@ impl Wish {
 impl Belief {
     pub(crate) fn new(wish: Wish) -> Self {
         Self { wish, received: Arc::default() }
+    }
+
+    /// It never received these objects.
+    pub(crate) fn forget(&self, which: impl Fn(&str) -> bool) {
+        self.received.lock().known.retain(|name, _| !which(name));
     }
 
     /// Takes a call at its word, if it is one that it wished for.

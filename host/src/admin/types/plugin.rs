@@ -36,6 +36,8 @@ pub struct Plugin {
     pub calls: PluginStats,
     /// One for each `[[plugin.on]]`.
     pub subscriptions: Vec<Subscription>,
+    /// What is kept of its acknowledgements; `None` unless a subscription has `initial = "changed"`.
+    pub receipts: Option<Receipts>,
     /// The notifications.
     pub queue: Queue,
     /// The keys; `None` if the plugin has no reconciler and no keys.
@@ -93,6 +95,20 @@ pub struct Subscription {
     /// What the filter has counted.
     #[serde(flatten)]
     pub filter: FilterStats,
+}
+
+/// What is kept on disk of the acknowledgements of a plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Receipts {
+    /// Objects whose last acknowledged state is on disk.
+    pub objects: u64,
+    /// Bytes of that, without the overhead of the database.
+    pub bytes: u64,
+    /// Objects whose last acknowledgement is not written yet.
+    pub unwritten: usize,
+    /// Why the last write failed. `None` if it succeeded.
+    pub failing: Option<String>,
 }
 
 /// The queue of a plugin's notifications.

@@ -92,8 +92,9 @@ impl Choice<'_> {
     }
 
     fn plugin(&self, tenancy: &Tenancy, object: &Object, spec: &Value) -> Result<Plugin, Refused> {
-        let object = PluginObject { namespace: object.namespace(), name: object.name(), spec };
-        object.plugin(self.config, tenancy, &|gvr| self.cluster_scoped.contains(gvr))
+        let spec = PluginObject { namespace: object.namespace(), name: object.name(), spec };
+        let plugin = spec.plugin(self.config, tenancy, &|gvr| self.cluster_scoped.contains(gvr))?;
+        Ok(Plugin { uid: object.uid().to_owned(), ..plugin })
     }
 }
 

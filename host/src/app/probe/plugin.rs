@@ -30,6 +30,10 @@ pub(super) fn plugin(plugin: &RunningPlugin) -> types::Plugin {
         log_level: plugin.log_level().get().map(|level| WrittenLevel(Some(level)).as_str().to_owned()),
         calls: plugin.plugin().stats(),
         subscriptions: plugin.subscriptions().filters().into_iter().map(subscription).collect(),
+        receipts: {
+            let receipts = plugin.subscriptions().receipts();
+            receipts.receipts().keeps_any().then(|| receipts.kept())
+        },
         queue: Queue::new(plugin.queue().stats(), &plugin.queue_config()),
         workqueue: concerning(plugin).map(|stats| Workqueue {
             stats,

@@ -1,8 +1,9 @@
 //! The subscriptions of a plugin, and the caches that it may read.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
+    time::Duration,
 };
 
 use futures::future::join_all;
@@ -10,19 +11,25 @@ use informer_cache::{
     FactoryStopped, InformerFactory, InformerStopped, Registration, ResourceVersion, SharedInformer,
     Subscription, WatchConfig,
 };
-use informer_dispatch::{DeadLetter, Filter, FilterStats, ObjectRef, Queue};
+use informer_dispatch::{DeadLetter, Filter, FilterStats, Initial, ObjectRef, Queue};
 use informer_types::{Change, Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Source, Tracer};
 use parking_lot::Mutex;
+use tokio::{select, sync::Notify, time::timeout};
 
-use super::letters::NotReplayed;
+use super::{letters::NotReplayed, receipts::KeptBehind};
 use crate::{
     app::{
+        blocking::off_the_workers,
         settings,
         successor::{Received, Successor},
     },
     config,
     wiring::CacheLister,
 };
+
+/// Time for an informer to see what the plugin acknowledged in an earlier process: a list may come from an API server that is
+/// behind. After a restore of etcd it never sees all of it.
+const SEEN_WITHIN: Duration = Duration::from_secs(120);
 
 /// Every `[[watch]]`, as the cache takes it.
 pub(in crate::app) type Watches = BTreeMap<Gvr, WatchConfig>;
@@ -34,6 +41,10 @@ pub(in crate::app) struct Subscriptions {
     factory: Arc<InformerFactory>,
     /// Receives the notifications.
     queue: Queue,
+    /// What the plugin acknowledged.
+    receipts: KeptBehind,
+    /// Notified if there may be receipts of an earlier process to compare.
+    recalling: Notify,
     /// Traces what the filters decide.
     tracer: Tracer,
     /// The caches that the plugin may read.
@@ -90,12 +101,14 @@ impl Subscriptions {
         watches: &Watches,
         factory: &Arc<InformerFactory>,
         queue: &Queue,
-        tracer: Tracer,
+        (receipts, tracer): (KeptBehind, Tracer),
     ) -> Result<Self, SubscribeError> {
         let subscriptions = Self {
             plugin: config.name.as_str().into(),
             factory: Arc::clone(factory),
             queue: queue.clone(),
+            receipts,
+            recalling: Notify::new(),
             tracer,
             lister: Arc::default(),
             claims: Mutex::default(),
@@ -108,6 +121,11 @@ impl Subscriptions {
     /// The caches that the plugin may read.
     pub(super) fn lister(&self) -> &Arc<CacheLister> {
         &self.lister
+    }
+
+    /// What the plugin acknowledged.
+    pub(in crate::app) fn receipts(&self) -> &KeptBehind {
+        &self.receipts
     }
 
     /// Makes the subscriptions those of another configuration. Returns true if a cache that the plugin reads may be
@@ -129,6 +147,7 @@ impl Subscriptions {
     /// delivered again. A subscription that changed delivers only the difference. Returns true if an informer was added.
     fn set(&self, config: &config::Plugin, watches: &Watches) -> Result<bool, SubscribeError> {
         let mut claims = self.claims.lock();
+        self.receipts.configure(config);
         let subscribed = config.subscriptions.iter().map(|on| &on.watch);
         let wanted: Vec<&Gvr> =
             subscribed.chain(config.grants.read.iter().flat_map(ReadGrants::gvrs)).collect();
@@ -157,14 +176,15 @@ impl Subscriptions {
 
     fn listen(&self, claim: &mut Claim, on: &config::Subscription) -> Result<(), SubscribeError> {
         let config = settings::listener(&self.plugin, on);
-        let filter = || Arc::new(Filter::traced(on.filter.clone(), self.queue.clone(), self.tracer.clone()));
+        let filter = |is_new| Arc::new(self.filter(on, is_new));
         match &mut claim.listening {
             Some(listening) if listening.on == *on => {}
             Some(listening) => {
                 let informer = claim.subscription.informer();
-                let (before, filter) = (Arc::clone(&listening.filter), filter());
+                let (before, filter) = (Arc::clone(&listening.filter), filter(false));
                 let difference = |object: &Arc<Object>| filter.succeed(&before, object);
                 let sink = || -> Arc<dyn NotificationSink> {
+                    filter.continues(&before);
                     match &listening.successor {
                         Some(successor) => {
                             // The objects that it still holds back are in no cache any more.
@@ -178,12 +198,57 @@ impl Subscriptions {
                 (listening.on, listening.filter) = (on.clone(), filter);
             }
             None => {
-                let filter = filter();
+                let filter = filter(true);
                 let registration = claim.subscription.add_listener(config, Arc::clone(&filter) as _)?;
                 claim.listening = Some(Listening { on: on.clone(), registration, filter, successor: None });
             }
         }
+        self.recalling.notify_one();
         Ok(())
+    }
+
+    /// The filter of a subscription. A new subscription begins with what the plugin acknowledged in an earlier process.
+    fn filter(&self, on: &config::Subscription, is_new: bool) -> Filter<Queue> {
+        let filter = Filter::traced(on.filter.clone(), self.queue.clone(), self.tracer.clone());
+        if on.filter.initial != Initial::Changed {
+            return filter;
+        }
+        let source = Source::new(on.watch.clone());
+        let recalled = if is_new { self.receipts.load(&source) } else { HashMap::new() };
+        filter.recalling(source, self.receipts.receipts().clone(), recalled)
+    }
+
+    /// Delivers the deletions of what the plugin acknowledged in an earlier process and what is gone. Never returns.
+    pub(super) async fn find_gone(&self) {
+        loop {
+            let recalling =
+                self.recalled().into_iter().map(|(informer, filter)| end_recall(informer, filter));
+            let ended = join_all(recalling);
+            select! {
+                biased;
+                () = self.recalling.notified() => {}
+                _ = ended => self.recalling.notified().await,
+            }
+        }
+    }
+
+    /// The filters with receipts of an earlier process that are not compared yet, each with its informer.
+    fn recalled(&self) -> Vec<(SharedInformer, Arc<Filter<Queue>>)> {
+        let claims = self.claims.lock();
+        let filters = claims.values().filter_map(|claim| {
+            let filter = &claim.listening.as_ref()?.filter;
+            Some((claim.subscription.informer().clone(), Arc::clone(filter)))
+        });
+        filters.filter(|(_, filter)| filter.recalls()).collect()
+    }
+
+    /// Everything that the plugin acknowledged in an earlier process is delivered again, as far as it exists. What is gone stays a
+    /// deletion.
+    pub(super) fn expire(&self) {
+        self.receipts.receipts().expire();
+        for (_, filter) in self.recalled() {
+            filter.expire_recalled();
+        }
     }
 
     /// Tracks the resources that the plugin may read only since this change, if their informer is about to be replaced by a
@@ -235,6 +300,7 @@ impl Subscriptions {
             }
             claim.subscription = subscription;
         }
+        self.recalling.notify_one();
         self.lister.set(informers(&claims));
         drop(claims);
         self.narrow.lock().remove(&gvr);
@@ -410,6 +476,20 @@ impl Listening {
             self.successor = Some(successor);
         }
     }
+}
+
+/// Waits until an informer has seen everything that the plugin acknowledged in an earlier process. What it does not have then is
+/// gone. An object that cannot be decoded is not in the cache and not gone.
+async fn end_recall(informer: SharedInformer, filter: Arc<Filter<Queue>>) {
+    if !informer.wait_synced().await {
+        // Another informer replaces it.
+        return;
+    }
+    if let Some(version) = filter.newest_recalled::<ResourceVersion>() {
+        timeout(SEEN_WITHIN, informer.wait_for_version(version.as_str(), None)).await.ok();
+    }
+    let undecoded: BTreeSet<ObjectKey> = informer.undecoded();
+    off_the_workers(move || filter.end_recall(|key| undecoded.contains(key))).await;
 }
 
 fn informers(claims: &BTreeMap<Gvr, Claim>) -> Vec<(Gvr, SharedInformer)> {

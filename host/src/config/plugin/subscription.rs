@@ -2,7 +2,7 @@
 
 use std::{sync::LazyLock, time::Duration};
 
-use informer_dispatch::{Events, FilterConfig, When};
+use informer_dispatch::{Events, FilterConfig, Initial, When};
 use informer_types::{AnnotationSelector, FieldSelector, Gvr, LabelSelector};
 
 use crate::config::{
@@ -37,13 +37,6 @@ pub enum Relist {
     Changed,
     /// All objects, as client-go does.
     All,
-}
-
-/// What happens to the objects that exist when a subscription starts: [`FilterConfig::initial`] as a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Initial {
-    Deliver,
-    Skip,
 }
 
 /// The key that a change adds to the workqueue of a component that exports `reconciler` and no `handler`.
@@ -137,7 +130,10 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
         ),
         K::<Initial>::new("initial", |on| &mut on.filter.initial).doc(
             "What to do with the objects that exist when the subscription starts: \"deliver\" them as \
-             additions, or \"skip\" them.",
+             additions, \"skip\" them, or deliver what \"changed\" since the plugin acknowledged it, also \
+             before a restart: additions with the cause `initial`, and deletions of what is gone. The \
+             host keeps about 60 bytes an object under `state-dir` for it. A component without `handler` \
+             receives every object, and a handler that adds keys has to keep what they stand for.",
         ),
         K::<Enqueue>::new("enqueue", |on| &mut on.enqueue).doc(
             "The key that a change adds to the workqueue, if the component exports `reconciler` and no \
@@ -186,22 +182,13 @@ impl Choice for EventKind {
 
 // === impl Relist, Initial, Enqueue ===
 
-impl Holds<Initial> for bool {
-    fn put(&mut self, initial: Initial) {
-        *self = initial == Initial::Deliver;
-    }
-
-    fn get(&self) -> Option<Initial> {
-        Some(if *self { Initial::Deliver } else { Initial::Skip })
-    }
-}
-
 impl Choice for Relist {
     const WORDS: &'static [(&'static str, Self)] = &[("changed", Self::Changed), ("all", Self::All)];
 }
 
 impl Choice for Initial {
-    const WORDS: &'static [(&'static str, Self)] = &[("deliver", Self::Deliver), ("skip", Self::Skip)];
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("deliver", Self::Deliver), ("skip", Self::Skip), ("changed", Self::Changed)];
 }
 
 impl Choice for Enqueue {
@@ -220,6 +207,12 @@ pub(super) fn subscription(
     if let Some(changed) = draft.written("changed").filter(|_| !on.filter.events.update) {
         let message = "it is about updates, which `events` leaves out";
         problems.refuse(changed, Fault::new(message, "add \"update\" to `events`, or remove it"));
+    }
+    if let Some(initial) =
+        draft.written("initial").filter(|_| on.filter.initial == Initial::Changed && !on.filter.events.add)
+    {
+        let message = "what changed before a restart is an addition, which `events` leaves out";
+        problems.refuse(initial, Fault::new(message, "add \"add\" to `events`, or write \"deliver\""));
     }
     let watch = watched.find(&gvr, problems);
     if let Some(watch) = watch {

@@ -19,6 +19,10 @@ fn a_malformed_filter_is_refused_with_a_remedy() {
 "#
     );
     assert_eq!(
+        plugin_problems("initial = \"changed\"\nevents = [\"delete\"]\n"),
+        "10:11: plugin.hello.on[0].initial: what changed before a restart is an addition, which `events` leaves out; add \"add\" to `events`, or write \"deliver\"\n"
+    );
+    assert_eq!(
         plugin_problems("changed = []\n"),
         "10:11: plugin.hello.on[0].changed: the list is empty; leave the key out for every update\n"
     );

@@ -27,7 +27,7 @@ initial = "replay"
 7:15: watch[0].compression: unknown value `gzip`; write "zstd" or "off"
 11:12: plugin.a.instance: unknown value `cold`; write "warm" or "fresh"
 14:10: plugin.a.on[0].relist: unknown value `none`; write "changed" or "all"
-15:11: plugin.a.on[0].initial: unknown value `replay`; write "deliver" or "skip"
+15:11: plugin.a.on[0].initial: unknown value `replay`; write "deliver" or "skip" or "changed"
 "#
     );
     let text = "[cluster]\nwatch-list = \"atuo\"\n[host]\nlog-format = true\n[[watch]]\ngvr = \"v1/pods\"\ncompression = \"zst\"\n";

@@ -67,7 +67,7 @@ fn each_condition_is_named_by_its_key() {
     let added = Change::Added { object: new };
     let no_updates = Events { update: false, ..Events::ALL };
     for (config, change, cause, by) in [
-        (FilterConfig { initial: false, ..open() }, &added, Cause::Initial, "initial"),
+        (FilterConfig { initial: Initial::Skip, ..open() }, &added, Cause::Initial, "initial"),
         (FilterConfig { events: no_updates, ..open() }, &update, Cause::Live, "events"),
         (FilterConfig { fields: "spec.n=2".parse().unwrap(), ..open() }, &added, Cause::Live, "fields"),
         (FilterConfig { annotations: "auto".parse().unwrap(), ..open() }, &added, Cause::Live, "annotations"),

@@ -128,6 +128,7 @@ impl Notifications {
     fn acknowledge(&mut self, taken: Taken) -> Settled {
         self.counts.acknowledged += 1;
         self.letters.withdraw(&taken.object);
+        self.receipts.acknowledged(&taken.object, &taken.entry.change);
         if taken.entry.attempts > 1 {
             self.budget.retry_succeeded();
         }

@@ -1,0 +1,444 @@
+//! What a plugin acknowledged of each object, so that after a restart of the host it receives what changed meanwhile and nothing else
+//! (`initial = "changed"`).
+//!
+//! The queue adds a [`Receipt`] for each notification that its plugin acknowledged, and the filter reports each change that it
+//! withholds. [`Receipts`] merges them by object until the host has written them. The next process reads them and passes them to
+//! [`Filter::recalling`](crate::Filter::recalling).
+//!
+//! # What a receipt says
+//! The plugin has handled everything up to this state of the object. A change that `changed`, `when` or `events` withholds moves the
+//! receipt of the state before to the state after, because the plugin has handled everything of it. If the state before is not
+//! acknowledged yet, the receipt moves on once it is.
+//!
+//! # At least once
+//! A receipt is written after the acknowledgement, so a process that is killed may forget the receipts of its last moments: their
+//! objects are delivered again. A notification that was given up, as a dead letter or not, leaves the receipt as it was.
+
+mod receipt;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use informer_types::{Change, Object, ObjectKey, Source};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+pub use receipt::Receipt;
+
+use crate::entry::ObjectRef;
+
+/// The number of unwritten objects of one subscription at which deletions are left out, because nothing can be written. A receipt
+/// that stays although its object is gone only repeats the deletion.
+const FULL: usize = 1 << 18;
+
+/// The receipts of one plugin that are not written yet. Clones are handles of the same ones.
+///
+/// # Bound
+/// One receipt for each object with a change since the last write. While nothing can be written, those of 262,144 deleted objects for
+/// each subscription.
+#[derive(Clone, Debug, Default)]
+pub struct Receipts(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    book: Mutex<Book>,
+    /// Signalled when there is something to write.
+    filled: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    subscriptions: Vec<Kept>,
+    /// The subscriptions changed, so rows of others are to be removed.
+    others_go: bool,
+    /// The plugin takes keys, which no receipt covers.
+    is_off: bool,
+    component: Option<Arc<str>>,
+}
+
+/// The receipts of one subscription.
+#[derive(Debug)]
+struct Kept {
+    source: Source,
+    unwritten: HashMap<ObjectKey, Unwritten>,
+    /// Entries that are to be written.
+    due: usize,
+    /// What happens to the rows on disk before the entries are written.
+    first: First,
+}
+
+/// What happens to the rows of a subscription before others are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum First {
+    /// Nothing.
+    #[default]
+    Keep,
+    /// Each of them becomes [stale](Receipt::stale): its object is delivered again.
+    Stale,
+    /// They are removed.
+    Remove,
+}
+
+/// What is not written of an object.
+#[derive(Debug, Default)]
+struct Unwritten {
+    write: Option<Write>,
+    /// Changes that were withheld. They count once the state before them is acknowledged.
+    skip: Option<Skip>,
+    /// The row on disk was not that of the state before `skip`.
+    skip_waits: bool,
+}
+
+/// A change that was withheld, or several in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// The state before.
+    pub from: Receipt,
+    /// The state after.
+    pub to: Receipt,
+}
+
+/// What is to be written of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// The receipt of the last state.
+    State(Receipt),
+    /// The receipt of the state after, if the row is that of the state before.
+    Skip(Skip),
+    /// The object is gone.
+    Gone,
+}
+
+/// What is to be written at once: first the rows of other resources are removed, then the subscriptions are written in their
+/// order, and each of them in the order of its fields.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// If it is there, the rows of all other resources of the plugin are removed.
+    pub only: Option<BTreeSet<Source>>,
+    /// The version of the component that gives the receipts from now on.
+    pub component: Option<Arc<str>>,
+    /// The rows of each subscription.
+    pub rows: Vec<Rows>,
+}
+
+/// The rows of one subscription that are to be written.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// The resource.
+    pub source: Source,
+    /// What happens to the rows on disk first.
+    pub first: First,
+    /// Each object at most once.
+    pub writes: Vec<(ObjectKey, Write)>,
+}
+
+// === impl Receipts ===
+
+impl Receipts {
+    /// Keeps the receipts of these subscriptions from now on, and no others.
+    pub fn keep(&self, sources: impl IntoIterator<Item = Source>) {
+        let sources: BTreeSet<Source> = sources.into_iter().collect();
+        let mut book = self.0.book.lock();
+        book.subscriptions.retain(|kept| sources.contains(&kept.source));
+        for source in sources {
+            if book.of(&source).is_none() {
+                let (unwritten, due, first) = (HashMap::new(), 0, First::Keep);
+                book.subscriptions.push(Kept { source, unwritten, due, first });
+            }
+        }
+        book.others_go = true;
+        drop(book);
+        self.0.filled.notify_one();
+    }
+
+    /// Returns true if receipts of this resource are kept.
+    pub fn keeps(&self, source: &Source) -> bool {
+        let mut book = self.0.book.lock();
+        !book.is_off && book.of(source).is_some()
+    }
+
+    /// Returns true if receipts of any resource are kept.
+    pub fn keeps_any(&self) -> bool {
+        !self.0.book.lock().subscriptions.is_empty()
+    }
+
+    /// The plugin acknowledged a notification with this change.
+    pub(crate) fn acknowledged(&self, object: &ObjectRef, change: &Change) {
+        self.note(&object.source, &object.key, |unwritten| match change {
+            Change::Deleted { object, .. } => unwritten.gone(object),
+            Change::Added { object } | Change::Updated { new: object, .. } => match Receipt::of(object) {
+                Some(receipt) => unwritten.acknowledged(receipt),
+                None => unwritten.gone(object),
+            },
+        });
+    }
+
+    /// A condition withholds this update from the plugin.
+    pub(crate) fn skipped(&self, source: &Source, old: &Object, new: &Object) {
+        if let Some((from, to)) = Receipt::of(old).zip(Receipt::of(new))
+            && from != to
+        {
+            self.note(source, &new.key(), |unwritten| unwritten.skipped(Skip { from, to }));
+        }
+    }
+
+    /// A condition withholds the deletion of this object from the plugin.
+    pub(crate) fn forgotten(&self, source: &Source, object: &Object) {
+        self.note(source, &object.key(), |unwritten| unwritten.gone(object));
+    }
+
+    /// Everything is delivered again: what was acknowledged before does not count any more, except that the plugin knows the
+    /// objects.
+    pub fn expire(&self) {
+        self.begin(First::Stale, |kept| {
+            kept.unwritten.values_mut().for_each(Unwritten::expire);
+        });
+    }
+
+    /// Switches the receipts off while the version in service takes keys: what was kept is removed, because keys do not outlive
+    /// the process.
+    pub(crate) fn switch(&self, is_on: bool) {
+        let was_off = std::mem::replace(&mut self.0.book.lock().is_off, !is_on);
+        if !is_on && !was_off {
+            self.begin(First::Remove, |kept| kept.unwritten.clear());
+        }
+    }
+
+    /// The version of the component in service, by its digest.
+    pub fn set_component(&self, digest: &str) {
+        self.0.book.lock().component = Some(digest.into());
+        self.0.filled.notify_one();
+    }
+
+    /// Waits until there is something to write.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub async fn filled(&self) {
+        loop {
+            let filled = self.0.filled.notified();
+            if !self.0.book.lock().is_empty() {
+                return;
+            }
+            filled.await;
+        }
+    }
+
+    /// The number of objects whose receipts are not written yet.
+    pub fn unwritten(&self) -> usize {
+        self.0.book.lock().subscriptions.iter().map(|kept| kept.due).sum()
+    }
+
+    /// Takes what is to be written next, with at most `most` objects. Returns `None` if there is nothing.
+    pub fn take(&self, most: usize) -> Option<Batch> {
+        let mut book = self.0.book.lock();
+        if book.is_empty() {
+            return None;
+        }
+        let only = std::mem::take(&mut book.others_go)
+            .then(|| book.subscriptions.iter().map(|kept| kept.source.clone()).collect());
+        let mut left = most;
+        let rows = book.subscriptions.iter_mut().filter_map(|kept| kept.take(&mut left)).collect();
+        Some(Batch { only, component: book.component.take(), rows })
+    }
+
+    /// Takes a batch back that was not written.
+    pub fn put_back(&self, batch: Batch) {
+        let mut book = self.0.book.lock();
+        book.others_go |= batch.only.is_some();
+        book.component = book.component.take().or(batch.component);
+        for rows in batch.rows {
+            if let Some(kept) = book.of(&rows.source) {
+                kept.put_back(rows.first, rows.writes);
+            }
+        }
+    }
+
+    /// These withheld changes follow a state that is not acknowledged yet.
+    pub fn wait(&self, source: &Source, skips: impl IntoIterator<Item = (ObjectKey, Skip)>) {
+        if let Some(kept) = self.0.book.lock().of(source) {
+            for (key, skip) in skips {
+                kept.change(&key, |unwritten| unwritten.wait(skip, true));
+            }
+        }
+    }
+
+    fn note(&self, source: &Source, key: &ObjectKey, change: impl FnOnce(&mut Unwritten)) {
+        let mut book = self.0.book.lock();
+        if book.is_off {
+            return;
+        }
+        let Some(kept) = book.of(source) else { return };
+        let before = kept.due;
+        kept.change(key, change);
+        let first = before == 0 && kept.due > 0;
+        drop(book);
+        if first {
+            self.0.filled.notify_one();
+        }
+    }
+
+    fn begin(&self, first: First, change: impl Fn(&mut Kept)) {
+        for kept in &mut self.0.book.lock().subscriptions {
+            change(kept);
+            kept.first = kept.first.max(first);
+            kept.tidy();
+        }
+        self.0.filled.notify_one();
+    }
+}
+
+// === impl Book ===
+
+impl Book {
+    fn of(&mut self, source: &Source) -> Option<&mut Kept> {
+        self.subscriptions.iter_mut().find(|kept| kept.source == *source)
+    }
+
+    fn is_empty(&self) -> bool {
+        let written = |kept: &Kept| kept.due == 0 && kept.first == First::Keep;
+        !self.others_go && self.component.is_none() && self.subscriptions.iter().all(written)
+    }
+}
+
+// === impl Kept ===
+
+impl Kept {
+    fn change(&mut self, key: &ObjectKey, change: impl FnOnce(&mut Unwritten)) {
+        if let Some(unwritten) = self.unwritten.get_mut(key) {
+            self.due -= usize::from(unwritten.is_due());
+            change(unwritten);
+            self.due += usize::from(unwritten.is_due());
+            if unwritten.is_empty() {
+                self.unwritten.remove(key);
+            }
+            return;
+        }
+        let mut unwritten = Unwritten::default();
+        change(&mut unwritten);
+        let is_left_out = unwritten.write == Some(Write::Gone) && self.unwritten.len() >= FULL;
+        if !unwritten.is_empty() && !is_left_out {
+            self.due += usize::from(unwritten.is_due());
+            self.unwritten.insert(key.clone(), unwritten);
+        }
+    }
+
+    /// Forgets what is empty, and counts what is due.
+    fn tidy(&mut self) {
+        self.unwritten.retain(|_, unwritten| !unwritten.is_empty());
+        self.due = self.unwritten.values().filter(|unwritten| unwritten.is_due()).count();
+        if self.unwritten.is_empty() {
+            self.unwritten.shrink_to_fit();
+        }
+    }
+
+    fn take(&mut self, left: &mut usize) -> Option<Rows> {
+        let first = std::mem::take(&mut self.first);
+        let most = self.due.min(*left);
+        if first == First::Keep && most == 0 {
+            return None;
+        }
+        *left -= most;
+        let due = self.unwritten.iter_mut().filter_map(|(key, unwritten)| Some((key, unwritten.take()?)));
+        let writes = due.take(most).map(|(key, write)| (key.clone(), write)).collect();
+        self.tidy();
+        Some(Rows { source: self.source.clone(), first, writes })
+    }
+
+    fn put_back(&mut self, first: First, writes: Vec<(ObjectKey, Write)>) {
+        // What began since the batch was taken happens after its writes.
+        let since = self.first;
+        for (key, write) in writes {
+            match since {
+                First::Keep => self.change(&key, |unwritten| unwritten.put_back(write)),
+                First::Stale => self.change(&key, |unwritten| {
+                    let mut before = Unwritten::default();
+                    before.put_back(write);
+                    before.expire();
+                    before.write.into_iter().for_each(|write| unwritten.put_back(write));
+                }),
+                First::Remove => {}
+            }
+        }
+        self.first = since.max(first);
+    }
+}
+
+// === impl Unwritten ===
+
+impl Unwritten {
+    fn acknowledged(&mut self, receipt: Receipt) {
+        let reached = self.skip.take_if(|skip| skip.from == receipt).map(|skip| skip.to);
+        // Another state will be on disk.
+        self.skip_waits = true;
+        self.write = Some(Write::State(reached.unwrap_or(receipt)));
+    }
+
+    fn skipped(&mut self, skip: Skip) {
+        match (&mut self.write, &mut self.skip) {
+            (Some(Write::State(state)), _) if *state == skip.from => *state = skip.to,
+            (_, Some(before)) if before.to == skip.from => before.to = skip.to,
+            _ => (self.skip, self.skip_waits) = (Some(skip), self.write.is_some()),
+        }
+    }
+
+    fn gone(&mut self, object: &Object) {
+        // Another object of this name may wait for its addition.
+        let skip = self.skip.take_if(|skip| !skip.from.is_of(object));
+        *self = Self { write: Some(Write::Gone), skip, skip_waits: true };
+    }
+
+    fn expire(&mut self) {
+        self.skip = None;
+        if let Some(Write::State(receipt)) = &mut self.write {
+            *receipt = receipt.stale();
+        }
+    }
+
+    /// An older skip that was not written. It waits for the state before it if another state is on disk.
+    fn wait(&mut self, skip: Skip, waits: bool) {
+        match (&mut self.write, &mut self.skip) {
+            (Some(Write::State(state)), _) if *state == skip.from => self.acknowledged(skip.to),
+            (Some(Write::Gone), _) => {}
+            (_, Some(after)) if skip.to != after.from => {}
+            (_, after) => {
+                let to = after.take().map_or(skip.to, |after| after.to);
+                (self.skip, self.skip_waits) = (Some(Skip { from: skip.from, to }), waits);
+            }
+        }
+    }
+
+    /// What is older than the rest.
+    fn put_back(&mut self, write: Write) {
+        match (write, &mut self.write) {
+            (Write::Skip(skip), newer) => {
+                let waits = newer.is_some();
+                self.wait(skip, waits);
+            }
+            (_, Some(_)) => {}
+            (write, None) => {
+                let skip = self.skip.take();
+                self.write = Some(write);
+                skip.into_iter().for_each(|skip| self.skipped(skip));
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<Write> {
+        let write = self.write.take();
+        write.or_else(|| self.skip.take_if(|_| !self.skip_waits).map(Write::Skip))
+    }
+
+    fn is_due(&self) -> bool {
+        self.write.is_some() || (self.skip.is_some() && !self.skip_waits)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.write.is_none() && self.skip.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! Identity and version of one object in a few bytes.
+
+use std::{fmt, sync::Arc};
+
+use informer_types::Object;
+use uuid::Uuid;
+
+use crate::{dead_letter::last_known, entry::ObjectRef};
+
+/// The first byte of a receipt whose UID is a UUID and whose version is a number: 16 bytes and the digits of the number in base 256
+/// follow.
+const PACKED: u8 = 0;
+
+/// The first byte of any other receipt: the length of the UID in two bytes, the UID and the version follow.
+const PLAIN: u8 = 1;
+
+/// The most bytes of a UID and of a version. Those of Kubernetes have 36 and at most 20.
+const MAX_TEXT: usize = 512;
+
+/// The UID and the resource version of one state of an object, as they are kept on disk. Two receipts are equal if they are those of
+/// the same state.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Receipt(Box<[u8]>);
+
+/// What the bytes of a receipt say.
+enum Parts<'a> {
+    Packed(Uuid, Option<u64>),
+    Plain(&'a str, &'a str),
+}
+
+// === impl Receipt ===
+
+impl Receipt {
+    /// The receipt of this state. Returns `None` if it has no version, or if the UID or the version has more than 512 bytes: no
+    /// Kubernetes API server sends such a state.
+    pub fn of(object: &Object) -> Option<Self> {
+        let version = object.resource_version();
+        Self::new(object.uid(), version).filter(|_| !version.is_empty())
+    }
+
+    /// Reads a receipt from disk. Returns `None` if the bytes are those of no receipt, for example of a newer version of the host.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let receipt = Self(bytes.into());
+        receipt.parts().is_some().then_some(receipt)
+    }
+
+    /// The bytes on disk.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The UID of the object.
+    pub fn uid(&self) -> String {
+        match self.parts() {
+            Some(Parts::Packed(uid, _)) => uid.hyphenated().to_string(),
+            Some(Parts::Plain(uid, _)) => uid.to_owned(),
+            None => String::new(),
+        }
+    }
+
+    /// The resource version of the state; empty if the object is to be delivered again whatever its version is.
+    pub fn resource_version(&self) -> String {
+        match self.parts() {
+            Some(Parts::Packed(_, Some(version))) => version.to_string(),
+            Some(Parts::Plain(_, version)) => version.to_owned(),
+            Some(Parts::Packed(_, None)) | None => String::new(),
+        }
+    }
+
+    /// Returns true if this is the receipt of any state of this object.
+    pub fn is_of(&self, object: &Object) -> bool {
+        match self.parts() {
+            Some(Parts::Packed(uid, _)) => uuid(object.uid()) == Some(uid),
+            Some(Parts::Plain(uid, _)) => uid == object.uid(),
+            None => false,
+        }
+    }
+
+    /// A receipt of the same object that fits none of its states.
+    #[must_use]
+    pub fn stale(&self) -> Self {
+        match self.parts() {
+            Some(Parts::Packed(uid, _)) => Self::packed(uid, None),
+            Some(Parts::Plain(uid, _)) => Self::plain(uid, ""),
+            None => self.clone(),
+        }
+    }
+
+    /// What is known of the object: its key, its UID and its version. Everything else is absent.
+    pub fn last_known(&self, object: &ObjectRef) -> Option<Arc<Object>> {
+        last_known(object, &self.uid(), &self.resource_version(), &[])
+    }
+
+    fn new(uid: &str, version: &str) -> Option<Self> {
+        if uid.len() > MAX_TEXT || version.len() > MAX_TEXT {
+            return None;
+        }
+        Some(match (uuid(uid), number(version)) {
+            (Some(uid), Some(version)) => Self::packed(uid, version),
+            _ => Self::plain(uid, version),
+        })
+    }
+
+    fn packed(uid: Uuid, version: Option<u64>) -> Self {
+        let version = version.map(u64::to_be_bytes).unwrap_or_default();
+        let zeros = version.iter().take_while(|byte| **byte == 0).count();
+        let digits = version.iter().skip(zeros).copied();
+        Self(std::iter::once(PACKED).chain(*uid.as_bytes()).chain(digits).collect())
+    }
+
+    fn plain(uid: &str, version: &str) -> Self {
+        // At most `MAX_TEXT`.
+        let len = u16::try_from(uid.len()).unwrap_or_default().to_be_bytes();
+        Self(std::iter::once(PLAIN).chain(len).chain(uid.bytes()).chain(version.bytes()).collect())
+    }
+
+    fn parts(&self) -> Option<Parts<'_>> {
+        let (tag, rest) = self.0.split_first()?;
+        match *tag {
+            PACKED => {
+                let (uid, digits) = rest.split_first_chunk::<16>()?;
+                let version = digits.iter().fold(0, |number: u64, digit| number << 8 | u64::from(*digit));
+                let fits = digits.len() <= 8 && digits.first() != Some(&0);
+                fits.then(|| {
+                    Parts::Packed(Uuid::from_bytes(*uid), Some(version).filter(|version| *version > 0))
+                })
+            }
+            PLAIN => {
+                let (len, texts) = rest.split_first_chunk::<2>()?;
+                let (uid, version) = texts.split_at_checked(u16::from_be_bytes(*len).into())?;
+                Some(Parts::Plain(std::str::from_utf8(uid).ok()?, std::str::from_utf8(version).ok()?))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Receipt(rv={} uid={})", self.resource_version(), self.uid())
+    }
+}
+
+/// Returns the UUID if its text is exactly this one.
+fn uuid(text: &str) -> Option<Uuid> {
+    let uuid = Uuid::try_parse(text).ok()?;
+    (uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()) == text).then_some(uuid)
+}
+
+/// Returns the number if its text is exactly this one, and `Some(None)` for the empty text.
+#[expect(clippy::option_option, reason = "the empty text is a version, too")]
+fn number(text: &str) -> Option<Option<u64>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    let exact = !text.starts_with(['0', '+']);
+    text.parse().ok().filter(|_| exact).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use informer_types::{Body, Header, ObjectKey, Source};
+
+    use super::*;
+
+    const UID: &str = "0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d";
+
+    fn receipt(uid: &str, version: &str) -> Receipt {
+        Receipt::new(uid, version).unwrap()
+    }
+
+    #[test]
+    fn a_receipt_of_kubernetes_has_a_few_bytes_and_loses_nothing() {
+        let one = receipt(UID, "70123456");
+
+        assert_eq!((one.uid(), one.resource_version()), (UID.to_owned(), "70123456".to_owned()));
+        assert_eq!(one.bytes().len(), 1 + 16 + 4);
+        assert_eq!(Receipt::read(one.bytes()), Some(one));
+    }
+
+    #[test]
+    fn texts_of_any_form_are_kept_as_they_are() {
+        let (upper, huge) = (UID.to_uppercase(), u64::MAX.to_string() + "0");
+        let uids = ["", "u", UID, &upper, "é"];
+        for uid in uids {
+            for version in ["", "0", "007", "+7", "7", &u64::MAX.to_string(), &huge, "abc"] {
+                let one = receipt(uid, version);
+                assert_eq!((one.uid(), one.resource_version()), (uid.to_owned(), version.to_owned()));
+                assert_eq!(Receipt::read(one.bytes()), Some(one));
+            }
+        }
+    }
+
+    #[test]
+    fn a_stale_receipt_is_of_the_same_object_and_of_none_of_its_states() {
+        for uid in [UID, "u"] {
+            let header = Header { uid: uid.into(), resource_version: "7".into(), ..Header::default() };
+            let object = Object::new(&header, Body::Raw("{}".into())).unwrap();
+            let one = receipt(uid, "7");
+
+            assert_eq!(Receipt::of(&object), Some(one.clone()));
+            assert!(one.is_of(&object) && one.stale().is_of(&object) && receipt(uid, "x").is_of(&object));
+            assert_ne!(one.stale(), one);
+            assert!(!receipt("other", "7").is_of(&object));
+        }
+    }
+
+    #[test]
+    fn bytes_of_no_receipt_are_refused() {
+        let short = &receipt(UID, "7").bytes()[..9].to_vec();
+        let zero = [receipt(UID, "").bytes(), &[0, 7]].concat();
+        for bytes in [&[][..], &[2, 0], &[PLAIN, 0], &[PLAIN, 0, 9, 1], &[PLAIN, 0, 1, 0xff], short, &zero] {
+            assert_eq!(Receipt::read(bytes), None, "{bytes:?}");
+        }
+        assert_eq!(Receipt::new(&"u".repeat(MAX_TEXT + 1), "7"), None);
+    }
+
+    #[test]
+    fn what_is_known_of_an_object_that_is_gone_is_its_key_its_uid_and_its_version() {
+        let source = Source::new("apps/v1/deployments".parse().unwrap());
+        let object = ObjectRef { source, key: ObjectKey::new("shop", "web") };
+
+        let known = receipt(UID, "7").last_known(&object).unwrap();
+
+        assert_eq!((known.key(), known.uid(), known.resource_version()), (object.key, UID, "7"));
+        let json: serde_json::Value = serde_json::from_str(&known.json().unwrap()).unwrap();
+        let metadata = serde_json::json!({
+            "namespace": "shop", "name": "web", "uid": UID, "resourceVersion": "7", "labels": {},
+        });
+        assert_eq!(json, serde_json::json!({"apiVersion": "apps/v1", "metadata": metadata}));
+    }
+}

@@ -1,0 +1,294 @@
+//! What is written for each history of acknowledgements, withheld changes and failed writes.
+
+use std::collections::BTreeMap;
+
+use informer_types::{Cause, Source};
+use proptest::{collection::vec, prelude::*};
+
+use super::*;
+use crate::testing::{added, deleted, object, updated};
+
+fn source() -> Source {
+    Source::new("v1/pods".parse().unwrap())
+}
+
+fn web() -> ObjectRef {
+    ObjectRef { source: source(), key: ObjectKey::new("shop", "web") }
+}
+
+fn receipt(rv: &str) -> Receipt {
+    Receipt::of(&object("web", rv)).unwrap()
+}
+
+fn skip(from: &str, to: &str) -> Skip {
+    Skip { from: receipt(from), to: receipt(to) }
+}
+
+/// Receipts of pods, without anything to write.
+fn kept() -> Receipts {
+    let receipts = Receipts::default();
+    receipts.keep([source()]);
+    receipts.take(usize::MAX).unwrap();
+    receipts
+}
+
+fn acknowledge(receipts: &Receipts, rv: &str) {
+    receipts.acknowledged(&web(), &added("web", rv, Cause::Live).change);
+}
+
+fn withhold(receipts: &Receipts, from: &str, to: &str) {
+    receipts.skipped(&source(), &object("web", from), &object("web", to));
+}
+
+/// What is written of `shop/web`.
+fn taken(receipts: &Receipts) -> Option<Write> {
+    let mut rows = receipts.take(usize::MAX)?.rows;
+    rows.pop().and_then(|mut rows| rows.writes.pop()).map(|(_, write)| write)
+}
+
+#[test]
+fn the_last_acknowledgement_of_an_object_is_written() {
+    let receipts = kept();
+    acknowledge(&receipts, "a1");
+    receipts.acknowledged(&web(), &updated("web", "a1", "a2", Cause::Live).change);
+    assert_eq!(receipts.unwritten(), 1);
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a2"))));
+    assert_eq!((receipts.unwritten(), taken(&receipts)), (0, None));
+
+    acknowledge(&receipts, "a3");
+    receipts.acknowledged(&web(), &deleted("web", "a3", true).change);
+    assert_eq!(taken(&receipts), Some(Write::Gone));
+}
+
+#[test]
+fn a_resource_whose_receipts_are_not_kept_is_left_out() {
+    let receipts = Receipts::default();
+    acknowledge(&receipts, "a1");
+    assert!(receipts.take(usize::MAX).is_none() && !receipts.keeps(&source()) && !receipts.keeps_any());
+
+    receipts.keep([source()]);
+    assert!(receipts.keeps(&source()));
+    let batch = receipts.take(usize::MAX).unwrap();
+    assert_eq!((batch.only, batch.rows.len()), (Some([source()].into()), 0));
+}
+
+#[test]
+fn a_withheld_change_counts_once_the_state_before_it_is_acknowledged() {
+    let receipts = kept();
+    withhold(&receipts, "a1", "a2");
+    withhold(&receipts, "a2", "a3");
+    assert_eq!(taken(&receipts), Some(Write::Skip(skip("a1", "a3"))));
+
+    acknowledge(&receipts, "a3");
+    withhold(&receipts, "a3", "a4");
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a4"))));
+
+    // Not on disk: a1 waits for its call.
+    receipts.wait(&source(), [(web().key, skip("a1", "a2"))]);
+    assert_eq!((receipts.unwritten(), taken(&receipts)), (0, None));
+    acknowledge(&receipts, "a1");
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a2"))));
+}
+
+#[test]
+fn a_withheld_change_does_not_count_for_another_state() {
+    let receipts = kept();
+    acknowledge(&receipts, "a0");
+    withhold(&receipts, "a1", "a2");
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a0"))));
+    assert_eq!(taken(&receipts), None);
+
+    acknowledge(&receipts, "a1");
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a2"))));
+    withhold(&receipts, "a5", "a6");
+    receipts.forgotten(&source(), &object("web", "a9"));
+    assert_eq!(taken(&receipts), Some(Write::Gone));
+    acknowledge(&receipts, "a5");
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a5"))), "the object before is forgotten");
+}
+
+#[test]
+fn what_could_not_be_written_is_written_later_unless_there_is_newer() {
+    let receipts = kept();
+    acknowledge(&receipts, "a1");
+    let failed = receipts.take(usize::MAX).unwrap();
+    withhold(&receipts, "a1", "a2");
+    receipts.put_back(failed);
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a2"))));
+
+    acknowledge(&receipts, "a3");
+    let failed = receipts.take(usize::MAX).unwrap();
+    receipts.forgotten(&source(), &object("web", "a9"));
+    receipts.put_back(failed);
+    assert_eq!(taken(&receipts), Some(Write::Gone));
+
+    withhold(&receipts, "a3", "a4");
+    let failed = receipts.take(usize::MAX).unwrap();
+    withhold(&receipts, "a4", "a5");
+    receipts.put_back(failed);
+    assert_eq!(taken(&receipts), Some(Write::Skip(skip("a3", "a5"))));
+}
+
+/// The deletion of the object before is acknowledged after a change of the new one was withheld.
+#[test]
+fn a_withheld_change_of_a_new_object_outlives_the_deletion_of_the_one_before() {
+    let receipts = kept();
+    withhold(&receipts, "b1", "b2");
+    receipts.forgotten(&source(), &object("web", "a9"));
+    acknowledge(&receipts, "b1");
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("b2"))));
+}
+
+#[test]
+fn a_batch_has_a_most_number_of_objects_and_loses_none() {
+    let receipts = kept();
+    for name in ["a", "b", "c"] {
+        let object = ObjectRef { source: source(), key: ObjectKey::new("shop", name) };
+        receipts.acknowledged(&object, &added(name, "a1", Cause::Live).change);
+    }
+    let counts = std::iter::from_fn(|| receipts.take(2).map(|batch| batch.rows[0].writes.len()));
+    assert_eq!(counts.collect::<Vec<_>>(), [2, 1]);
+}
+
+#[test]
+fn what_expires_is_written_as_stale_and_what_follows_is_not() {
+    let receipts = kept();
+    acknowledge(&receipts, "a1");
+    let failed = receipts.take(usize::MAX).unwrap();
+    receipts.expire();
+    receipts.put_back(failed);
+    let batch = receipts.take(usize::MAX).unwrap();
+    let Rows { first, writes, .. } = &batch.rows[0];
+    assert_eq!((*first, &writes[0].1), (First::Stale, &Write::State(receipt("a1").stale())));
+
+    receipts.expire();
+    acknowledge(&receipts, "a2");
+    let batch = receipts.take(usize::MAX).unwrap();
+    assert_eq!(batch.rows[0].writes[0].1, Write::State(receipt("a2")));
+}
+
+#[test]
+fn a_plugin_that_takes_keys_keeps_no_receipts() {
+    let receipts = kept();
+    acknowledge(&receipts, "a1");
+    receipts.switch(true);
+    receipts.switch(false);
+    receipts.switch(false);
+    assert!(!receipts.keeps(&source()));
+    acknowledge(&receipts, "a2");
+    let batch = receipts.take(usize::MAX).unwrap();
+    assert_eq!((batch.rows[0].first, batch.rows[0].writes.len()), (First::Remove, 0));
+    assert!(receipts.take(usize::MAX).is_none());
+
+    receipts.switch(true);
+    acknowledge(&receipts, "a3");
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a3"))));
+}
+
+/// One thing that happens to an object, or to its receipt.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The object changes, and the change is withheld or not.
+    Change { is_withheld: bool },
+    /// The plugin acknowledges the newest state that was passed on, or an older one that is in flight.
+    Acknowledge { is_old: bool },
+    /// What is to be written is written, or not.
+    Write { fails: bool },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => any::<bool>().prop_map(|is_withheld| Step::Change { is_withheld }),
+        2 => any::<bool>().prop_map(|is_old| Step::Acknowledge { is_old }),
+        2 => any::<bool>().prop_map(|fails| Step::Write { fails }),
+    ]
+}
+
+/// An object whose state `aN` is the N-th one.
+#[derive(Default)]
+struct History {
+    /// For each state: whether its change was passed on.
+    passed: Vec<bool>,
+    /// The newest state that the plugin acknowledged.
+    acknowledged: Option<usize>,
+    disk: BTreeMap<ObjectKey, Receipt>,
+}
+
+impl History {
+    fn rv(state: usize) -> String {
+        format!("a{state:03}")
+    }
+
+    fn play(&mut self, receipts: &Receipts, step: Step) {
+        match step {
+            Step::Change { is_withheld } => {
+                self.passed.push(!is_withheld);
+                let new = self.passed.len() - 1;
+                if is_withheld && new > 0 {
+                    withhold(receipts, &Self::rv(new - 1), &Self::rv(new));
+                }
+            }
+            Step::Acknowledge { is_old } => {
+                let first = self.acknowledged.map_or(0, |newest| newest + 1);
+                let mut waiting = (first..self.passed.len()).filter(|state| self.passed[*state]);
+                let state = if is_old { waiting.next() } else { waiting.next_back() };
+                if let Some(state) = state {
+                    self.acknowledged = Some(state);
+                    acknowledge(receipts, &Self::rv(state));
+                }
+            }
+            Step::Write { fails } => {
+                let Some(batch) = receipts.take(usize::MAX) else { return };
+                if fails {
+                    return receipts.put_back(batch);
+                }
+                for Rows { source, writes, .. } in batch.rows {
+                    let waiting = writes.into_iter().filter_map(|(key, write)| self.write(key, write));
+                    receipts.wait(&source, waiting.collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, key: ObjectKey, write: Write) -> Option<(ObjectKey, Skip)> {
+        match write {
+            Write::State(receipt) => self.disk.insert(key, receipt),
+            Write::Skip(skip) if self.disk.get(&key) == Some(&skip.from) => self.disk.insert(key, skip.to),
+            Write::Skip(skip) => return Some((key, skip)),
+            Write::Gone => self.disk.remove(&key),
+        };
+        None
+    }
+
+    /// The state on disk.
+    fn on_disk(&self) -> Option<usize> {
+        let receipt = self.disk.get(&web().key)?;
+        receipt.resource_version().strip_prefix('a')?.parse().ok()
+    }
+
+    /// Returns true if the plugin acknowledged every change that was passed on up to this state.
+    fn is_handled(&self, state: usize) -> bool {
+        let newest = (0..=state).rev().find(|earlier| self.passed[*earlier]);
+        newest <= self.acknowledged
+    }
+}
+
+proptest! {
+    /// A receipt never claims more than what the plugin acknowledged; and when all is acknowledged and written, it is that of
+    /// the newest state, so that a restart delivers nothing.
+    #[test]
+    fn a_receipt_is_true_at_each_moment_and_complete_in_the_end(steps in vec(step(), 1..40)) {
+        let (receipts, mut history) = (kept(), History::default());
+        history.passed.push(true);
+        for step in steps {
+            history.play(&receipts, step);
+            if let Some(state) = history.on_disk() {
+                prop_assert!(history.is_handled(state), "a{state} is on disk, {:?} is acknowledged", history.acknowledged);
+            }
+        }
+        history.play(&receipts, Step::Acknowledge { is_old: false });
+        history.play(&receipts, Step::Write { fails: false });
+        prop_assert_eq!(history.on_disk(), Some(history.passed.len() - 1));
+        prop_assert_eq!(receipts.unwritten(), 0);
+    }
+}

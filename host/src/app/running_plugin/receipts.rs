@@ -1,0 +1,173 @@
+//! What one plugin acknowledged of each object: read when it starts, and written behind its calls.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use informer_dispatch::{Initial, Receipt, Receipts};
+use informer_types::{ObjectKey, Source};
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::{Instrument, info_span};
+
+use crate::{
+    admin::types,
+    config,
+    state::{KeptReceipts, ReceiptsSize, State},
+};
+
+/// Time from an acknowledgement to the write, in which others join. What was acknowledged in this time before the process is
+/// killed is delivered again.
+const WRITE_AFTER: Duration = Duration::from_millis(100);
+
+/// Time between two attempts to write to a database that failed.
+const RETRY_EVERY: Duration = Duration::from_secs(5);
+
+/// The most objects of one write: others take turns with it.
+const BATCH: usize = 4096;
+
+/// The receipts of one plugin, and the task that writes them.
+pub(in crate::app) struct KeptBehind {
+    shared: Arc<Shared>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+struct Shared {
+    plugin: Arc<str>,
+    receipts: Receipts,
+    store: KeptReceipts,
+    /// Why the last write failed. `None` if it succeeded.
+    problem: Mutex<Option<String>>,
+}
+
+// === impl KeptBehind ===
+
+impl KeptBehind {
+    /// Writes receipts of the subscriptions of this configuration from now on.
+    pub(super) fn start(config: &config::Plugin, state: State) -> Self {
+        let store = KeptReceipts::new(state, &config.name, &config.uid);
+        let plugin: Arc<str> = config.name.as_str().into();
+        let span = info_span!("receipts", plugin = &*plugin);
+        let shared =
+            Arc::new(Shared { plugin, receipts: Receipts::default(), store, problem: Mutex::default() });
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let (running, token) = (Arc::clone(&shared), stop.clone());
+        tasks.spawn(async move { running.run(token).await }.instrument(span));
+        tasks.close();
+        let kept = Self { shared, tasks, stop };
+        kept.configure(config);
+        kept
+    }
+
+    /// Keeps the receipts of the subscriptions of this configuration, and removes those of all others.
+    pub(super) fn configure(&self, config: &config::Plugin) {
+        let subscriptions = config.subscriptions.iter();
+        let kept = subscriptions.filter(|on| on.filter.initial == Initial::Changed);
+        self.shared.receipts.keep(kept.map(|on| Source::new(on.watch.clone())));
+    }
+
+    /// What the queue and the filters give receipts to.
+    pub(in crate::app) fn receipts(&self) -> &Receipts {
+        &self.shared.receipts
+    }
+
+    /// What the plugin acknowledged of this resource in an earlier process. If it cannot be read, everything is delivered, and
+    /// what is on disk stays for the next start.
+    ///
+    /// # Blocking
+    /// It reads from disk.
+    pub(super) fn load(&self, source: &Source) -> HashMap<ObjectKey, Receipt> {
+        let Shared { plugin, store, .. } = &*self.shared;
+        store.load(source).unwrap_or_else(|error| {
+            tracing::error!(plugin = &**plugin, resource = %source, %error, "what the plugin acknowledged cannot be read: every object is delivered");
+            HashMap::new()
+        })
+    }
+
+    /// A version of the component is put into service, the first one since the start. Returns true if an earlier process had another
+    /// one.
+    ///
+    /// # Blocking
+    /// It reads from disk.
+    pub(super) fn is_another(&self, digest: &str) -> bool {
+        let before = self.shared.store.component().ok().flatten();
+        before.is_some_and(|before| before != digest)
+    }
+
+    /// What is kept now.
+    pub(in crate::app) fn kept(&self) -> types::Receipts {
+        let Shared { receipts, store, problem, .. } = &*self.shared;
+        let ReceiptsSize { objects, bytes } = store.size();
+        types::Receipts { objects, bytes, unwritten: receipts.unwritten(), failing: problem.lock().clone() }
+    }
+
+    /// Writes what is not written yet, and ends. Call it after the last call of the plugin.
+    pub(super) async fn stop(&self, deadline: Instant) {
+        self.stop.cancel();
+        if timeout_at(deadline, self.tasks.wait()).await.is_err() {
+            tracing::error!(
+                plugin = &*self.shared.plugin,
+                "the last acknowledgements were not written in time: their objects are delivered again"
+            );
+        }
+    }
+}
+
+impl Drop for KeptBehind {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Writes behind the calls until `stop` is cancelled, and then what is left.
+    async fn run(&self, stop: CancellationToken) {
+        let mut wait = WRITE_AFTER;
+        loop {
+            let due = async {
+                self.receipts.filled().await;
+                sleep(wait).await;
+            };
+            let stopped = stop.run_until_cancelled(due).await.is_none();
+            // `stop` ends the waits but never a write.
+            let written = self.write_all().await;
+            if stopped {
+                return;
+            }
+            wait = if written { WRITE_AFTER } else { RETRY_EVERY };
+        }
+    }
+
+    /// Writes until nothing is left. Returns false if that failed.
+    async fn write_all(&self) -> bool {
+        while let Some(batch) = self.receipts.take(BATCH) {
+            let batch = Arc::new(batch);
+            match self.store.write(&batch).await {
+                Ok(waiting) => {
+                    waiting.into_iter().for_each(|(source, skips)| self.receipts.wait(&source, skips));
+                }
+                Err(error) => {
+                    // No other task has it now, unless the host is stopping.
+                    self.receipts.put_back(Arc::unwrap_or_clone(batch));
+                    return self.failed(&error.to_string());
+                }
+            }
+        }
+        if self.problem.lock().take().is_some() {
+            tracing::info!("acknowledgements are written again");
+        }
+        true
+    }
+
+    fn failed(&self, why: &str) -> bool {
+        if self.receipts.keeps_any() && self.problem.lock().replace(why.to_owned()).is_none() {
+            tracing::error!(
+                why,
+                "acknowledgements are in memory only: after a restart their objects are delivered again"
+            );
+        }
+        false
+    }
+}
