@@ -52,7 +52,9 @@ pub use crd::definitions;
 pub use environment::Environment;
 pub use host::{Host, LOG, MetricsAuth, StateDir};
 pub use objects::{CLUSTER_PLUGINS, PLUGINS, PluginObject, Refused, host_name};
-pub use plugin::{Enqueue, Limits, OnReload, Plugin, Queue, Relist, Retry, Subscription, Workqueue};
+pub use plugin::{
+    Enqueue, Limits, OnReload, Plugin, Queue, Relist, Retry, Schedule, Subscription, Timer, Workqueue,
+};
 pub use problem::{ConfigError, Problem};
 pub use source::Source;
 pub use tenancy::Tenancy;

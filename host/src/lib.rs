@@ -10,6 +10,7 @@ pub mod commands;
 pub mod config;
 mod config_files;
 pub mod connect;
+mod cron;
 pub mod lock;
 pub mod logging;
 pub mod metrics;

@@ -1,6 +1,8 @@
 //! Adapters between the crates: the listers of the cache for `runtime`, and the calls of `runtime` for `dispatch`.
 
 mod calls;
+mod signals;
+mod timers;
 mod witness;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -12,6 +14,8 @@ use informer_types::{Gvr, Object, ObjectKey};
 use parking_lot::RwLock;
 
 pub(crate) use calls::Calls;
+pub(crate) use signals::{Selections, SignalCalls};
+pub(crate) use timers::Timers;
 pub use witness::Witness;
 pub(crate) use witness::{WitnessStand, WitnessedClient};
 

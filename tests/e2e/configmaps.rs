@@ -42,6 +42,18 @@ impl ConfigMaps {
         self.0.create(&PostParams::default(), &object).await.unwrap();
     }
 
+    /// Creates a ConfigMap with this data.
+    pub(crate) async fn create_with(&self, name: &str, data: serde_json::Value) {
+        let object = serde_json::from_value(json!({"metadata": {"name": name}, "data": data})).unwrap();
+        self.0.create(&PostParams::default(), &object).await.unwrap();
+    }
+
+    /// Changes these fields of the data.
+    pub(crate) async fn merge(&self, name: &str, data: serde_json::Value) {
+        let patch = Patch::Merge(json!({ "data": data }));
+        self.0.patch(name, &PatchParams::default(), &patch).await.unwrap();
+    }
+
     /// Changes the data, so that the object gets a new resource version.
     pub(crate) async fn update(&self, name: &str, round: usize) {
         let patch = Patch::Merge(json!({"data": {"round": round.to_string()}}));

@@ -28,9 +28,11 @@
 //! | `reloader` | the ready-made plugin: what changed rolls its workloads once, also while the host was down |
 //! | `replicator` | the ready-made plugin: copies follow their source, and nothing else is written |
 //! | `restarts` | an informer that a bug of the host ended starts again |
+//! | `signals` | calls when a cache is complete, and timers |
 //! | `state` | the state of plugins across reloads and restarts, and a broken state |
 //! | `tenancy` | Plugin objects: what a tenant may do, and what hostile ones are told |
 //! | `traces` | the traces of events, as a collector receives them |
+//! | `versions` | components of both versions of the interface, side by side |
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
 mod a_storm_of_reloads;
@@ -63,6 +65,8 @@ mod reload;
 mod reloader;
 mod replicator;
 mod restarts;
+mod signals;
 mod state;
 mod tenancy;
 mod traces;
+mod versions;

@@ -4,7 +4,7 @@
 //! - [`Project`] is a project that [`Project::write`] puts into a folder. It works as it is.
 //! - [`build()`] makes a component of the sources, as the [`Manifest`] of the project says. Compilers are programs of the author's
 //!   machine, or pinned packages in a [`Cache`].
-//! - [`WIT`] is the interface, which [`write()`] puts into a folder.
+//! - [`WitVersion`] is a version of the interface, whose files [`write()`] puts into a folder.
 //! - [`sdk()`] is the SDK of a language, for the folder [`SDK`] of a project.
 //! - [`Inspection`] is what a WebAssembly file contains and what made it.
 //!
@@ -34,5 +34,5 @@ pub use manifest::{MANIFEST, Manifest};
 pub use project::{InvalidName, Project};
 pub use sdk::{SDK, sdk};
 pub use tool::{Cache, ToolError};
-pub use wit::WIT;
+pub use wit::WitVersion;
 pub use wit_world::WorldError;

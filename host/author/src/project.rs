@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Existing, Language, MANIFEST, SDK, TextFile, WIT, WriteError, sdk, write};
+use crate::{Existing, Language, MANIFEST, SDK, TextFile, WitVersion, WriteError, sdk, write};
 
 /// The repository of this program, which has the SDK for Rust.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
@@ -115,7 +115,8 @@ impl Project {
             files.push(((*path).to_owned(), self.filled(text, &template)));
         }
         if self.world().is_some() {
-            files.extend(WIT.iter().map(|file| (format!("wit/{}", file.path), file.text.to_owned())));
+            let wit = WitVersion::of(self.language).files().into_iter();
+            files.extend(wit.map(|file| (format!("wit/{}", file.path), file.text.to_owned())));
         }
         let sdk = sdk(self.language).iter();
         files.extend(sdk.map(|file| (format!("{SDK}/{}", file.path), file.text.to_owned())));

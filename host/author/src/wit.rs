@@ -1,18 +1,19 @@
 //! The interface between the host and its plugins: the files of `wit/`, as they were when this program was built.
 
-use crate::files::TextFile;
+use std::fmt;
 
-/// Lists files of `wit/` with their contents.
+use crate::{Language, files::TextFile};
+
+/// Lists files of a folder in `wit/` with their contents.
 macro_rules! wit {
-    ($($path:literal),* $(,)?) => {
-        &[$(TextFile { path: $path, text: include_str!(concat!("../../../wit/", $path)) }),*]
+    ($folder:literal: $($path:literal),* $(,)?) => {
+        [$(TextFile { path: $path, text: include_str!(concat!("../../../wit/", $folder, $path)) }),*]
     };
 }
 
-/// All WIT files of the interface, with paths relative to their folder.
-pub const WIT: &[TextFile<'static>] = wit![
-    "client.wit",
-    "delivery.wit",
+/// The interfaces of others, which both versions use.
+const DEPENDENCIES: [TextFile<'static>; 7] = wit![
+    "":
     "deps/config/store.wit",
     "deps/config/world.wit",
     "deps/keyvalue/atomics.wit",
@@ -20,6 +21,12 @@ pub const WIT: &[TextFile<'static>] = wit![
     "deps/keyvalue/store.wit",
     "deps/keyvalue/world.wit",
     "deps/logging/logging.wit",
+];
+
+const V0_1: [TextFile<'static>; 12] = wit![
+    "0.1.0/":
+    "client.wit",
+    "delivery.wit",
     "handler.wit",
     "lister.wit",
     "log.wit",
@@ -32,18 +39,91 @@ pub const WIT: &[TextFile<'static>] = wit![
     "worlds.wit",
 ];
 
+const V0_2: [TextFile<'static>; 15] = wit![
+    "":
+    "client.wit",
+    "delivery.wit",
+    "handler.wit",
+    "lister.wit",
+    "log.wit",
+    "metrics.wit",
+    "objects.wit",
+    "plugin.wit",
+    "reconciler.wit",
+    "sync-handler.wit",
+    "timer-handler.wit",
+    "timer.wit",
+    "types.wit",
+    "workqueue.wit",
+    "worlds.wit",
+];
+
+/// A version of the package `informer:plugin`. The host serves all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WitVersion {
+    /// 0.1.0.
+    V0_1,
+    /// 0.2.0.
+    V0_2,
+}
+
+// === impl WitVersion ===
+
+impl WitVersion {
+    /// All versions, the oldest first.
+    pub const ALL: [Self; 2] = [Self::V0_1, Self::V0_2];
+
+    /// The newest version.
+    pub const NEWEST: Self = Self::V0_2;
+
+    /// The version that the SDK of a language is made for.
+    #[must_use]
+    pub fn of(language: Language) -> Self {
+        match language {
+            Language::Rust => Self::V0_2,
+            Language::Js | Language::Ts | Language::Python | Language::Go | Language::C => Self::V0_1,
+        }
+    }
+
+    /// The number, such as `0.2.0`.
+    #[must_use]
+    pub fn number(self) -> &'static str {
+        match self {
+            Self::V0_1 => "0.1.0",
+            Self::V0_2 => "0.2.0",
+        }
+    }
+
+    /// All WIT files of the interface, with paths relative to their folder.
+    #[must_use]
+    pub fn files(self) -> Vec<TextFile<'static>> {
+        let own: &[TextFile<'static>] = match self {
+            Self::V0_1 => &V0_1,
+            Self::V0_2 => &V0_2,
+        };
+        own.iter().chain(&DEPENDENCIES).copied().collect()
+    }
+}
+
+impl fmt::Display for WitVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.number())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{collections::BTreeMap, fs, path::Path};
 
     use super::*;
 
-    /// All files below a folder that end in `.wit`, with paths relative to the folder.
+    /// All files below a folder that end in `.wit`, with paths relative to the folder. Folders of versions are left out.
     fn found(folder: &Path, below: &Path, files: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(folder.join(below)).unwrap() {
             let entry = entry.unwrap();
             let path = below.join(entry.file_name());
-            if entry.file_type().unwrap().is_dir() {
+            let is_version = path.to_str().unwrap().starts_with(|first: char| first.is_ascii_digit());
+            if entry.file_type().unwrap().is_dir() && !is_version {
                 found(folder, &path, files);
             } else if path.extension().is_some_and(|extension| extension == "wit") {
                 files.insert(
@@ -55,12 +135,20 @@ mod tests {
     }
 
     #[test]
-    fn the_program_contains_every_file_of_the_interface() {
-        let mut files = BTreeMap::new();
-        found(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit"), Path::new(""), &mut files);
+    fn the_program_contains_every_file_of_each_version() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
+        for (version, own) in [(WitVersion::V0_1, folder.join("0.1.0")), (WitVersion::V0_2, folder.clone())] {
+            let mut files = BTreeMap::new();
+            found(&own, Path::new(""), &mut files);
+            found(&folder, Path::new("deps"), &mut files);
 
-        let contained = WIT.iter().map(|file| (file.path.to_owned(), file.text.to_owned()));
+            let contained =
+                version.files().into_iter().map(|file| (file.path.to_owned(), file.text.to_owned()));
 
-        assert_eq!(contained.collect::<BTreeMap<_, _>>(), files);
+            assert_eq!(contained.collect::<BTreeMap<_, _>>(), files, "{version}");
+            let package = format!("package informer:plugin@{version};\n");
+            let ours = files.iter().filter(|(path, _)| !path.starts_with("deps/"));
+            ours.for_each(|(path, text)| assert!(text.starts_with(&package), "{version}: {path}"));
+        }
     }
 }

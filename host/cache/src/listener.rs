@@ -58,6 +58,8 @@ pub(crate) struct Listener {
     sink_panics: u64,
     /// Held until every initial notification was offered; each of them carries a clone.
     initial: Option<SyncToken>,
+    /// Carried by each notification of the replay that is being offered.
+    replay: Option<SyncToken>,
 }
 
 // === impl Listener ===
@@ -88,6 +90,7 @@ impl Listener {
             outbox: VecDeque::new(),
             sink_panics: 0,
             initial: Some(SyncToken::new(move || settle(&done, SyncState::Synced))),
+            replay: None,
         }
     }
 
@@ -111,7 +114,11 @@ impl Listener {
 
     /// Queues a notification for the sink. It is passed on before the informer's lock is released.
     pub(crate) fn offer(&mut self, change: Change, cause: Cause, observed: Observed) {
-        let initial = if cause == Cause::Initial { self.initial.clone() } else { None };
+        let initial = match cause {
+            Cause::Initial => self.initial.clone(),
+            Cause::Replay => self.replay.clone(),
+            Cause::Live | Cause::Relist | Cause::Resync => None,
+        };
         let notification = Notification { source: self.source.clone(), change, cause, initial, observed };
         self.outbox.push_back(notification);
         if self.outbox.len() >= MAX_OUTBOX {
@@ -132,6 +139,13 @@ impl Listener {
         for change in changes {
             self.notify(change, cause, observed.into());
         }
+    }
+
+    /// Queues additions with cause *replay*, each with a clone of the token.
+    pub(crate) fn replay(&mut self, changes: impl IntoIterator<Item = Change>, settled: SyncToken) {
+        self.replay = Some(settled);
+        self.notify_all(changes, Cause::Replay);
+        self.replay = None;
     }
 
     /// Passes the queued notifications to the sink. If the sink panics on a notification, it loses that one.

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Source, Tracer};
+use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Source, SyncToken, Tracer};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -218,16 +218,16 @@ impl SharedInformer {
     }
 
     /// Notifies one listener of every object in the cache again, as additions with cause `replay`. Other listeners are
-    /// not notified, no request is sent, and no change is missed or overtaken (C-10). Returns false if the listener was
-    /// removed or the informer stopped.
+    /// not notified, no request is sent, and no change is missed or overtaken (C-10). `settled` is held until each of these
+    /// notifications is settled. Returns false if the listener was removed or the informer stopped.
     ///
     /// # Blocking
     /// Calls the sink with the informer's lock held, as [`retarget_listener`](Self::retarget_listener) does.
-    pub fn replay(&self, registration: &Registration) -> bool {
+    pub fn replay(&self, registration: &Registration, settled: SyncToken) -> bool {
         self.has(registration)
             && registration.processor.with(registration.id, |listener| {
                 let again = self.cached().into_iter().map(|object| Change::Added { object });
-                listener.notify_all(again, Cause::Replay);
+                listener.replay(again, settled);
                 true
             })
     }

@@ -148,7 +148,8 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         }
     }
 
-    fn leave_lane(&mut self, id: SlotId) {
+    /// Makes a ready key idle.
+    pub(crate) fn leave_lane(&mut self, id: SlotId) {
         let Some(Place::Ready { lane }) = self.slots.get(id).map(Slot::place) else { return };
         self.lanes.remove(&mut self.slots, id, lane);
         self.ready -= 1;

@@ -96,6 +96,39 @@ impl RateLimitingQueue {
         Ok(())
     }
 
+    /// Adds a key of the host. The capacity does not apply.
+    ///
+    /// # Errors
+    /// [`AddError::TooLong`]: nothing was added.
+    pub fn raise(&self, key: &str) -> Result<(), AddError> {
+        self.enqueue(key, Lane::Live, &EventTrace::default())
+    }
+
+    /// Makes a key due after a delay, or at once if the delay is zero. The newest setting wins, over an earlier delay and over a
+    /// retry: a key that is ready waits again. A key in flight is handed out once more after its call. The capacity does not
+    /// apply.
+    ///
+    /// # Errors
+    /// [`AddError::TooLong`]: nothing was changed.
+    pub fn schedule(&self, key: &str, delay: Duration) -> Result<(), AddError> {
+        check_length(key)?;
+        self.0.change(|keys, now| keys.schedule(key, delay, false, now))
+    }
+
+    /// Like [`schedule`](Self::schedule), for a key that the guest chose: it counts against the capacity.
+    ///
+    /// # Errors
+    /// [`AddError`]: nothing was changed.
+    pub fn schedule_own(&self, key: &str, delay: Duration) -> Result<(), AddError> {
+        check_length(key)?;
+        self.0.change(|keys, now| keys.schedule(key, delay, true, now))
+    }
+
+    /// Takes a key out of the queue. A call in flight goes on, and is not repeated unless it fails.
+    pub fn cancel(&self, key: &str) {
+        self.0.change(|keys, now| keys.cancel(key, now));
+    }
+
     /// Hands out no key until [`resume`](Self::resume). Keys can still be added, and keys in flight are not affected.
     pub fn pause(&self) {
         self.0.set_paused(true);
@@ -122,8 +155,8 @@ impl RateLimitingQueue {
         self.0.next_due()
     }
 
-    /// While the keys are held, no key is handed out: no reconciler is in service.
-    pub(crate) fn set_held(&self, held: bool) {
+    /// While the keys are held, no key is handed out: nothing in service has a use for them.
+    pub fn set_held(&self, held: bool) {
         self.0.with(|keys, _| keys.held = held);
         if held {
             self.0.notify_settled();

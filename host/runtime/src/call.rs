@@ -2,15 +2,21 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use informer_types::{Cause, Change, Delivery, Failure, FailureKind, Object, Outcome, Reconciled, Request};
+use informer_types::{
+    Cause, Change, Delivery, EventTrace, Failure, FailureKind, Object, Outcome, Reconciled, Request,
+    Selected, Signal, SignalCall,
+};
 use wasmtime::Store;
 
 use crate::{
     Limits,
-    bindings::exports::informer::plugin::{
-        handler::{self, EventObject},
-        plugin::Info,
-        reconciler::{self, ReconcileError},
+    bindings::{
+        exports::informer::plugin::{
+            handler::{self, EventObject},
+            plugin::Info,
+            reconciler::{self, ReconcileError},
+        },
+        informer::plugin::types,
     },
     capabilities::{
         answer::{meta, meta_bytes},
@@ -71,7 +77,8 @@ impl Call for Describe {
     type Answer = Info;
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Info> {
-        exports.plugin.call_describe(store).await
+        let (info,) = exports.plugin.describe.call_async(store, ()).await?;
+        Ok(info)
     }
 }
 
@@ -88,7 +95,8 @@ impl Call for Start {
         match start_config(store.data_mut()).await {
             Ok(config) => {
                 store.data_mut().receives(config.len());
-                exports.plugin.call_start(store, &config).await
+                let (started,) = exports.plugin.start.call_async(store, (config,)).await?;
+                Ok(started)
             }
             Err(error) => Ok(Err(error.to_string())),
         }
@@ -107,7 +115,7 @@ impl Call for Stop {
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<()> {
-        exports.plugin.call_stop(store).await
+        exports.plugin.stop.call_async(store, ()).await
     }
 }
 
@@ -134,22 +142,22 @@ impl Call for &Delivery {
             store.data_mut().receives(gvr.len() + meta_bytes(&meta));
             EventObject { gvr, meta, id: hold(store, object, &masks) }
         };
-        let answer = match &notification.change {
+        let (answer,) = match &notification.change {
             Change::Added { object } => {
                 let object = event(store, object);
-                handler.call_on_add(store, &object, cause).await
+                handler.on_add.call_async(store, (object, cause)).await?
             }
             Change::Updated { old, new } => {
                 let old = hold(store, old, &masks);
                 let new = event(store, new);
-                handler.call_on_update(store, old, &new, cause).await
+                handler.on_update.call_async(store, (old, new, cause)).await?
             }
             Change::Deleted { object, final_state_known } => {
                 let object = event(store, object);
-                handler.call_on_delete(store, &object, *final_state_known).await
+                handler.on_delete.call_async(store, (object, *final_state_known)).await?
             }
         };
-        answer.map(outcome)
+        Ok(outcome(answer))
     }
 }
 
@@ -164,21 +172,57 @@ impl Call for &Request {
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {
-        let reconciler = exports.reconciler.as_ref().ok_or(Interruption::NotExported("reconciler"))?;
+        let reconcile = exports.reconcile.as_ref().ok_or(Interruption::NotExported("reconciler"))?;
         store.data_mut().receives(self.key.len());
-        reconciler.call_reconcile(store, &self.key).await.map(reconciled)
+        let (answer,) = reconcile.call_async(store, (self.key.to_string(),)).await?;
+        Ok(reconciled(answer))
+    }
+}
+
+// === impl SignalCall ===
+
+/// `sync-handler.on-synced` or `timer-handler.on-timer`.
+impl Call for &SignalCall {
+    type Answer = Reconciled;
+
+    fn attempt(&self) -> Attempt {
+        Attempt { number: self.attempt, queued: self.queued, event: EventTrace::default() }
+    }
+
+    async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {
+        let (answer,) = match &self.signal {
+            Signal::Synced(gvr) => {
+                let on_synced =
+                    exports.on_synced.as_ref().ok_or(Interruption::NotExported("sync-handler"))?;
+                let Selected { objects, resource_version } = &self.selected;
+                let (gvr, version) = (gvr.to_string(), resource_version.clone());
+                store.data_mut().receives(gvr.len() + version.len());
+                let objects = u32::try_from(*objects).unwrap_or(u32::MAX);
+                on_synced.call_async(store, (gvr, objects, version)).await?
+            }
+            Signal::Timer(name) => {
+                let on_timer = exports.on_timer.as_ref().ok_or(Interruption::NotExported("timer-handler"))?;
+                store.data_mut().receives(name.len());
+                on_timer.call_async(store, (name.to_string(),)).await?
+            }
+        };
+        Ok(match outcome(answer) {
+            Outcome::Acknowledged => Reconciled::Done,
+            Outcome::Retry { after, failure } => Reconciled::Retry { after, failure },
+            Outcome::Permanent { failure } => Reconciled::Terminal { failure },
+        })
     }
 }
 
 /// The outcome of a notification.
-fn outcome(answer: Result<(), handler::Failure>) -> Outcome {
+fn outcome(answer: Result<(), types::Failure>) -> Outcome {
     match answer {
         Ok(()) => Outcome::Acknowledged,
-        Err(handler::Failure::Retry(message)) => Outcome::Retry { after: None, failure: failed(message) },
-        Err(handler::Failure::RetryAfter((message, millis))) => {
+        Err(types::Failure::Retry(message)) => Outcome::Retry { after: None, failure: failed(message) },
+        Err(types::Failure::RetryAfter((message, millis))) => {
             Outcome::Retry { after: Some(Duration::from_millis(millis.into())), failure: failed(message) }
         }
-        Err(handler::Failure::Permanent(message)) => Outcome::Permanent { failure: failed(message) },
+        Err(types::Failure::Permanent(message)) => Outcome::Permanent { failure: failed(message) },
     }
 }
 
@@ -190,7 +234,7 @@ fn reconciled(answer: Result<reconciler::Outcome, ReconcileError>) -> Reconciled
         Ok(reconciler::Outcome::RequeueAfter(millis)) => {
             Reconciled::RequeueAfter(Duration::from_millis(millis.into()))
         }
-        Err(ReconcileError::Retry(message)) => Reconciled::Retry { failure: failed(message) },
+        Err(ReconcileError::Retry(message)) => Reconciled::Retry { after: None, failure: failed(message) },
         Err(ReconcileError::Terminal(message)) => Reconciled::Terminal { failure: failed(message) },
     }
 }

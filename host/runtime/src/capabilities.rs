@@ -3,7 +3,8 @@
 //!
 //! A capability is one file, or one folder, of one shape:
 //!
-//! - `INTERFACES`: the WIT interfaces that it serves, with the grant that a plugin needs and the function that links them;
+//! - `INTERFACES`: the WIT interfaces that it serves, with the grant that a plugin needs and the function that links them, the
+//!   same for all versions of our package;
 //! - `Calls`: the type that implements these interfaces for one call of the guest;
 //! - what it keeps for an instance or for a call, in a file of its own: `Guest` owns one field of it;
 //! - its counters, which `Counters` collects;
@@ -25,6 +26,7 @@ pub(crate) mod metrics;
 pub(crate) mod objects;
 mod rate_budget;
 pub(crate) mod secret;
+mod timer;
 mod workqueue;
 
 pub use self::http::{
@@ -33,13 +35,14 @@ pub use self::http::{
 };
 pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
 pub use config::{ConfigFilesError, ConfigSource, NoConfigFiles};
-pub(crate) use interface::{Grant, Interface};
+pub(crate) use interface::{Grant, Interface, VERSIONS};
 pub use keyvalue::{Kept, KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Place, Quota};
 pub use lister::{ListError, ListerQuery, ListerSource};
 pub use metrics::{MetricFamily, MetricKind, MetricValue, MetricsStats};
+pub use timer::{NoTimers, TimerError, TimerSource};
 
 /// All capabilities.
-const ALL: [&[Interface]; 10] = [
+const ALL: [&[Interface]; 11] = [
     objects::INTERFACES,
     log::INTERFACES,
     delivery::INTERFACES,
@@ -47,6 +50,7 @@ const ALL: [&[Interface]; 10] = [
     lister::INTERFACES,
     client::INTERFACES,
     workqueue::INTERFACES,
+    timer::INTERFACES,
     keyvalue::INTERFACES,
     http::INTERFACES,
     config::INTERFACES,

@@ -5,9 +5,10 @@
 //! 1. [`Engine`] compiles components, in a process of its own ([`Compiler`]), and interrupts guests every millisecond.
 //!    [`Component`] is compiled code, checked against the interfaces that this host serves and the plugin's grants.
 //! 2. [`Plugin`] has one version in service and replaces it at a reload. `dispatch` calls it as an
-//!    [`EventHandler`](informer_types::EventHandler) and as a [`Reconciler`](informer_types::Reconciler).
+//!    [`EventHandler`](informer_types::EventHandler), as a [`Reconciler`](informer_types::Reconciler) and as a
+//!    [`SignalHandler`](informer_types::SignalHandler).
 //! 3. `instance` is one store with one call at a time, `call` the exports that it calls, and `guest` the host's data of it.
-//! 4. [`capabilities`] are the functions that a guest may call: objects, lister, client, workqueue, log, delivery, metrics,
+//! 4. [`capabilities`] are the functions that a guest may call: objects, lister, client, workqueue, timer, log, delivery, metrics,
 //!    key-values, HTTP. `output` turns printed text into log lines.
 //! 5. `schedule` decides when guests run: in turns, within their share, and until their deadline. [`GuestThreads`] are the
 //!    threads that they run on.

@@ -15,7 +15,8 @@ use std::{
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use informer_types::{
-    Delivery, EventHandler, Failure, FailureKind, Outcome, Reconciled, Reconciler, Request,
+    Delivery, EventHandler, Failure, FailureKind, Outcome, Reconciled, Reconciler, Request, SignalCall,
+    SignalHandler,
 };
 use tokio::{
     sync::{Mutex, Notify, watch},
@@ -248,7 +249,7 @@ impl Plugin {
             let Some(version) = self.version.load_full() else {
                 return Some(Err(Failure::new(FailureKind::Start, "no version of the plugin is loaded")));
             };
-            if !W::is_served_by(&version.info) {
+            if !work.is_served_by(&version.info) {
                 return None;
             }
             // Without a lease, another version was put into service meanwhile.
@@ -287,6 +288,12 @@ impl EventHandler for Plugin {
 impl Reconciler for Plugin {
     async fn reconcile(&self, request: Request) -> Option<Reconciled> {
         self.attempt(&request).await
+    }
+}
+
+impl SignalHandler for Plugin {
+    async fn signal(&self, call: SignalCall) -> Option<Reconciled> {
+        self.attempt(&call).await
     }
 }
 

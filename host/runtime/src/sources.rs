@@ -6,7 +6,7 @@ use informer_types::Workqueue;
 
 use crate::{
     LogSink,
-    capabilities::{ClientSource, ConfigSource, HttpClient, KeyValueSource, ListerSource},
+    capabilities::{ClientSource, ConfigSource, HttpClient, KeyValueSource, ListerSource, TimerSource},
 };
 
 /// The parts of the process that a plugin's capabilities use. The composition root fills it in. Cheap to clone.
@@ -26,6 +26,8 @@ pub struct Sources {
     pub config: Arc<dyn ConfigSource>,
     /// The plugin's own queue of keys.
     pub workqueue: Arc<dyn Workqueue>,
+    /// The timers that the plugin sets itself.
+    pub timers: Arc<dyn TimerSource>,
     /// The clock that guests read by `wasi:clocks/wall-clock`; `None` means the clock of the system.
     pub wall_clock: Option<Arc<dyn WallClock>>,
 }

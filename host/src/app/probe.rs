@@ -299,6 +299,7 @@ fn expose(plugin: &RunningPlugin, into: &mut Exposition) {
     metrics::expose(metrics::RECEIPTS, &plugin.subscriptions().receipts().kept(), &[name], into);
     metrics::expose(metrics::QUEUE, &plugin.queue().stats(), &[name], into);
     metrics::expose(metrics::WORKQUEUE, &workqueue(plugin), &[name], into);
+    metrics::expose(metrics::SIGNALS, &plugin.signals().queue().stats(), &[name], into);
     metrics::expose(metrics::RUNTIME, &plugin.plugin().stats(), &[name], into);
     metrics::expose(metrics::PULLS, &plugin.versions().pulls().stats(), &[name], into);
     let version = plugin.plugin().version();

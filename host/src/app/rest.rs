@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use informer_cache::SharedInformer;
+use informer_dispatch::workqueue::RateLimitingQueue;
 use informer_runtime::capabilities::{KeyValueSource, Place};
 use informer_types::{Gvr, Workqueue};
 use tokio::time::timeout;
@@ -26,7 +27,9 @@ impl App {
     /// Time until something happens by itself: a retry, the end of a delay, a resync. `None` means never.
     pub fn next_due(&self) -> Option<Duration> {
         let plugins = self.applier.plugins().all();
-        let queues = plugins.iter().flat_map(|one| [one.queue().next_due(), one.workqueue().next_due()]);
+        let queues = plugins.iter().flat_map(|one| {
+            [one.queue().next_due(), one.workqueue().next_due(), one.signals().queue().next_due()]
+        });
         let resyncs = self.factory.informers().into_iter().map(|informer| informer.next_resync());
         queues.chain(resyncs).flatten().min()
     }
@@ -36,6 +39,7 @@ impl App {
         for plugin in self.applier.plugins().all().iter() {
             plugin.queue().advance(by);
             plugin.workqueue().advance(by);
+            plugin.signals().queue().advance(by);
         }
         for informer in self.factory.informers() {
             informer.hasten_resyncs(by);
@@ -58,13 +62,16 @@ impl App {
     pub fn is_quiet(&self) -> bool {
         let ready_now = |due: Option<Duration>| due == Some(Duration::ZERO);
         self.applier.plugins().all().iter().all(|plugin| {
-            let (notifications, keys) = (plugin.queue().stats(), plugin.workqueue().stats());
-            let held_back = keys.paused || keys.quarantine.is_some();
-            notifications.in_flight == 0
-                && keys.in_flight == 0
-                && (keys.waiting == 0 || held_back)
+            let at_rest = |queue: &RateLimitingQueue| {
+                let keys = queue.stats();
+                let held_back = keys.paused || keys.quarantine.is_some();
+                keys.in_flight == 0 && (keys.waiting == 0 || held_back) && !ready_now(queue.next_due())
+            };
+            plugin.queue().stats().in_flight == 0
                 && !ready_now(plugin.queue().next_due())
-                && !ready_now(plugin.workqueue().next_due())
+                && at_rest(plugin.workqueue())
+                && !plugin.subscriptions().announces()
+                && at_rest(plugin.signals().queue())
         }) && self.factory.informers().iter().all(|informer| !ready_now(informer.next_resync()))
     }
 

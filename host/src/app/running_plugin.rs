@@ -4,6 +4,7 @@ mod gate;
 mod letters;
 mod pulls;
 mod receipts;
+mod signals;
 mod subscriptions;
 mod versions;
 
@@ -19,7 +20,7 @@ use informer_runtime::{
     Engine, Grants, LogSink, Plugin, PluginConfig, Sources,
     capabilities::{ClientSource, HttpClient, KeyValueSource},
 };
-use informer_types::{ServiceAccount, Tracer, Workqueue};
+use informer_types::{ServiceAccount, SyncToken, Tracer, Workqueue};
 use parking_lot::{Mutex, RwLock};
 use tokio::{
     runtime::Handle,
@@ -45,6 +46,7 @@ use gate::Gate;
 pub(super) use letters::{Letters, NotReplayed};
 use pulls::Pulls;
 use receipts::KeptBehind;
+use signals::Signals;
 pub use subscriptions::SubscribeError;
 pub(super) use subscriptions::{Interest, Subscriptions, Watches};
 pub(super) use versions::{Look, Versions};
@@ -91,13 +93,14 @@ pub(super) struct RunningPlugin {
     name: Arc<str>,
     /// The configuration in force, or the one that is in force once a version has taken it.
     config: Mutex<Arc<config::Plugin>>,
-    subscriptions: Subscriptions,
+    subscriptions: Arc<Subscriptions>,
     queue: Queue,
     /// `None` once the plugin is stopped.
     dispatcher: Mutex<Option<Dispatcher>>,
     workqueue: RateLimitingQueue,
     /// The workers that call the reconciler; `None` once the plugin is stopped.
     reconcilers: Mutex<Option<ReconcileLoop>>,
+    signals: Signals,
     letters: Letters,
     /// The client for its requests to the API server.
     api: KubeClient,
@@ -129,7 +132,8 @@ impl RunningPlugin {
         let log_level = PluginLevel::new(config.log_level);
         let tracer = parts.tracer.of_plugin(&*name);
         let (receipts, queue, workqueue) = queues(&config, parts, &tracer);
-        let gate = Gate::new(queue.clone(), workqueue.clone());
+        let signals = Signals::new(&config, &parts.stage);
+        let gate = Gate::new(queue.clone(), workqueue.clone(), signals.queue().clone());
         let subscriptions = Subscriptions::new(&config, watches, &parts.factory, &queue, (receipts, tracer))?;
         let api = parts.api.of_plugin(config.account.clone());
         let sources = Sources {
@@ -140,20 +144,17 @@ impl RunningPlugin {
             keyvalue: Arc::clone(&parts.keyvalue),
             config: Arc::new(config_files.clone()),
             workqueue: Arc::new(workqueue.clone()),
+            timers: Arc::new(signals.timers().clone()),
             wall_clock: parts.stage.wall_clock.clone(),
         };
         let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
-        let queues = (queue.clone(), workqueue.clone());
-        let calls = Arc::new(Calls::new(
-            Arc::clone(&plugin),
-            queues,
-            &config.subscriptions,
-            parts.stage.stand.clone(),
-        ));
+        let queues = (queue.clone(), workqueue.clone(), signals.queue().clone());
+        let stand = parts.stage.stand.clone();
+        let calls = Arc::new(Calls::new(Arc::clone(&plugin), queues, &config.subscriptions, stand));
         let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &name);
-        workqueue.set_quarantine(config.quarantine.clone());
         let (dispatcher, reconcilers) = {
             let _guests = parts.guests.enter();
+            signals.start(&config, (Arc::clone(&plugin), Arc::clone(&calls)), &parts.stage, &parts.abort);
             let (dispatch, reconcile) = (settings::dispatch(&config), settings::reconcile(&config));
             (
                 Dispatcher::spawn(dispatch, queue.clone(), Arc::clone(&calls), &parts.abort),
@@ -166,11 +167,12 @@ impl RunningPlugin {
             parts: Arc::clone(parts),
             name,
             config: Mutex::new(Arc::new(config)),
-            subscriptions,
+            subscriptions: Arc::new(subscriptions),
             queue,
             dispatcher: Mutex::new(Some(dispatcher)),
             workqueue,
             reconcilers: Mutex::new(Some(reconcilers)),
+            signals,
             letters,
             api,
             gate,
@@ -217,6 +219,10 @@ impl RunningPlugin {
 
     pub(super) fn workqueue(&self) -> &RateLimitingQueue {
         &self.workqueue
+    }
+
+    pub(super) fn signals(&self) -> &Signals {
+        &self.signals
     }
 
     pub(super) fn letters(&self) -> &Letters {
@@ -283,6 +289,7 @@ impl RunningPlugin {
             dispatcher.configure(dispatch);
         }
         self.configure_workqueue(&old, &new);
+        self.signals.configure(&old, &new);
         self.config_files.set(new.config_files.clone());
         if old.log_level != new.log_level {
             self.log_level.set(new.log_level);
@@ -348,7 +355,9 @@ impl RunningPlugin {
             let follow = self.versions.follow(&self.parts.directories);
             let swaps = async { tokio::join!(self.versions.try_after_swaps(), self.replay_after_swaps()) };
             let find_gone = self.subscriptions.find_gone();
-            tokio::join!(self.open(), Box::pin(follow), swaps, Box::pin(expire), Box::pin(find_gone));
+            let announce = self.signals.announce(&self.subscriptions);
+            let own = async { tokio::join!(Box::pin(find_gone), Box::pin(announce)) };
+            tokio::join!(self.open(), Box::pin(follow), swaps, Box::pin(expire), own);
         };
         self.stop.run_until_cancelled(all).await;
     }
@@ -372,6 +381,7 @@ impl RunningPlugin {
             Some(workers) => workers.drain(deadline.saturating_duration_since(Instant::now())).await,
             None => 0,
         };
+        self.signals.stop(deadline).await;
         // After the last call. The keys may have used all the time until the deadline; their letters are written all the
         // same.
         let written = deadline.max(Instant::now() + LETTERS_WRITTEN_AFTER);
@@ -405,6 +415,7 @@ impl RunningPlugin {
         if let Some(workers) = reconcilers {
             timeout_at(deadline, workers.remove()).await.ok();
         }
+        timeout_at(deadline, self.signals.remove()).await.ok();
         let written = Instant::now() + LETTERS_WRITTEN_WITHIN;
         tokio::join!(self.letters.stop(written), self.subscriptions.receipts().stop(written));
         self.unload(Instant::now() + CALLS_ENDED_WITHIN).await;
@@ -443,11 +454,14 @@ impl RunningPlugin {
             let is_first = *swaps.borrow_and_update() <= 1;
             let plugin = Arc::clone(self);
             off_the_workers(move || plugin.begin_version(is_first)).await;
+            if !is_first && self.config().on_reload == OnReload::Replay {
+                self.signals.replay_all(&self.subscriptions).await;
+            }
         }
     }
 
-    /// Delivers every object again if the version in service replaces another one and the configuration says so. The first version
-    /// receives every object anyway, unless receipts of an earlier process hold back what it had acknowledged.
+    /// Lets the receipts of an earlier process hold back nothing from a version that receives every object, and delivers every object
+    /// again to a first version that they held it back from.
     fn begin_version(&self, is_first: bool) {
         let receipts = self.subscriptions.receipts();
         let Some(version) = self.plugin().version() else { return };
@@ -460,7 +474,10 @@ impl RunningPlugin {
         };
         if again {
             self.subscriptions.expire();
-            self.subscriptions.replay_all();
+            if is_first {
+                // The plugin is notified that its caches are complete in any case.
+                self.subscriptions.replay_all(|_| SyncToken::new(|| {}));
+            }
         }
         if is_kept {
             receipts.receipts().set_component(&version.digest);
@@ -475,6 +492,7 @@ fn queues(config: &config::Plugin, parts: &Parts, tracer: &Tracer) -> (KeptBehin
     let queue = queue.with_receipts(receipts.receipts().clone());
     let limiter = settings::limiter(&config.workqueue);
     let workqueue = RateLimitingQueue::traced(config.workqueue.capacity, limiter, tracer.clone());
+    workqueue.set_quarantine(config.quarantine.clone());
     if parts.stage.stops_clocks() {
         queue.stop_clock();
         workqueue.stop_clock();
@@ -496,6 +514,7 @@ fn differing(old: &config::Plugin, new: &config::Plugin) -> Vec<&'static str> {
         ("as", old.account == new.account),
         ("instance", old.instance == new.instance),
         ("on", old.subscriptions == new.subscriptions),
+        ("timer", old.timers == new.timers),
         ("queue", old.queue == new.queue),
         ("workqueue", old.workqueue == new.workqueue),
         ("retry", old.retry == new.retry),

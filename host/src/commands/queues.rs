@@ -47,11 +47,11 @@ fn text(answer: &Queues) -> String {
     text
 }
 
-fn row(PluginQueue { plugin, queue, reconciler }: &PluginQueue) -> Vec<String> {
+fn row(PluginQueue { plugin, queue, reconciler, signals }: &PluginQueue) -> Vec<String> {
     let or_dash = |cell: Option<String>| cell.unwrap_or_else(|| "-".to_owned());
     let seconds = |time: Duration| format!("{:.1}s", time.as_secs_f64());
     let stats = &queue.stats;
-    let keys = reconciler.as_ref().map_or(0, |reconciler| reconciler.dropped_keys);
+    let keys: usize = reconciler.iter().chain(signals).map(|keys| keys.dropped_keys).sum();
     vec![
         plugin.clone(),
         queue.delivery.clone(),
@@ -65,12 +65,14 @@ fn row(PluginQueue { plugin, queue, reconciler }: &PluginQueue) -> Vec<String> {
     ]
 }
 
-/// The quarantine of the plugin and that of its reconciler, in words.
+/// The quarantine of the plugin, that of its reconciler and that of its signals, in words.
 fn quarantines(of: &PluginQueue) -> impl Iterator<Item = String> {
     let handler = of.queue.stats.quarantine.as_ref().map(|quarantine| quarantine.text.clone());
     let reconciler = of.reconciler.as_ref().and_then(|reconciler| reconciler.quarantine.as_ref());
     let reconciler = reconciler.map(|quarantine| format!("its reconciler is {}", quarantine.text));
-    handler.into_iter().chain(reconciler)
+    let signals = of.signals.as_ref().and_then(|signals| signals.quarantine.as_ref());
+    let signals = signals.map(|quarantine| format!("its signals are {}", quarantine.text));
+    handler.into_iter().chain(reconciler).chain(signals)
 }
 
 fn troubles(of: &PluginQueue) -> Vec<String> {
@@ -98,7 +100,8 @@ mod tests {
              "rate": 2.5, "retried": 7, "dead-letters": 2, "quarantine": {"text": "in quarantine for 7 s"}},
             {"plugin": "echo", "delivery": "every", "pending": 0, "waiting": 0, "in-flight": 0, "oldest-ms": null,
              "rate": null, "retried": 0, "dead-letters": 2, "quarantine": null, "behind": true,
-             "reconciler": {"dropped-keys": 3, "quarantine": {"text": "in quarantine for 9 s"}}},
+             "reconciler": {"dropped-keys": 3, "quarantine": {"text": "in quarantine for 9 s"}},
+             "signals": {"dropped-keys": 1, "quarantine": {"text": "in quarantine for 4 s"}}},
         ]});
 
         assert_eq!(
@@ -107,8 +110,9 @@ mod tests {
                 "PLUGIN  DELIVERY  PENDING  WAITING  IN-FLIGHT  OLDEST  RATE   RETRIED  DEAD-LETTERS",
                 "ttl     latest    12       3        1          1.5s    2.5/s  7        2",
                 "  in quarantine for 7 s",
-                "echo    every     0        0        0          -       -      0        5",
+                "echo    every     0        0        0          -       -      0        6",
                 "  its reconciler is in quarantine for 9 s",
+                "  its signals are in quarantine for 4 s",
                 "  more changes are pending than its capacity: they merge until it has caught up",
             ]
         );

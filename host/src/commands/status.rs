@@ -42,7 +42,8 @@ pub(super) async fn run(args: AdminArgs, output: Output) -> anyhow::Result<bool>
 /// A line for the host, one for each watch and one for each plugin, each with its troubles below.
 fn text(status: &Status, address: &HttpAddress) -> String {
     let repeated = |plugin: &Plugin| {
-        let keys = plugin.workqueue.as_ref().and_then(|keys| keys.stats.next_retry.as_ref());
+        let queues = plugin.workqueue.iter().chain(&plugin.signals);
+        let keys = queues.filter_map(|keys| keys.stats.next_retry.as_ref()).next();
         plugin.queue.stats.next_retry.as_ref().or(keys).is_some()
     };
     let verdict = match (status.unready.is_empty(), status.degraded.is_empty()) {
@@ -147,7 +148,8 @@ fn plugin(plugin: &Plugin) -> String {
         Some(version) => format!("{} {} in service", version.guest, version.version),
         None => "no version in service".to_owned(),
     };
-    let keys = plugin.workqueue.as_ref().map_or(0, |keys| keys.dropped_keys.len());
+    let keys = plugin.workqueue.iter().chain(&plugin.signals);
+    let keys: usize = keys.map(|keys| keys.dropped_keys.len()).sum();
     format!(
         "{}: {version}, {} acknowledged, {} pending, {}",
         plugin.name,
@@ -168,6 +170,7 @@ fn troubles(plugin: &Plugin) -> Vec<String> {
     }
     lines.extend(plugin.receipts.as_ref().map(receipts));
     lines.extend(plugin.workqueue.iter().flat_map(workqueue));
+    lines.extend(plugin.signals.iter().flat_map(signals));
     let what = if plugin.source.starts_with(SCHEME) { "component" } else { "file" };
     lines.extend(plugin.refused.as_ref().map(|why| format!("its {what} is refused: {why}")));
     lines.extend(plugin.pull.iter().filter_map(pull));
@@ -229,6 +232,26 @@ fn workqueue(Workqueue { stats: keys, .. }: &Workqueue) -> Vec<String> {
     )];
     lines.extend(keys.next_retry.as_ref().map(|next| retry(next, keys.delayed)));
     lines.extend(keys.quarantine.as_ref().map(|quarantine| format!("its reconciler is {}", quarantine.text)));
+    lines
+}
+
+/// Empty if no signal waits and none failed.
+fn signals(Workqueue { stats: signals, .. }: &Workqueue) -> Vec<String> {
+    let mut lines = Vec::new();
+    if signals.failed > 0 || signals.delayed + signals.waiting + signals.in_flight > 0 {
+        lines.push(format!(
+            "its signals: {} waiting, {} delayed, {} in flight, {} delivered, {} failed, {} given up",
+            signals.waiting,
+            signals.delayed,
+            signals.in_flight,
+            signals.succeeded,
+            signals.failed,
+            signals.dropped,
+        ));
+    }
+    lines.extend(signals.next_retry.as_ref().map(|next| retry(next, signals.delayed)));
+    lines
+        .extend(signals.quarantine.as_ref().map(|quarantine| format!("its signals are {}", quarantine.text)));
     lines
 }
 

@@ -8,6 +8,9 @@ use super::{
 /// The longest line of a comment, in characters.
 const WIDTH: usize = 118;
 
+/// Tables that the example plugin has no use for. They stand in comments.
+const IN_COMMENTS: [&str; 1] = ["plugin.timer"];
+
 const INTRODUCTION: &str = r##"# informer.toml: every key, with its meaning and its default. `informer config example` prints this file.
 #
 # A running host follows this file: it applies what changed and leaves everything else alone. [cluster], [telemetry] and
@@ -30,7 +33,7 @@ const INTRODUCTION: &str = r##"# informer.toml: every key, with its meaning and 
 
 /// The annotated file. It is a valid configuration.
 pub(super) fn text() -> String {
-    let mut file = Annotated { text: INTRODUCTION.to_owned() };
+    let mut file = Annotated { text: INTRODUCTION.to_owned(), in_comments: false };
     for entry in document::entries() {
         file.text += &format!("\n# {}\n", "-".repeat(105));
         match &entry.kind {
@@ -43,6 +46,8 @@ pub(super) fn text() -> String {
 
 struct Annotated {
     text: String,
+    /// Lines that are no comments become comments.
+    in_comments: bool,
 }
 
 // === impl Annotated ===
@@ -57,6 +62,7 @@ impl Annotated {
             Kind::Value(described) => (&none, described.doc, format!("[{path}]")),
         };
         self.comment(doc, indent);
+        let outside = std::mem::replace(&mut self.in_comments, IN_COMMENTS.contains(&path.as_str()));
         self.line(&header, indent);
         if path == "defaults" {
             // Its tables are those of [[plugin]].
@@ -80,6 +86,7 @@ impl Annotated {
                 self.section(entry, &path, indent + 2);
             }
         }
+        self.in_comments = outside;
     }
 
     fn key(&mut self, name: &str, described: &Described, indent: usize) {
@@ -120,6 +127,9 @@ impl Annotated {
 
     fn line(&mut self, line: &str, indent: usize) {
         self.text += &" ".repeat(indent);
+        if self.in_comments && !line.starts_with('#') {
+            self.text += "# e.g. ";
+        }
         self.text += line;
         self.text.push('\n');
     }

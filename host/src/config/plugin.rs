@@ -7,6 +7,7 @@ mod queue;
 mod reload;
 mod retry;
 mod subscription;
+mod timer;
 mod workqueue;
 
 use std::{io::ErrorKind, num::NonZeroU64, path::PathBuf, sync::LazyLock, time::Duration};
@@ -32,12 +33,14 @@ use queue::{QUEUE, QueueKeys};
 use reload::RELOAD;
 use retry::RETRY;
 use subscription::ON;
+use timer::{TIMER, TimerKeys};
 use workqueue::WORKQUEUE;
 
 pub use limits::Limits;
 pub use queue::Queue;
 pub use retry::Retry;
 pub use subscription::{Enqueue, Relist, Subscription};
+pub use timer::{Schedule, Timer};
 pub use workqueue::Workqueue;
 
 /// The configuration of a plugin without `[plugin.config]`.
@@ -70,6 +73,8 @@ pub struct Plugin {
     pub instance: InstancePolicy,
     /// Never empty; no two have the same resource.
     pub subscriptions: Vec<Subscription>,
+    /// Times at which the plugin is called. No two have the same name.
+    pub timers: Vec<Timer>,
     /// The queue of notifications.
     pub queue: Queue,
     /// The queue of keys.
@@ -112,6 +117,7 @@ pub(super) struct PluginKeys {
     idle_timeout: Option<Duration>,
     poll: Option<Duration>,
     on: Vec<Draft<Subscription>>,
+    timers: Vec<Draft<TimerKeys>>,
     common: Common,
     grant: Draft<GrantKeys>,
     /// Everything but these.
@@ -246,6 +252,7 @@ fn conduct_keys() -> Vec<Field<PluginKeys>> {
 fn tables() -> Vec<Field<PluginKeys>> {
     vec![
         subs("on", &ON, |_| Subscription::default(), |keys: &mut PluginKeys| &mut keys.on),
+        subs("timer", &TIMER, |_| TimerKeys::default(), |keys: &mut PluginKeys| &mut keys.timers),
         sub("queue", &QUEUE, |keys: &mut PluginKeys| &mut keys.common.queue),
         sub("workqueue", &WORKQUEUE, |keys: &mut PluginKeys| &mut keys.common.workqueue),
         sub("retry", &RETRY, |keys: &mut PluginKeys| &mut keys.common.retry),
@@ -364,6 +371,7 @@ pub(super) fn plugin(
     context: &mut Context<'_, '_>,
 ) -> Plugin {
     let subscriptions = subscriptions(&mut draft, watched, &mut context.problems);
+    let timers = timer::timers(std::mem::take(&mut draft.value.timers), &mut context.problems);
     let instance = instance(&draft, &mut context.problems);
     let config_files = draft.value.plugin.config_files.iter().zip(draft.items("config-files"));
     let config_files = config_files.filter_map(|(path, place)| context.path(path, place)).collect();
@@ -384,6 +392,7 @@ pub(super) fn plugin(
         poll,
         instance,
         subscriptions,
+        timers,
         config_files,
         grants,
         ..plugin

@@ -64,6 +64,10 @@ fn with_lines(header: &str, lines: &str) -> String {
         "[[verify]]" => {
             format!("{SMALLEST}\n{signers}{header}\n{}\n{lines}\n", missing("repository", "\"*\""))
         }
+        "[[plugin.timer]]" => {
+            let every = if lines.starts_with("cron") { String::new() } else { missing("every", "\"1m\"") };
+            format!("{SMALLEST}\n{header}\n{}\n{every}\n{lines}\n", missing("name", "\"nightly\""))
+        }
         "[[watch]]" | "[[plugin]]" | "[[plugin.on]]" => smallest(header),
         other => format!("{SMALLEST}\n{other}\n{lines}\n"),
     }

@@ -123,6 +123,20 @@ pub(crate) const QUEUE: &Families<QueueStats> = &[
     ("queue_oldest_seconds", Seconds(|queue| Some(queue.oldest.unwrap_or_default()))),
 ];
 
+/// The signals of one plugin: calls for caches that are complete, and for timers.
+pub(crate) const SIGNALS: &Families<WorkqueueStats> = &[
+    ("signals_raised", Counter(|signals| signals.adds)),
+    ("signals_delivered", Counter(|signals| signals.succeeded)),
+    ("signals_failed", Counter(|signals| signals.failed)),
+    ("signals_dropped", Counter(|signals| signals.dropped)),
+    ("signals_depth", Gauge(|signals| signals.depth)),
+    ("signals_delayed", Gauge(|signals| signals.delayed)),
+    ("signals_dead_letters", Gauge(|signals| signals.dropped_keys)),
+    ("signals_quarantined", Gauge(|signals| signals.quarantine.is_some().into())),
+    ("signals_queue_duration_seconds", Histograms(|signals| &signals.latency)),
+    ("signals_work_duration_seconds", Histograms(|signals| &signals.work_duration)),
+];
+
 /// The workqueue of one plugin: client-go's workqueue metrics (W-14), and the results of its keys.
 pub(crate) const WORKQUEUE: &Families<WorkqueueStats> = &[
     ("workqueue_adds", Counter(|keys| keys.adds)),

@@ -6,7 +6,9 @@ use informer_runtime::{
     LogLevel, LogLine, LogSink, LogStream,
     capabilities::{ApiAnswer, ApiFailure, ApiRequest},
 };
-use informer_types::{Change, Delivery, Failure, FailureKind, Outcome, Reconciled, Request};
+use informer_types::{
+    Change, Delivery, Failure, FailureKind, Outcome, Reconciled, Request, Signal, SignalCall,
+};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -93,8 +95,27 @@ impl Witness for Observed {
         let call = format!("reconcile {}{}", request.key, in_brackets(&notes));
         self.add(Kind::Calls, Seen::text(call.clone()));
         match outcome {
-            Reconciled::Retry { failure } => self.failed(&call, "retry", failure),
+            Reconciled::Retry { failure, .. } => self.failed(&call, "retry", failure),
             Reconciled::Terminal { failure } => self.failed(&call, "terminal", failure),
+            Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => {}
+        }
+    }
+
+    fn signalled(&self, _plugin: &str, call: &SignalCall, outcome: &Reconciled) {
+        let note = match &call.signal {
+            Signal::Synced(_) => Some(format!("{} objects", call.selected.objects)),
+            Signal::Timer(_) => None,
+        };
+        let again = (call.attempt > 1).then(|| format!("attempt {}", call.attempt));
+        let notes: Vec<String> = note.into_iter().chain(again).collect();
+        let text = format!("{} {}{}", call.signal.verb(), call.signal.subject(), in_brackets(&notes));
+        self.add(Kind::Calls, Seen::text(text.clone()));
+        match outcome {
+            Reconciled::Retry { after: None, failure } => self.failed(&text, "retry", failure),
+            Reconciled::Retry { after: Some(after), failure } => {
+                self.failed(&text, &format!("retry after {after:?}"), failure);
+            }
+            Reconciled::Terminal { failure } => self.failed(&text, "permanent", failure),
             Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => {}
         }
     }

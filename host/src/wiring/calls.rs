@@ -23,6 +23,7 @@ pub(crate) struct Calls {
     plugin: Arc<Plugin>,
     queue: Queue,
     workqueue: RateLimitingQueue,
+    signals: RateLimitingQueue,
     enqueues: Enqueues,
     /// The number of versions put into service so far.
     swaps: watch::Receiver<u64>,
@@ -51,10 +52,10 @@ impl Enqueues {
 // === impl Calls ===
 
 impl Calls {
-    /// Puts the workqueue beside the queue. `subscriptions` define which keys a notification concerns.
+    /// Puts the workqueue beside the queue, and takes the queue of signals along. `subscriptions` define which keys a notification concerns.
     pub(crate) fn new<'a>(
         plugin: Arc<Plugin>,
-        (queue, workqueue): (Queue, RateLimitingQueue),
+        (queue, workqueue, signals): (Queue, RateLimitingQueue, RateLimitingQueue),
         subscriptions: impl IntoIterator<Item = &'a Subscription>,
         stand: WitnessStand,
     ) -> Self {
@@ -63,7 +64,7 @@ impl Calls {
         let keys_of = enqueues.clone();
         let queue = queue.with_keys(workqueue.clone(), move |source, change| keys_of.keys(source, change));
         let swaps = plugin.swaps();
-        Self { plugin, queue, workqueue, enqueues, swaps, noted: Mutex::default(), stand }
+        Self { plugin, queue, workqueue, signals, enqueues, swaps, noted: Mutex::default(), stand }
     }
 
     /// Makes keys as these subscriptions define from now on.
@@ -88,6 +89,7 @@ impl Calls {
             *noted = swaps;
             self.queue.new_version();
             self.workqueue.new_version();
+            self.signals.new_version();
         }
     }
 }

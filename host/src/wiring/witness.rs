@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use futures::future::BoxFuture;
 use informer_runtime::capabilities::{ApiAnswer, ApiClient, ApiFailure, ApiRequest};
-use informer_types::{Delivery, Outcome, Reconciled, Request};
+use informer_types::{Delivery, Outcome, Reconciled, Request, SignalCall};
 
 use crate::connect::KubeClient;
 
@@ -16,6 +16,9 @@ pub trait Witness: Send + Sync + 'static {
 
     /// A reconciler was called.
     fn reconciled(&self, plugin: &str, request: &Request, outcome: &Reconciled);
+
+    /// A signal was delivered.
+    fn signalled(&self, plugin: &str, call: &SignalCall, outcome: &Reconciled);
 
     /// Answers a request in place of the API server; `None` leaves the answer to the server.
     fn answer(&self, _request: &ApiRequest) -> Option<ApiAnswer> {

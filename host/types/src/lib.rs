@@ -35,6 +35,7 @@ mod one_line;
 mod pattern;
 mod selector;
 mod service_account;
+mod signal;
 mod sync;
 mod token_bucket;
 mod trace;
@@ -65,6 +66,7 @@ pub use selector::{
     LabelSelector, UnreadableObject,
 };
 pub use service_account::{InvalidServiceAccount, ServiceAccount, is_object_name};
+pub use signal::{InvalidSignal, Selected, Signal, SignalCall, SignalHandler};
 pub use sync::SyncToken;
 pub use token_bucket::TokenBucket;
 pub use trace::{

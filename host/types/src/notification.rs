@@ -38,7 +38,7 @@ pub struct Notification {
     pub change: Change,
     /// Why it was made.
     pub cause: Cause,
-    /// Held until the notification is settled, if the listener's synced state waits for it (P-16).
+    /// Held until the notification is settled, if the listener's synced state (P-16) or a replay waits for it.
     pub initial: Option<SyncToken>,
     /// When the cache received the change, and the trace of its event.
     pub observed: Observed,

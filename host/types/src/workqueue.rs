@@ -80,8 +80,10 @@ pub enum Reconciled {
     Requeue,
     /// The call succeeded, and the key is to be reconciled again after this delay. The backoff of the key starts over.
     RequeueAfter(Duration),
-    /// The call failed. The key is retried after its backoff until its attempts are spent.
+    /// The call failed. The key is retried until its attempts are spent.
     Retry {
+        /// The delay that the plugin requested. `None` means the backoff of the key.
+        after: Option<Duration>,
         /// Why the call failed.
         failure: Failure,
     },

@@ -53,8 +53,8 @@ fn bad_components(directory: &std::path::Path) -> Vec<Bad> {
         (
             "no-handler",
             file("no-handler", EMPTY_COMPONENT),
-            "the component does not export informer:plugin/handler@0.1.0 or informer:plugin/reconciler@0.1.0, \
-             informer:plugin/plugin@0.1.0; it exports nothing. Build it against the world `event-handler` or `controller` \
+            "the component does not export informer:plugin/handler@0.2.0 or informer:plugin/reconciler@0.2.0, \
+             informer:plugin/plugin@0.2.0; it exports nothing. Build it against the world `event-handler` or `controller` \
              of wit/",
         ),
         (
@@ -65,7 +65,7 @@ fn bad_components(directory: &std::path::Path) -> Vec<Bad> {
         (
             "not-granted",
             guest("reader"),
-            "the component imports informer:plugin/lister@0.1.0, which is not granted: \
+            "the component imports informer:plugin/lister@0.2.0, which is not granted: \
              add `read = [\"apps/v1/deployments\"]` under [plugin.grant]",
         ),
         (

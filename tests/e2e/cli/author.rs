@@ -80,10 +80,10 @@ async fn inspect_shows_a_component_and_advises_for_a_core_module() {
     let shown = informer(&["inspect", reader.to_str().unwrap(), "--output", "json"]).await.json();
 
     assert_eq!(shown["kind"], "component");
-    assert_eq!((&shown["language"], &shown["wit"]), (&json!("rust"), &json!("0.1.0")));
+    assert_eq!((&shown["language"], &shown["wit"]), (&json!("rust"), &json!("0.2.0")));
     assert_eq!(shown["grants"], json!(["read = [\"apps/v1/deployments\"]"]));
     assert!(
-        shown["imports"].as_array().unwrap().contains(&json!("informer:plugin/lister@0.1.0")),
+        shown["imports"].as_array().unwrap().contains(&json!("informer:plugin/lister@0.2.0")),
         "{shown:#}"
     );
     assert!(shown["memory-bytes"].as_u64().unwrap() >= 1 << 16, "{shown:#}");

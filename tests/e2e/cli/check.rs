@@ -99,7 +99,7 @@ async fn a_component_that_needs_more_than_its_grants_is_reported_before_it_runs(
 
     let checked = informer(&["check", "--config", path.to_str().unwrap()]).await;
 
-    let problem = "the component imports informer:plugin/lister@0.1.0, which is not granted: \
+    let problem = "the component imports informer:plugin/lister@0.2.0, which is not granted: \
                    add `read = [\"apps/v1/deployments\"]` under [plugin.grant]";
     assert_eq!(checked.status, Some(1), "{}", checked.stderr);
     assert_eq!(checked.stdout, format!("plugin some: {problem}\n"));

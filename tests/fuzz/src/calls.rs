@@ -17,7 +17,7 @@ use std::{
 
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, LogLevel, LogLine, LogSink, LogStream, Plugin, Sources,
-    capabilities::{ClientSource, HttpClient, HttpConfig, NoConfigFiles},
+    capabilities::{ClientSource, HttpClient, HttpConfig, NoConfigFiles, NoTimers},
 };
 use informer_types::{
     AddError, Cause, Change, Delivery, EventHandler, Gvr, Notification, Outcome, Source, Workqueue,
@@ -66,6 +66,7 @@ pub(crate) fn run(input: &[u8]) {
         keyvalue: Arc::new(KeyValues::default()),
         config: Arc::new(NoConfigFiles),
         workqueue: Arc::new(Keys::default()),
+        timers: Arc::new(NoTimers),
         wall_clock: None,
     };
     let plugin = Plugin::new(engine.clone(), config(grants.clone()), sources);

@@ -1,9 +1,9 @@
 use super::*;
-use crate::{Existing, WIT, WorldError, write};
+use crate::{Existing, Language, WitVersion, WorldError, write};
 
 fn world(name: &str) -> Result<World, WorldError> {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), WIT, Existing::Refuse).unwrap();
+    write(folder.path(), &WitVersion::of(Language::Ts).files(), Existing::Refuse).unwrap();
     World::read(folder.path(), name)
 }
 

@@ -8,7 +8,7 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    Existing, InvalidName, Manifest, SDK, TextFile, WIT, WriteError,
+    Existing, InvalidName, Manifest, SDK, TextFile, WitVersion, WriteError,
     bindings::{Generated, NoBindings},
     component::NotOfTheWorld,
     sdk,
@@ -64,9 +64,9 @@ impl Build<'_> {
         self.manifest.world.as_deref().ok_or_else(missing)
     }
 
-    /// The folder of the WIT files: that of the project, or the interface of this program.
+    /// The folder of the WIT files: that of the project, or the interface that the SDK of the language is made for.
     pub(super) fn wit(&self) -> Result<PathBuf, BuildError> {
-        self.folder(WIT_FOLDER, WIT)
+        self.folder(WIT_FOLDER, &WitVersion::of(self.manifest.language).files())
     }
 
     /// The folder of the SDK: that of the project, or the one of this program.

@@ -1,10 +1,13 @@
 //! The operations that a reload needs: another sink and other settings for a listener in place, a replay of all objects
 //! or of one object, and another informer for the same watch (C-10, D-12).
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use informer_cache::{InformerFactory, ListenerStatus, SharedInformer, WatchConfig};
-use informer_types::{Change, Object, ObjectKey};
+use informer_types::{Change, Object, ObjectKey, SyncToken};
 
 use crate::{
     server::{Answer, Live, Script},
@@ -81,11 +84,14 @@ async fn a_replay_notifies_only_one_listener_of_all_objects() {
     world.informer.add_listener(listener("other"), Arc::clone(&other) as _).unwrap();
     other.acknowledge();
 
-    assert!(world.informer.replay(&world.registration));
+    let settled = Arc::new(AtomicBool::new(false));
+    assert!(world.informer.replay(&world.registration, token(&settled)));
     let mut again = world.received();
     again.sort();
     assert_eq!(again, ["add shop/a@1 replay", "add shop/b@2 replay"], "in no order among themselves");
+    assert!(!settled.load(Ordering::Relaxed));
     world.recorder.acknowledge();
+    assert!(settled.load(Ordering::Relaxed));
     watch.event("MODIFIED", &pod("a", "11"));
 
     world.receives(&["update shop/a@1->11 live"]).await;
@@ -122,7 +128,7 @@ async fn a_removed_listener_cannot_be_replayed_or_retargeted() {
     let other = Arc::new(Recorder::default());
     world.registration.remove();
 
-    assert!(!world.informer.replay(&world.registration));
+    assert!(!world.informer.replay(&world.registration, token(&Arc::default())));
     assert!(!world.informer.replay_object(&world.registration, &key("a"), added));
     let sink = Arc::clone(&other) as _;
     assert!(!world.informer.retarget_listener(
@@ -141,8 +147,14 @@ async fn a_registration_of_another_informer_is_refused() {
     let (one, _watch) = world().await;
     let (other, _watch) = world().await;
 
-    assert!(!one.informer.replay(&other.registration));
+    assert!(!one.informer.replay(&other.registration, token(&Arc::default())));
     assert!(one.received().is_empty() && other.received().is_empty());
+}
+
+/// A token that sets the flag when its last clone is dropped.
+fn token(settled: &Arc<AtomicBool>) -> SyncToken {
+    let settled = Arc::clone(settled);
+    SyncToken::new(move || settled.store(true, Ordering::Relaxed))
 }
 
 fn factory(script: &Script) -> InformerFactory {

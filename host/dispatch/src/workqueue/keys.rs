@@ -159,6 +159,38 @@ impl Keys {
         }
     }
 
+    /// Makes a key due after a delay, in place of the time at which it was due or of its turn; a key in flight becomes due after
+    /// its call. Its failures are forgotten, unless it is in flight. A key of the guest counts against the capacity.
+    pub(super) fn schedule(
+        &mut self,
+        key: &str,
+        delay: Duration,
+        own: bool,
+        now: Instant,
+    ) -> Result<(), AddError> {
+        self.promote(now);
+        if self.phase != Phase::Open {
+            self.ignored(key);
+            return Ok(());
+        }
+        let id = match own {
+            true => self.admit(key)?,
+            false => self.keyed.find(key).unwrap_or_else(|| self.keyed.insert(key.into(), Key::default())),
+        };
+        self.withdraw(id);
+        self.wait(id, delay, Lane::Live, now);
+        Ok(())
+    }
+
+    /// Takes a key out of the queue. A call in flight is not affected, and is not repeated.
+    pub(super) fn cancel(&mut self, key: &str, now: Instant) {
+        self.promote(now);
+        if let Some(id) = self.keyed.find(key) {
+            self.withdraw(id);
+            self.release(id);
+        }
+    }
+
     // --- life cycle
 
     pub(super) fn shut_down(&mut self, drain: bool, now: Instant) {
@@ -286,6 +318,18 @@ impl Keys {
             }
         }
         Enqueued::WaitsAlready
+    }
+
+    /// The key is no longer ready or delayed.
+    fn withdraw(&mut self, id: SlotId) {
+        self.keyed.stop_waiting(id);
+        self.keyed.leave_lane(id);
+        let Some(slot) = self.keyed.get_mut(id) else { return };
+        self.counts.depth -= usize::from(slot.payload.dirty.take().is_some());
+        if slot.in_flight_since().is_none() {
+            slot.payload.failed = 0;
+            self.limiter.forget(&slot.key);
+        }
     }
 
     /// The next backoff of a key.

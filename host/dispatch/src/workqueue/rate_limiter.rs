@@ -40,6 +40,11 @@ impl RateLimiter {
         Self::of(Kind::Exponential(Backoff { min: min.min(max), max, factor: 2.0, jitter: 0.0 }))
     }
 
+    /// Waits as this backoff says, for each key separately, without jitter.
+    pub fn backoff(backoff: Backoff) -> Self {
+        Self::of(Kind::Exponential(backoff))
+    }
+
     /// client-go's `ItemFastSlowRateLimiter`: waits `fast` after each of the first failures of a key, and `slow` after each
     /// further one (W-11).
     pub fn fast_slow(fast: Duration, slow: Duration, fast_attempts: u32) -> Self {

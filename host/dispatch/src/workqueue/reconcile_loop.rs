@@ -119,9 +119,9 @@ impl<R: Reconciler> Worker<R> {
             }
             Reconciled::Requeue => work.requeue(),
             Reconciled::RequeueAfter(delay) => work.requeue_after(delay),
-            Reconciled::Retry { failure } => {
+            Reconciled::Retry { after, failure } => {
                 let spent = attempts.is_some_and(|most| attempt >= most.get());
-                self.failed(&key, attempt, work.fail(&failure, spent), &failure);
+                self.failed(&key, attempt, work.fail_after(&failure, after, spent), &failure);
                 false
             }
             Reconciled::Terminal { failure } => {
@@ -175,7 +175,7 @@ impl<R: Reconciler> workers::Work for Worker<R> {
 
     fn panicked(&self, message: &str) -> Option<Reconciled> {
         let message = format!("the reconciler panicked: {message}");
-        Some(Reconciled::Retry { failure: Failure::new(FailureKind::Host, message) })
+        Some(Reconciled::Retry { after: None, failure: Failure::new(FailureKind::Host, message) })
     }
 
     fn end(&self, work: Work, reconciled: Option<Reconciled>) {

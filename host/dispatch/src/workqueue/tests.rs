@@ -7,6 +7,7 @@ mod explaining;
 mod measuring;
 mod quarantine;
 mod reconciling;
+mod scheduling;
 
 use std::{num::NonZeroUsize, time::Duration};
 

@@ -45,8 +45,8 @@ pub(super) const INTERFACES: &[Interface] = &[Interface {
         example: "write = [\"patch apps/v1/deployments @default\"]",
         is_given: |grants| grants.write.is_some(),
     }),
-    ..Interface::ours("informer:plugin/client", |linker| {
-        client::add_to_linker::<_, Calls<'static>>(linker, |guest| Calls(guest.called()))
+    ..Interface::ours("informer:plugin/client", |instance| {
+        client::add_to_linker_instance::<_, Calls<'static>>(instance, |guest| Calls(guest.called()))
     })
 }];
 

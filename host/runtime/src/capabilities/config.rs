@@ -9,7 +9,7 @@ use wasmtime::component::HasSelf;
 pub use source::{ConfigFilesError, ConfigSource, NoConfigFiles};
 pub(crate) use table::ConfigTable;
 
-use super::interface::{Interface, Version};
+use super::interface::{Interface, Link, Version};
 use crate::{
     LogLevel,
     bindings::wasi::config::store::{self, Error, Host},
@@ -20,7 +20,7 @@ pub(super) const INTERFACES: &[Interface] = &[Interface {
     name: "wasi:config/store",
     version: Version::Exactly("0.2.0-rc.1"),
     grant: None,
-    link: |linker| store::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called),
+    link: Link::Named(|linker| store::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)),
 }];
 
 /// The configuration that `start` receives: the table as JSON, with each file as a text in it.

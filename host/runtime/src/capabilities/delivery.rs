@@ -8,8 +8,8 @@ use crate::{
     guest::Guest,
 };
 
-pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/delivery", |linker| {
-    delivery::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
+pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/delivery", |instance| {
+    delivery::add_to_linker_instance::<_, HasSelf<Guest>>(instance, Guest::called)
 })];
 
 impl Host for Guest {

@@ -53,7 +53,7 @@ pub use resolver::{Resolver, SystemResolver, Ticket};
 pub(crate) use traffic::Traffic;
 pub use traffic::{HttpOutcome, HttpStats};
 
-use super::interface::{Grant, Interface, Version};
+use super::interface::{Grant, Interface, Link, Version};
 use crate::{Grants, guest::Guest};
 
 /// The version that `wasmtime-wasi-http` links. It serves guests of other patch releases too.
@@ -85,7 +85,7 @@ const fn outgoing(name: &'static str, link: fn(&mut Linker<Guest>) -> wasmtime::
         example: "http = [\"https://hooks.example.com/services/\"]",
         is_given: |grants: &Grants| grants.http.is_some(),
     };
-    Interface { name, version: Version::PatchesOf("0.2"), grant: Some(grant), link }
+    Interface { name, version: Version::PatchesOf("0.2"), grant: Some(grant), link: Link::Named(link) }
 }
 
 /// Replaces the setters of `outgoing-request`, which are already linked, by setters with limits: the host keeps a request

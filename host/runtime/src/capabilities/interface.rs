@@ -1,6 +1,6 @@
 //! The shape of a capability's entry in the list of capabilities.
 
-use wasmtime::component::Linker;
+use wasmtime::component::{Linker, LinkerInstance};
 
 use crate::{Grants, guest::Guest};
 
@@ -11,14 +11,27 @@ pub(crate) struct Interface {
     pub(crate) version: Version,
     /// The grant that a plugin needs to import it. `None` means that every plugin may.
     pub(crate) grant: Option<Grant>,
-    /// Adds its functions to the linker. A function reaches the guest by [`Guest::called`] alone, so that each call counts
-    /// as a call of the guest to the host.
-    pub(crate) link: fn(&mut Linker<Guest>) -> wasmtime::Result<()>,
+    pub(super) link: Link,
 }
+
+/// Adds the functions of an interface to the linker. A function reaches the guest by [`Guest::called`] alone, so that each
+/// call counts as a call of the guest to the host.
+pub(crate) enum Link {
+    /// Adds them under the name that the bindings have.
+    Named(fn(&mut Linker<Guest>) -> wasmtime::Result<()>),
+    /// Adds them to an instance: the versions of the interface have the same functions.
+    Versions(fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>),
+}
+
+/// The versions of our package that this host serves, the oldest first. An interface keeps its functions with their types from
+/// one version to the next and may get more of them, so one implementation serves all versions.
+pub(crate) const VERSIONS: [&str; 2] = ["0.1.0", "0.2.0"];
 
 /// The versions of an interface that the host serves.
 pub(crate) enum Version {
-    /// This version only: the interface is a draft, or our own.
+    /// These versions of our own package.
+    Ours(&'static [&'static str]),
+    /// This version only: the interface is a draft.
     Exactly(&'static str),
     /// Every patch release of this minor version.
     PatchesOf(&'static str),
@@ -39,23 +52,36 @@ impl Interface {
     /// An interface of our own package, which every plugin may import.
     pub(super) const fn ours(
         name: &'static str,
-        link: fn(&mut Linker<Guest>) -> wasmtime::Result<()>,
+        link: fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>,
     ) -> Self {
-        Self { name, version: Version::Exactly("0.1.0"), grant: None, link }
+        Self { name, version: Version::Ours(&VERSIONS), grant: None, link: Link::Versions(link) }
+    }
+
+    /// Adds its functions to the linker, under the name of each version.
+    pub(crate) fn link(&self, linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+        match (&self.link, &self.version) {
+            (Link::Named(link), _) => link(linker),
+            (Link::Versions(link), Version::Ours(versions)) => versions
+                .iter()
+                .try_for_each(|version| link(&mut linker.instance(&format!("{}@{version}", self.name))?)),
+            (Link::Versions(link), _) => link(&mut linker.instance(self.name)?),
+        }
     }
 
     /// Returns true if a component that imports this version is served.
     pub(crate) fn serves(&self, version: &str) -> bool {
         match self.version {
+            Version::Ours(own) => own.contains(&version),
             Version::Exactly(own) => version == own,
             Version::PatchesOf(own) => version.rsplit_once('.').is_some_and(|(minor, _)| minor == own),
             Version::Unversioned => version.is_empty(),
         }
     }
 
-    /// The name with the version. Returns `None` if the interface has no version.
+    /// The name with the versions. Returns `None` if the interface has no version.
     pub(crate) fn versioned(&self) -> Option<String> {
         match self.version {
+            Version::Ours(versions) => Some(format!("{}@{}", self.name, versions.join(" or @"))),
             Version::Exactly(version) | Version::PatchesOf(version) => {
                 Some(format!("{}@{version}", self.name))
             }

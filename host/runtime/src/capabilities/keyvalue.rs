@@ -11,7 +11,7 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 pub(crate) use source::KeyValueCounters;
 pub use source::{Kept, KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Place, Quota};
 
-use super::interface::{Grant, Interface, Version};
+use super::interface::{Grant, Interface, Link, Version};
 use crate::{
     Grants,
     bindings::{
@@ -50,7 +50,7 @@ type Answer<T> = Result<T, KeyValueFailure>;
 const fn draft(name: &'static str, link: fn(&mut Linker<Guest>) -> wasmtime::Result<()>) -> Interface {
     let grant =
         Grant { example: "keyvalue = \"1MiB\"", is_given: |grants: &Grants| grants.keyvalue.is_some() };
-    Interface { name, version: Version::Exactly("0.2.0-draft"), grant: Some(grant), link }
+    Interface { name, version: Version::Exactly("0.2.0-draft"), grant: Some(grant), link: Link::Named(link) }
 }
 
 impl store::Host for Guest {

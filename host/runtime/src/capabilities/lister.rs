@@ -41,8 +41,8 @@ pub(super) const INTERFACES: &[Interface] = &[Interface {
         example: "read = [\"apps/v1/deployments\"]",
         is_given: |grants| grants.read.is_some(),
     }),
-    ..Interface::ours("informer:plugin/lister", |linker| {
-        lister::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
+    ..Interface::ours("informer:plugin/lister", |instance| {
+        lister::add_to_linker_instance::<_, HasSelf<Guest>>(instance, Guest::called)
     })
 }];
 

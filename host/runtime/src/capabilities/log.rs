@@ -5,7 +5,7 @@ use wasmtime::{
     component::{HasSelf, Linker},
 };
 
-use super::interface::{Interface, Version};
+use super::interface::{Interface, Link, Version};
 use crate::{
     LogLevel,
     bindings::{
@@ -22,16 +22,21 @@ const LOGGING: &str = "wasi:logging/logging";
 const CONTEXT: &str = "context";
 
 pub(super) const INTERFACES: &[Interface] = &[
-    Interface::ours("informer:plugin/log", |linker| {
-        log::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
+    Interface::ours("informer:plugin/log", |instance| {
+        log::add_to_linker_instance::<_, HasSelf<Guest>>(instance, Guest::called)
     }),
     Interface {
         name: LOGGING,
         version: Version::Exactly("0.1.0-draft"),
         grant: None,
-        link: |linker| logging::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called),
+        link: Link::Named(|linker| logging::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)),
     },
-    Interface { name: LOGGING, version: Version::Unversioned, grant: None, link: link_unversioned },
+    Interface {
+        name: LOGGING,
+        version: Version::Unversioned,
+        grant: None,
+        link: Link::Named(link_unversioned),
+    },
 ];
 
 fn link_unversioned(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {

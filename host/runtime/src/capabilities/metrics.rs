@@ -16,8 +16,8 @@ use crate::{
     guest::Guest,
 };
 
-pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/metrics", |linker| {
-    metrics::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
+pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/metrics", |instance| {
+    metrics::add_to_linker_instance::<_, HasSelf<Guest>>(instance, Guest::called)
 })];
 
 impl metrics::Host for Guest {

@@ -22,12 +22,12 @@ use crate::{
 };
 
 pub(super) const INTERFACES: &[Interface] = &[
-    Interface::ours("informer:plugin/objects", |linker| {
-        objects::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
+    Interface::ours("informer:plugin/objects", |instance| {
+        objects::add_to_linker_instance::<_, HasSelf<Guest>>(instance, Guest::called)
     }),
     // The values that the interfaces share. It has no functions.
-    Interface::ours("informer:plugin/types", |linker| {
-        types::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
+    Interface::ours("informer:plugin/types", |instance| {
+        types::add_to_linker_instance::<_, HasSelf<Guest>>(instance, Guest::called)
     }),
 ];
 

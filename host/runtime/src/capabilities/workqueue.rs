@@ -14,8 +14,8 @@ use crate::{
     guest::Guest,
 };
 
-pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/workqueue", |linker| {
-    workqueue::add_to_linker::<_, HasSelf<Guest>>(linker, Guest::called)
+pub(super) const INTERFACES: &[Interface] = &[Interface::ours("informer:plugin/workqueue", |instance| {
+    workqueue::add_to_linker_instance::<_, HasSelf<Guest>>(instance, Guest::called)
 })];
 
 impl Host for Guest {

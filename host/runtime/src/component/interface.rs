@@ -7,11 +7,10 @@ use wasmtime::component::types::Component as ComponentType;
 use super::LoadError;
 use crate::{
     Grants,
-    capabilities::{Grant, Interface, interfaces},
+    capabilities::{Grant, Interface, VERSIONS, interfaces},
 };
 
 const PACKAGE: &str = "informer:plugin";
-const VERSION: &str = "0.1.0";
 
 /// The interface that every plugin exports.
 const LIFE_CYCLE: &str = "plugin";
@@ -19,8 +18,30 @@ const LIFE_CYCLE: &str = "plugin";
 /// The interfaces of which every plugin exports at least one.
 const CALLED: [&str; 2] = ["handler", "reconciler"];
 
-/// The interface that only a component with `reconciler` may import.
-const WORKQUEUE: &str = "workqueue";
+/// An interface that a component may import only if it exports another one.
+struct Half {
+    import: &'static str,
+    export: &'static str,
+    /// What would never happen otherwise.
+    lost: &'static str,
+    /// A world with both.
+    world: &'static str,
+}
+
+const HALVES: [Half; 2] = [
+    Half {
+        import: "workqueue",
+        export: "reconciler",
+        lost: "the keys that it adds would never be reconciled",
+        world: "controller-with-handlers",
+    },
+    Half {
+        import: "timer",
+        export: "timer-handler",
+        lost: "the timers that it sets would call nothing",
+        world: "controller-with-signals",
+    },
+];
 
 /// The WASI packages that language runtimes import. They give access to nothing: no files, no environment, no network.
 /// Sockets are linked because Python's runtime imports them; every use is denied.
@@ -62,8 +83,8 @@ pub(super) fn grants(imports: &[&str], exports: &[&str]) -> Result<BTreeSet<&'st
 /// Refuses a component of another version, and one that does not export what the host calls.
 fn check_shape(imports: &[&str], exports: &[&str]) -> Result<(), LoadError> {
     check_version(imports.iter().chain(exports))?;
-    check_exports(exports)?;
-    check_workqueue(imports, exports)
+    check_exports(imports, exports)?;
+    check_halves(imports, exports)
 }
 
 /// The interface of the host that serves an import.
@@ -73,19 +94,28 @@ fn served(import: &str) -> Option<&'static Interface> {
 }
 
 fn check_version<'a>(names: impl Iterator<Item = &'a &'a str>) -> Result<(), LoadError> {
-    let other =
-        names.map(|name| Name::of(name)).find(|name| name.package == PACKAGE && name.version != VERSION);
+    let other = names
+        .map(|name| Name::of(name))
+        .find(|name| name.package == PACKAGE && !VERSIONS.contains(&name.version));
     match other {
         Some(Name { package, interface, version }) => Err(LoadError::OtherVersion {
             found: format!("{package}/{interface}@{version}"),
-            served: format!("{PACKAGE}@{VERSION}"),
+            served: VERSIONS.map(|version| format!("{PACKAGE}@{version}")).join(" and "),
         }),
         None => Ok(()),
     }
 }
 
-fn check_exports(exports: &[&str]) -> Result<(), LoadError> {
-    let full = |interface: &str| format!("{PACKAGE}/{interface}@{VERSION}");
+/// The name of an interface of our package in the version that the other names have, or in the newest one.
+fn full(interface: &str, names: &[&str]) -> String {
+    let own = names.iter().map(|name| Name::of(name)).find(|name| name.package == PACKAGE);
+    let newest = VERSIONS.last().copied().unwrap_or_default();
+    format!("{PACKAGE}/{interface}@{}", own.map_or(newest, |name| name.version))
+}
+
+fn check_exports(imports: &[&str], exports: &[&str]) -> Result<(), LoadError> {
+    let names = [exports, imports].concat();
+    let full = |interface: &str| full(interface, &names);
     let mut missing = Vec::new();
     if !CALLED.iter().any(|wanted| has(exports, wanted)) {
         missing.push(CALLED.map(full).join(" or "));
@@ -99,15 +129,16 @@ fn check_exports(exports: &[&str]) -> Result<(), LoadError> {
     Err(LoadError::MissingExport { missing, found: exports.iter().map(|&name| name.to_owned()).collect() })
 }
 
-/// Refuses a component that could add keys but exports no `reconciler`: the keys would wait for ever.
-fn check_workqueue(imports: &[&str], exports: &[&str]) -> Result<(), LoadError> {
-    let wants = imports.iter().find(|name| Name::of(name).is_ours(WORKQUEUE));
-    match wants {
-        Some(import) if !has(exports, "reconciler") => {
-            Err(LoadError::WithoutReconciler { import: (*import).to_owned() })
+/// Refuses a component that could add keys but exports no `reconciler`, or set timers but exports no `timer-handler`.
+fn check_halves(imports: &[&str], exports: &[&str]) -> Result<(), LoadError> {
+    for Half { import, export, lost, world } in &HALVES {
+        let wants = imports.iter().find(|name| Name::of(name).is_ours(import));
+        if let Some(&import) = wants.filter(|_| !has(exports, export)) {
+            let (import, missing) = (import.to_owned(), full(export, &[import]));
+            return Err(LoadError::Half { import, missing, lost, world });
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// Returns true if one of the names is this interface of our package.

@@ -100,23 +100,29 @@ pub enum LoadError {
     },
     /// The component was built against another version of our package.
     #[error(
-        "the component was built against {}; this host serves {served}: build it against the wit/ of this host",
+        "the component was built against {}; this host serves {served}: build it against one of them (`informer wit` writes their files)",
         excerpt(found, NAME_BYTES)
     )]
     OtherVersion {
         /// Interface with the version that it names.
         found: String,
-        /// Package with the version that this host serves.
+        /// Package with each version that this host serves.
         served: String,
     },
-    /// The component could add keys to its workqueue but exports no `reconciler` for them.
+    /// The component imports an interface whose effects it would never see, because it does not export the other half.
     #[error(
-        "the component imports {} and does not export informer:plugin/reconciler@0.1.0, so the keys that it adds would never be reconciled: build it against the world `controller-with-handlers` of wit/",
+        "the component imports {} and does not export {missing}, so {lost}: build it against the world `{world}` of wit/",
         excerpt(import, NAME_BYTES)
     )]
-    WithoutReconciler {
-        /// The workqueue interface that it imports.
+    Half {
+        /// The interface that it imports.
         import: String,
+        /// The interface that it should export.
+        missing: String,
+        /// What would never happen.
+        lost: &'static str,
+        /// A world with both.
+        world: &'static str,
     },
     /// The component imports interfaces that are not granted or not served.
     #[error("{}", imports(not_granted, not_served, served))]
@@ -172,7 +178,7 @@ impl LoadError {
             | Self::TooMuchMemory { .. }
             | Self::MissingExport { .. }
             | Self::OtherVersion { .. }
-            | Self::WithoutReconciler { .. }
+            | Self::Half { .. }
             | Self::Imports { .. } => false,
         }
     }
@@ -209,7 +215,7 @@ mod tests {
             LoadError::Compile(long()),
             LoadError::MissingExport { missing: vec!["a".to_owned()], found: many() },
             LoadError::OtherVersion { found: long(), served: "b".to_owned() },
-            LoadError::WithoutReconciler { import: long() },
+            LoadError::Half { import: long(), missing: "a".to_owned(), lost: "b", world: "c" },
             LoadError::Imports {
                 not_granted: many().into_iter().map(|name| (name, "a = 1")).collect(),
                 not_served: many(),

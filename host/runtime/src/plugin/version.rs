@@ -52,6 +52,10 @@ pub struct VersionInfo {
     pub handles: bool,
     /// True if it exports `reconciler`.
     pub reconciles: bool,
+    /// True if it exports `sync-handler`.
+    pub learns_of_syncs: bool,
+    /// True if it exports `timer-handler`.
+    pub has_timers: bool,
 }
 
 /// The parts of a plugin that outlive its versions, with the configuration of one version.
@@ -93,10 +97,8 @@ impl Version {
         let linker = linker(engine, &shared.config.grants).map_err(instantiate)?;
         let linked = linker.instantiate_pre(&component.compiled).map_err(instantiate)?;
         let linked = Linked::new(linked).map_err(instantiate)?;
-        let (handles, reconciles) = (linked.handler.is_some(), linked.reconciler.is_some());
         let mut version = Self {
             engine: engine.wasmtime.clone(),
-            linked,
             component: component.clone(),
             shared: Arc::clone(shared),
             trial: Trial::new(shared.config.trial, last_good),
@@ -108,9 +110,12 @@ impl Version {
                 component_bytes: component.bytes(),
                 code_bytes: component.code_bytes(),
                 prepared_in: component.prepared_in(),
-                handles,
-                reconciles,
+                handles: linked.handler.is_some(),
+                reconciles: linked.reconciler.is_some(),
+                learns_of_syncs: linked.sync_handler.is_some(),
+                has_timers: linked.timer_handler.is_some(),
             },
+            linked,
             idle: Mutex::new(Some(Vec::new())),
         };
         let mut instance = version.instantiate().await.map_err(|f| LoadError::Instantiate(f.message))?;
@@ -243,7 +248,7 @@ fn linker(engine: &Engine, grants: &Grants) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(&engine.wasmtime);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     for interface in interfaces().filter(|interface| interface.is_granted(grants)) {
-        (interface.link)(&mut linker)?;
+        interface.link(&mut linker)?;
     }
     Ok(linker)
 }

@@ -1,19 +1,19 @@
-//! The work that `dispatch` hands to a plugin: notifications and keys.
+//! The work that `dispatch` hands to a plugin: notifications, keys and signals.
 
 use std::time::{Duration, Instant};
 
-use informer_types::{Cause, Delivery, Failure, Outcome, Reconciled, Request};
+use informer_types::{Cause, Delivery, Failure, Outcome, Reconciled, Request, Signal, SignalCall};
 
 use super::version::VersionInfo;
 use crate::call::Call;
 
-/// A notification or a key.
+/// A notification, a key or a signal.
 pub(super) trait Work: Sync {
     /// The result that `dispatch` receives.
     type Answer: Send;
 
     /// Returns true if the version exports what this work is for.
-    fn is_served_by(version: &VersionInfo) -> bool;
+    fn is_served_by(&self, version: &VersionInfo) -> bool;
 
     /// The call of an instance that does this work.
     fn call(&self) -> impl Call<Answer = Self::Answer>;
@@ -21,7 +21,7 @@ pub(super) trait Work: Sync {
     /// What the call does, for failure messages: `update of apps/v1/deployments default/web`.
     fn action(&self) -> String;
 
-    /// How long it was in the queue. Returns `None` for a key, which the workqueue measures itself.
+    /// How long it was in the queue. Returns `None` for a key and a signal, which the workqueue measures itself.
     fn queued(&self) -> Option<Duration>;
 
     /// When the watch received the change. Returns `None` if the watch did not send it, and for a key, which may stand for
@@ -38,7 +38,7 @@ pub(super) trait Work: Sync {
 impl Work for Delivery {
     type Answer = Outcome;
 
-    fn is_served_by(version: &VersionInfo) -> bool {
+    fn is_served_by(&self, version: &VersionInfo) -> bool {
         version.handles
     }
 
@@ -75,7 +75,7 @@ impl Work for Delivery {
 impl Work for Request {
     type Answer = Reconciled;
 
-    fn is_served_by(version: &VersionInfo) -> bool {
+    fn is_served_by(&self, version: &VersionInfo) -> bool {
         version.reconciles
     }
 
@@ -96,13 +96,48 @@ impl Work for Request {
     }
 
     fn retry(failure: Failure) -> Reconciled {
-        Reconciled::Retry { failure }
+        Reconciled::Retry { after: None, failure }
     }
 
     fn failure(answer: &Reconciled) -> Option<&Failure> {
         match answer {
-            Reconciled::Retry { failure } | Reconciled::Terminal { failure } => Some(failure),
+            Reconciled::Retry { failure, .. } | Reconciled::Terminal { failure } => Some(failure),
             Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => None,
         }
+    }
+}
+
+impl Work for SignalCall {
+    type Answer = Reconciled;
+
+    fn is_served_by(&self, version: &VersionInfo) -> bool {
+        match self.signal {
+            Signal::Synced(_) => version.learns_of_syncs,
+            Signal::Timer(_) => version.has_timers,
+        }
+    }
+
+    fn call(&self) -> impl Call<Answer = Reconciled> {
+        self
+    }
+
+    fn action(&self) -> String {
+        format!("{} of {}", self.signal.verb(), self.signal.subject())
+    }
+
+    fn queued(&self) -> Option<Duration> {
+        None
+    }
+
+    fn watched(&self) -> Option<Instant> {
+        None
+    }
+
+    fn retry(failure: Failure) -> Reconciled {
+        <Request as Work>::retry(failure)
+    }
+
+    fn failure(answer: &Reconciled) -> Option<&Failure> {
+        <Request as Work>::failure(answer)
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use informer_runtime::{
     CodeCache, CodeKey, Compiler, Component, Engine, EngineConfig, LoadError, Plugin, Sources,
-    capabilities::{ClientSource, NoConfigFiles, NoKeyValues},
+    capabilities::{ClientSource, NoConfigFiles, NoKeyValues, NoTimers},
 };
 use tempfile::TempDir;
 
@@ -45,6 +45,7 @@ async fn load(engine: &Engine, guest: &'static str) -> Result<(), String> {
         keyvalue: Arc::new(NoKeyValues),
         config: Arc::new(NoConfigFiles),
         workqueue: running.keys.clone(),
+        timers: Arc::new(NoTimers),
         wall_clock: None,
     };
     let plugin = Plugin::new(engine.clone(), Setup::new("{}").config, sources);

@@ -16,7 +16,7 @@ use informer_runtime::{
     LogStream, Plugin, PluginConfig, Sources, TrialConfig,
     capabilities::{
         ClientSource, ConfigSource, HttpClient, HttpConfig, KeyValueSource, ListError, ListerQuery,
-        ListerSource, NoConfigFiles, NoKeyValues,
+        ListerSource, NoConfigFiles, NoKeyValues, TimerError, TimerSource,
     },
 };
 use informer_types::{
@@ -198,6 +198,7 @@ impl Setup {
                 keyvalue,
                 config: config_files,
                 workqueue: Arc::clone(&keys) as _,
+                timers: Arc::clone(&keys) as _,
                 wall_clock: None,
             },
         );
@@ -301,6 +302,19 @@ impl Workqueue for Keys {
 
     fn waiting(&self) -> usize {
         self.asked.lock().len()
+    }
+}
+
+impl TimerSource for Keys {
+    fn set(&self, name: &str, delay: Duration) -> Result<(), TimerError> {
+        if name.is_empty() {
+            return Err(TimerError::Name("no name".to_owned()));
+        }
+        self.ask(format!("set {name} after {delay:?}")).map_err(|_| TimerError::TooMany { most: 1 })
+    }
+
+    fn cancel(&self, name: &str) {
+        self.ask(format!("cancel {name}")).unwrap();
     }
 }
 

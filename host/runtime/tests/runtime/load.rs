@@ -112,7 +112,9 @@ async fn a_component_that_is_not_a_plugin_is_refused_with_missing_and_existing_e
                    it exports wasi:cli/run@0.2.3, informer:plugin/plugin@0.1.0. Build it against ";
     assert!(refused.starts_with(missing), "{refused}");
     let empty = refusal_of_text("(component)").await;
-    assert!(empty.contains("it exports nothing"), "{empty}");
+    let newest = "the component does not export informer:plugin/handler@0.2.0 or informer:plugin/reconciler@0.2.0, \
+                  informer:plugin/plugin@0.2.0; it exports nothing. ";
+    assert!(empty.starts_with(newest), "{empty}");
 }
 
 #[tokio::test]
@@ -133,6 +135,23 @@ async fn a_component_that_imports_the_workqueue_without_a_reconciler_is_refused(
 }
 
 #[tokio::test]
+async fn a_component_that_imports_timers_without_a_handler_for_them_is_refused() {
+    let refused = refusal_of_text(
+        r#"(component
+            (import "informer:plugin/timer@0.2.0" (instance))
+            (instance $i)
+            (export "informer:plugin/handler@0.2.0" (instance $i))
+            (export "informer:plugin/plugin@0.2.0" (instance $i)))"#,
+    )
+    .await;
+
+    let expected = "the component imports informer:plugin/timer@0.2.0 and does not export \
+                    informer:plugin/timer-handler@0.2.0, so the timers that it sets would call nothing: build it against \
+                    the world `controller-with-signals` of wit/";
+    assert_eq!(refused, expected);
+}
+
+#[tokio::test]
 async fn a_plugin_whose_functions_have_other_types_is_refused() {
     let refused = refusal_of_text(
         r#"(component
@@ -147,14 +166,15 @@ async fn a_plugin_whose_functions_have_other_types_is_refused() {
 }
 
 #[tokio::test]
-async fn another_version_of_the_interface_is_refused_with_the_one_served() {
+async fn another_version_of_the_interface_is_refused_with_those_that_are_served() {
     let refused = refusal_of_text(
         r#"(component (instance $i) (export "informer:plugin/handler@0.9.0" (instance $i)))"#,
     )
     .await;
 
     let expected = "the component was built against informer:plugin/handler@0.9.0; \
-                    this host serves informer:plugin@0.1.0: build it against the wit/ of this host";
+                    this host serves informer:plugin@0.1.0 and informer:plugin@0.2.0: build it against one of them \
+                    (`informer wit` writes their files)";
     assert_eq!(refused, expected);
 }
 
@@ -175,6 +195,7 @@ async fn an_import_that_is_not_served_is_named_with_the_served_interfaces() {
             "{refused}"
         );
         assert!(refused.contains("wasi:clocks"), "{refused}");
+        assert!(refused.contains("informer:plugin/lister@0.1.0 or @0.2.0, "), "{refused}");
     }
 }
 
@@ -184,7 +205,7 @@ async fn the_lister_without_a_grant_is_refused_with_the_line_to_add() {
 
     let refused = running.load("reader").await.unwrap_err();
 
-    let expected = "the component imports informer:plugin/lister@0.1.0, which is not granted: \
+    let expected = "the component imports informer:plugin/lister@0.2.0, which is not granted: \
                     add `read = [\"apps/v1/deployments\"]` under [plugin.grant]";
     assert_eq!(refused.to_string(), expected);
 }

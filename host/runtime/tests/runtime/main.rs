@@ -26,3 +26,4 @@ mod reload;
 mod revocation;
 mod secrets;
 mod settings;
+mod signals;

@@ -25,7 +25,7 @@ async fn reconcile(running: &Running, key: &str, attempt: u32) -> Reconciled {
 /// The kind and the message of a failure that is to be retried.
 fn failure(reconciled: Reconciled) -> (FailureKind, String) {
     match reconciled {
-        Reconciled::Retry { failure } => (failure.kind, failure.message),
+        Reconciled::Retry { failure, .. } => (failure.kind, failure.message),
         other => panic!("{other:?}"),
     }
 }

@@ -26,7 +26,7 @@ pub struct Plugin {
     pub pull: Option<Pull>,
     /// The version in service.
     pub version: Option<Version>,
-    /// What the version in service exports: `handler`, `reconciler`, or both.
+    /// What the version in service exports: `handler`, `reconciler`, `sync-handler`, `timer-handler`.
     pub exports: Vec<String>,
     /// Why the present content of the file is not in service.
     pub refused: Option<String>,
@@ -42,6 +42,8 @@ pub struct Plugin {
     pub queue: Queue,
     /// The keys; `None` if the plugin has no reconciler and no keys.
     pub workqueue: Option<Workqueue>,
+    /// The signals, which are calls for caches that are complete and for timers; `None` if there was none.
+    pub signals: Option<Workqueue>,
     /// The notifications that are dead letters, the oldest first.
     pub dead_letters: Vec<DeadLetter>,
 }
@@ -128,7 +130,7 @@ pub struct Queue {
     pub retry_budget: Option<f64>,
 }
 
-/// The workqueue of a plugin's own keys.
+/// The workqueue of a plugin's own keys, or the queue of its signals.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Workqueue {
@@ -170,9 +172,11 @@ pub struct PluginQueue {
     pub queue: Queue,
     /// Its keys; `None` if the plugin has no reconciler and no keys.
     pub reconciler: Option<Reconciler>,
+    /// Its signals; `None` if there was none.
+    pub signals: Option<Reconciler>,
 }
 
-/// The workqueue in short, for the overview of all queues.
+/// A workqueue, or the queue of signals, in short, for the overview of all queues.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Reconciler {
@@ -180,7 +184,7 @@ pub struct Reconciler {
     pub keys: usize,
     /// Keys that are dead letters.
     pub dropped_keys: usize,
-    /// The quarantine of the reconciler, if it is in quarantine.
+    /// The quarantine of the reconciler or of the signals, if there is one.
     pub quarantine: Option<Quarantine>,
 }
 

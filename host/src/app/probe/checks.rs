@@ -59,14 +59,16 @@ pub(super) fn configuration(is_refused: bool) -> Check {
     check("configuration", if is_refused { refused } else { Outcome::Ok })
 }
 
-/// A sentence if the plugin is in quarantine, and one if its reconciler is.
+/// A sentence if the plugin is in quarantine, one if its reconciler is, and one if its signals are.
 pub(super) fn quarantines(plugin: &RunningPlugin) -> impl Iterator<Item = String> {
     let name = plugin.name();
     let handler = plugin.queue().stats().quarantine;
     let handler = handler.map(|one| format!("plugin {name}: {}", one.text));
     let reconciler = workqueue(plugin).quarantine;
     let reconciler = reconciler.map(|one| format!("plugin {name}: its reconciler is {}", one.text));
-    handler.into_iter().chain(reconciler)
+    let signals = plugin.signals().queue().stats().quarantine;
+    let signals = signals.map(|one| format!("plugin {name}: its signals are {}", one.text));
+    handler.into_iter().chain(reconciler).chain(signals)
 }
 
 fn named(status: &InformerStatus, outcome: Outcome) -> Check {

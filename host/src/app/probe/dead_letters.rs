@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::SystemTime};
 
 use informer_dispatch::{DeadLetter, workqueue::DroppedKey};
+use informer_types::Signal;
 use jiff::Timestamp;
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// The verb of a call with a key.
-const RECONCILE: &str = "reconcile";
+pub(super) const RECONCILE: &str = "reconcile";
 
 /// Returns why letters are in memory only, one sentence for each plugin.
 pub(super) fn problems(plugins: &[Arc<RunningPlugin>]) -> Vec<String> {
@@ -53,6 +54,20 @@ pub(super) fn dropped_key(dropped: &DroppedKey) -> types::DeadLetter {
     }
 }
 
+/// The dead letter of a signal.
+pub(super) fn signal(dropped: &DroppedKey) -> types::DeadLetter {
+    types::DeadLetter {
+        object: (*dropped.key).to_owned(),
+        verb: signal_verb(dropped).to_owned(),
+        ..dropped_key(dropped)
+    }
+}
+
+/// The function that the plugin is called with.
+pub(super) fn signal_verb(dropped: &DroppedKey) -> &'static str {
+    dropped.key.parse().map_or("", |signal: Signal| signal.verb())
+}
+
 fn shown(at: SystemTime) -> Option<String> {
     Timestamp::try_from(at).ok().map(|at| at.to_string())
 }
@@ -69,7 +84,9 @@ pub(super) fn list(plugins: &[Arc<RunningPlugin>], chosen: &Chosen) -> DeadLette
         let letters = plugin.letters();
         let events = letters.events(chosen).into_iter().map(|letter| (letter.at, dead_letter(&letter)));
         let keys = letters.keys(chosen).into_iter().map(|dropped| (dropped.at, dropped_key(&dropped)));
-        let all = events.chain(keys);
+        let signals = plugin.signals().letters(chosen).into_iter();
+        let signals = signals.map(|dropped| (dropped.at, signal(&dropped)));
+        let all = events.chain(keys).chain(signals);
         all.map(|(at, letter)| (at, types::DeadLetter { plugin: name.clone(), ..letter })).collect::<Vec<_>>()
     });
     let mut letters: Vec<_> = letters.collect();
@@ -99,6 +116,10 @@ pub(super) fn replay(plugins: &[Arc<RunningPlugin>], chosen: &Chosen) -> Replays
             let replayed = plugin.replay_key(&dropped).map_err(|why| why.to_string());
             note(named(&dropped.key), replayed.map(|()| RECONCILE));
         }
+        for dropped in plugin.signals().letters(chosen) {
+            let replayed = plugin.signals().replay(&dropped).map_err(|why| why.to_string());
+            note((*dropped.key).to_owned(), replayed.map(|()| signal_verb(&dropped)));
+        }
     }
     let Replays { replayed, refused } = &replays;
     tracing::info!(replayed = replayed.len(), refused = refused.len(), "dead letters are replayed");
@@ -110,7 +131,8 @@ pub(super) fn drop_chosen(plugins: &[Arc<RunningPlugin>], chosen: &Chosen) -> Dr
         let objects = plugin.letters().drop_events(chosen).into_iter().map(|object| object.to_string());
         let keys = plugin.letters().drop_keys(chosen).into_iter().map(|key| named(&key));
         let dropped = |object| DroppedLetter { plugin: plugin.name().to_owned(), object };
-        objects.chain(keys).map(dropped).collect::<Vec<_>>()
+        let signals = plugin.signals().drop_letters(chosen).into_iter().map(|key| (*key).to_owned());
+        objects.chain(keys).chain(signals).map(dropped).collect::<Vec<_>>()
     });
     let dropped: Vec<DroppedLetter> = dropped.collect();
     tracing::info!(dropped = dropped.len(), "dead letters are dropped on request");

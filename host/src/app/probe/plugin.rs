@@ -39,6 +39,10 @@ pub(super) fn plugin(plugin: &RunningPlugin) -> types::Plugin {
             stats,
             dropped_keys: plugin.workqueue().dropped().list().iter().map(dropped).collect(),
         }),
+        signals: plugin.signals().stats().map(|stats| Workqueue {
+            stats,
+            dropped_keys: plugin.signals().queue().dropped().list().iter().map(dropped).collect(),
+        }),
         dead_letters: plugin.queue().dead_letters().list().iter().map(dead_letter).collect(),
     }
 }
@@ -47,10 +51,14 @@ pub(super) fn queues(plugin: &RunningPlugin) -> PluginQueue {
     PluginQueue {
         plugin: plugin.name().to_owned(),
         queue: Queue::new(plugin.queue().stats(), &plugin.queue_config()),
-        reconciler: concerning(plugin).map(|WorkqueueStats { keys, dropped_keys, quarantine, .. }| {
-            Reconciler { keys, dropped_keys, quarantine }
-        }),
+        reconciler: concerning(plugin).map(in_short),
+        signals: plugin.signals().stats().map(in_short),
     }
+}
+
+fn in_short(stats: WorkqueueStats) -> Reconciler {
+    let WorkqueueStats { keys, dropped_keys, quarantine, .. } = stats;
+    Reconciler { keys, dropped_keys, quarantine }
 }
 
 /// The statistics of the workqueue, without a quarantine if the version in service has no reconciler to probe.
@@ -67,7 +75,12 @@ fn concerning(plugin: &RunningPlugin) -> Option<WorkqueueStats> {
 }
 
 fn exports(version: &VersionInfo) -> Vec<String> {
-    let exports = [("handler", version.handles), ("reconciler", version.reconciles)];
+    let exports = [
+        ("handler", version.handles),
+        ("reconciler", version.reconciles),
+        ("sync-handler", version.learns_of_syncs),
+        ("timer-handler", version.has_timers),
+    ];
     exports.into_iter().filter(|(_, exported)| *exported).map(|(name, _)| name.to_owned()).collect()
 }
 

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 pub(super) struct Gate {
     queue: Queue,
     workqueue: RateLimitingQueue,
+    signals: RateLimitingQueue,
     /// Orders openings and closings.
     state: Mutex<()>,
     /// Number of closings.
@@ -19,11 +20,12 @@ pub(super) struct Gate {
 // === impl Gate ===
 
 impl Gate {
-    pub(super) fn new(queue: Queue, workqueue: RateLimitingQueue) -> Self {
+    pub(super) fn new(queue: Queue, workqueue: RateLimitingQueue, signals: RateLimitingQueue) -> Self {
         queue.pause();
         workqueue.pause();
+        signals.pause();
         let (round, opened) = (watch::Sender::new(0), watch::Sender::new(false));
-        Self { queue, workqueue, state: Mutex::new(()), round, opened }
+        Self { queue, workqueue, signals, state: Mutex::new(()), round, opened }
     }
 
     /// Closes the gate: no call begins until it is opened for the round that begins now.
@@ -31,6 +33,7 @@ impl Gate {
         let _state = self.state.lock();
         self.queue.pause();
         self.workqueue.pause();
+        self.signals.pause();
         self.round.send_modify(|round| *round += 1);
     }
 
@@ -45,6 +48,7 @@ impl Gate {
         if self.round() == round {
             self.queue.resume();
             self.workqueue.resume();
+            self.signals.resume();
             self.opened.send_replace(true);
         }
     }
@@ -76,7 +80,8 @@ mod tests {
 
     use super::*;
 
-    fn gate() -> (Gate, Queue, RateLimitingQueue) {
+    /// The gate with a notification, a key and a signal behind it.
+    fn gate() -> (Gate, Queue, RateLimitingQueue, RateLimitingQueue) {
         let queue = Queue::new(&QueueConfig::default());
         let object = Object::new(&Header { name: "web".into(), ..Header::default() }, Body::Raw("{}".into()));
         queue.offer(Notification {
@@ -88,33 +93,38 @@ mod tests {
         });
         let workqueue = RateLimitingQueue::new(NonZeroUsize::MIN, RateLimiter::bucket(1.0, NonZeroU32::MIN));
         workqueue.add("default/web").unwrap();
-        (Gate::new(queue.clone(), workqueue.clone()), queue, workqueue)
+        let signals = RateLimitingQueue::new(NonZeroUsize::MIN, RateLimiter::bucket(1.0, NonZeroU32::MIN));
+        signals.raise("synced v1/pods").unwrap();
+        (Gate::new(queue.clone(), workqueue.clone(), signals.clone()), queue, workqueue, signals)
     }
 
     #[test]
     fn nothing_is_handed_out_before_the_gate_is_open() {
-        let (gate, queue, workqueue) = gate();
-        assert!(queue.take().is_none() && workqueue.take().is_none());
+        let (gate, queue, workqueue, signals) = gate();
+        assert!([queue.take().is_none(), workqueue.take().is_none(), signals.take().is_none()] == [true; 3]);
 
         gate.open(gate.round());
 
-        assert!(queue.take().is_some() && workqueue.take().is_some());
+        assert!([queue.take().is_some(), workqueue.take().is_some(), signals.take().is_some()] == [true; 3]);
     }
 
     #[test]
     fn an_opening_for_an_earlier_round_has_no_effect() {
-        let (gate, queue, workqueue) = gate();
+        let (gate, queue, workqueue, signals) = gate();
         let round = gate.round();
 
         gate.close();
         gate.open(round);
-        assert!(queue.take().is_none() && workqueue.take().is_none(), "a cache became incomplete meanwhile");
+        assert!(
+            [queue.take().is_none(), workqueue.take().is_none(), signals.take().is_none()] == [true; 3],
+            "a cache became incomplete meanwhile"
+        );
 
         gate.open(gate.round());
-        assert!(queue.take().is_some() && workqueue.take().is_some());
+        assert!([queue.take().is_some(), workqueue.take().is_some(), signals.take().is_some()] == [true; 3]);
 
-        // Both were dropped, and so put back.
+        // All were dropped, and so put back.
         gate.close();
-        assert!(queue.take().is_none() && workqueue.take().is_none());
+        assert!([queue.take().is_none(), workqueue.take().is_none(), signals.take().is_none()] == [true; 3]);
     }
 }

@@ -6,13 +6,18 @@ use std::{
     time::Duration,
 };
 
-use futures::future::join_all;
+use futures::{
+    future::join_all,
+    stream::{FuturesUnordered, StreamExt},
+};
 use informer_cache::{
     FactoryStopped, InformerFactory, InformerStopped, Registration, ResourceVersion, SharedInformer,
     Subscription, WatchConfig,
 };
 use informer_dispatch::{DeadLetter, Filter, FilterStats, Initial, ObjectRef, Queue};
-use informer_types::{Change, Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Source, Tracer};
+use informer_types::{
+    Change, Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Selected, Source, SyncToken, Tracer,
+};
 use parking_lot::Mutex;
 use tokio::{select, sync::Notify, time::timeout};
 
@@ -53,6 +58,8 @@ pub(in crate::app) struct Subscriptions {
     /// Resources that the plugin may read now, while their informer holds only what the plugins before needed: they
     /// are incomplete until a wider informer replaces it.
     narrow: Mutex<BTreeSet<Gvr>>,
+    /// Notified when a registration is new.
+    registered: Notify,
 }
 
 /// Why a plugin cannot subscribe to its watches.
@@ -90,6 +97,8 @@ struct Listening {
     filter: Arc<Filter<Queue>>,
     /// Stands before the filter until the informer has caught up with the informer that it replaced.
     successor: Option<Arc<Successor>>,
+    /// The initial notifications are settled, and the plugin is notified of that.
+    announced: bool,
 }
 
 // === impl Subscriptions ===
@@ -113,6 +122,7 @@ impl Subscriptions {
             lister: Arc::default(),
             claims: Mutex::default(),
             narrow: Mutex::default(),
+            registered: Notify::new(),
         };
         subscriptions.set(config, watches)?;
         Ok(subscriptions)
@@ -200,7 +210,9 @@ impl Subscriptions {
             None => {
                 let filter = filter(true);
                 let registration = claim.subscription.add_listener(config, Arc::clone(&filter) as _)?;
-                claim.listening = Some(Listening { on: on.clone(), registration, filter, successor: None });
+                let (on, successor, announced) = (on.clone(), None, false);
+                claim.listening = Some(Listening { on, registration, filter, successor, announced });
+                self.registered.notify_one();
             }
         }
         self.recalling.notify_one();
@@ -297,6 +309,7 @@ impl Subscriptions {
             if let Some(listening) = &mut claim.listening {
                 let old = claim.subscription.informer();
                 listening.succeed(&self.plugin, old, &subscription, &self.tracer)?;
+                self.registered.notify_one();
             }
             claim.subscription = subscription;
         }
@@ -387,14 +400,84 @@ impl Subscriptions {
         self.claims.lock().values().all(|claim| claim.subscription.informer().has_synced())
     }
 
-    /// Delivers every object that the plugin subscribes to again, with the cause `replay`.
+    /// Waits until the initial notifications of a subscription are settled that is not [announced](Self::announce) yet.
+    ///
+    /// # Cancel safety
+    /// A dropped future has returned nothing.
+    pub(super) async fn next_synced(&self) -> Gvr {
+        loop {
+            let registered = self.registered.notified();
+            let mut waits: FuturesUnordered<_> = self.unannounced().into_iter().map(settled).collect();
+            tokio::select! {
+                biased;
+                () = registered => {}
+                Some(gvr) = waits.next() => return gvr,
+            }
+        }
+    }
+
+    /// The subscriptions whose initial notifications are not settled yet.
+    fn unannounced(&self) -> Vec<(Gvr, Registration)> {
+        let claims = self.claims.lock();
+        let listening = claims.iter().filter_map(|(gvr, claim)| Some((gvr, claim.listening.as_ref()?)));
+        let waiting = listening.filter(|(_, listening)| !listening.announced);
+        waiting.map(|(gvr, listening)| (gvr.clone(), listening.registration.clone())).collect()
+    }
+
+    /// The plugin is notified that the initial notifications of this subscription are settled.
+    pub(super) fn announce(&self, gvr: &Gvr) {
+        let mut claims = self.claims.lock();
+        if let Some(listening) = claims.get_mut(gvr).and_then(|claim| claim.listening.as_mut()) {
+            listening.announced = true;
+        }
+    }
+
+    /// Returns true if a subscription is to be announced now.
+    pub(in crate::app) fn announces(&self) -> bool {
+        self.unannounced().iter().any(|(_, registration)| registration.has_synced())
+    }
+
+    /// The subscriptions that were [announced](Self::announce).
+    pub(super) fn announced(&self) -> Vec<Gvr> {
+        let claims = self.claims.lock();
+        let announced = |claim: &Claim| claim.listening.as_ref().is_some_and(|listening| listening.announced);
+        claims.iter().filter(|(_, claim)| announced(claim)).map(|(gvr, _)| gvr.clone()).collect()
+    }
+
+    /// What a subscription selects at this moment.
+    ///
+    /// # Blocking
+    /// It judges every cached object.
+    pub(super) fn selected(&self, gvr: &Gvr) -> Selected {
+        let found = {
+            let claims = self.claims.lock();
+            let claim = claims.get(gvr);
+            claim.and_then(|claim| {
+                let filter = Arc::clone(&claim.listening.as_ref()?.filter);
+                Some((claim.subscription.informer().clone(), filter))
+            })
+        };
+        let Some((informer, filter)) = found else { return Selected::default() };
+        let selects = |object: &Arc<Object>| {
+            filter.excludes_key(&object.key()).or_else(|| filter.excludes(object)).is_none()
+        };
+        Selected {
+            objects: informer.cached().into_iter().filter(selects).count(),
+            resource_version: informer.last_synced_version().ok().flatten().unwrap_or_default(),
+        }
+    }
+
+    /// Delivers every object that the plugin subscribes to again, with the cause `replay`. The token that `settled` returns for a
+    /// resource is dropped once its notifications are settled. Subscriptions whose initial notifications are not settled yet get no
+    /// token.
     ///
     /// # Blocking
     /// It visits every cached object under the lock of its informer.
-    pub(super) fn replay_all(&self) {
-        for claim in self.claims.lock().values() {
+    pub(super) fn replay_all(&self, settled: impl Fn(&Gvr) -> SyncToken) {
+        for (gvr, claim) in &*self.claims.lock() {
             if let Some(listening) = &claim.listening {
-                claim.subscription.informer().replay(&listening.registration);
+                let token = if listening.announced { settled(gvr) } else { SyncToken::new(|| {}) };
+                claim.subscription.informer().replay(&listening.registration, token);
             }
         }
     }
@@ -490,6 +573,14 @@ async fn end_recall(informer: SharedInformer, filter: Arc<Filter<Queue>>) {
     }
     let undecoded: BTreeSet<ObjectKey> = informer.undecoded();
     off_the_workers(move || filter.end_recall(|key| undecoded.contains(key))).await;
+}
+
+/// Returns the resource once the initial notifications are settled, and never if its registration ends before.
+async fn settled((gvr, registration): (Gvr, Registration)) -> Gvr {
+    if !registration.wait_synced().await {
+        std::future::pending::<()>().await;
+    }
+    gvr
 }
 
 fn informers(claims: &BTreeMap<Gvr, Claim>) -> Vec<(Gvr, SharedInformer)> {

@@ -73,16 +73,21 @@ impl View {
         let stats = plugin.plugin().stats();
         let version = plugin.plugin().version();
         let (queue, workqueue) = (plugin.queue().stats(), plugin.workqueue().stats());
+        let signals = plugin.signals().queue().stats();
         Self {
             version: version.map(|version| (version.name, version.version, (*version.digest).to_owned())),
             refused: plugin.versions().refused(),
             synced: plugin.subscriptions().are_synced(),
             quarantined: queue.quarantine.is_some()
-                || (plugin.plugin().reconciles() && workqueue.quarantine.is_some()),
+                || (plugin.plugin().reconciles() && workqueue.quarantine.is_some())
+                || signals.quarantine.is_some(),
             last_failure: stats.last_failure,
             calls: stats.calls,
             failures: stats.failures.values().sum(),
-            given_up: queue.dead + workqueue.dropped_keys as u64 + workqueue.dropped_keys_evicted,
+            given_up: queue.dead
+                + workqueue.dropped_keys as u64
+                + workqueue.dropped_keys_evicted
+                + signals.dropped_keys as u64,
         }
     }
 }

@@ -14,6 +14,7 @@ use ipnet::IpNet;
 use super::scalar::Scalar;
 use crate::{
     config::{problem::Fault, source::Source},
+    cron::Cron,
     logging,
 };
 
@@ -59,6 +60,7 @@ texts! {
     Pattern: "a pattern", "ghcr.io/acme/*", parsed, |own| own.to_string();
     LogFilter: "a log filter", "info", log_filter, |own| own.0.clone();
     IpNet: "a network", "10.0.0.0/24", network, |own| own.to_string();
+    Cron: "a cron expression", "0 3 * * *", parsed, |own| own.to_string();
     When: "an expression", "object.spec.replicas > 2", parsed, |own| own.text().to_owned();
     Gvr: "a resource", "apps/v1/deployments", parsed, |own| own.to_string();
     LabelSelector: "a label selector", "app=web", parsed, |own| own.to_string();

@@ -1,7 +1,7 @@
 //! The bindings that `wit-bindgen` generates from `wit/`: every interface that a plugin may import, and the export `plugin`.
 //!
 //! The linker drops the interfaces that a guest never calls, so a guest needs grants only for the interfaces that it calls.
-//! The modules [`handler`] and [`reconciler`] hold the other exports, each with its own export macro. The linker joins the
+//! The modules [`handler`], [`reconciler`] and [`signals`] hold the other exports, each with its own export macro. The linker joins the
 //! worlds of the macros that a plugin uses.
 #![allow(missing_docs, reason = "generated; the WIT comments become the documentation where there are any")]
 #![allow(unsafe_code, reason = "generated; the canonical ABI is pointers and lengths")]
@@ -13,11 +13,12 @@ wit_bindgen::generate!({
     inline: "
         package informer:sdk;
         world plugin {
-            include informer:plugin/base@0.1.0;
-            import informer:plugin/lister@0.1.0;
-            import informer:plugin/client@0.1.0;
-            import informer:plugin/workqueue@0.1.0;
-            export informer:plugin/plugin@0.1.0;
+            include informer:plugin/base@0.2.0;
+            import informer:plugin/lister@0.2.0;
+            import informer:plugin/client@0.2.0;
+            import informer:plugin/workqueue@0.2.0;
+            import informer:plugin/timer@0.2.0;
+            export informer:plugin/plugin@0.2.0;
         }
     ",
     ownership: Borrowing { duplicate_if_necessary: false },
@@ -33,7 +34,7 @@ pub mod handler {
         inline: "
             package informer:sdk;
             world handler {
-                export informer:plugin/handler@0.1.0;
+                export informer:plugin/handler@0.2.0;
             }
         ",
         ownership: Borrowing { duplicate_if_necessary: false },
@@ -41,7 +42,7 @@ pub mod handler {
         export_macro_name: "export_handler",
         additional_derives: [PartialEq, Eq, Hash],
         with: {
-            "informer:plugin/types@0.1.0": crate::bindings::informer::plugin::types,
+            "informer:plugin/types@0.2.0": crate::bindings::informer::plugin::types,
         },
         generate_all,
     });
@@ -53,7 +54,7 @@ pub mod reconciler {
         inline: "
             package informer:sdk;
             world reconciler {
-                export informer:plugin/reconciler@0.1.0;
+                export informer:plugin/reconciler@0.2.0;
             }
         ",
         ownership: Borrowing { duplicate_if_necessary: false },
@@ -62,4 +63,44 @@ pub mod reconciler {
         additional_derives: [PartialEq, Eq],
         generate_all,
     });
+}
+
+pub mod signals {
+    pub mod sync_handler {
+        wit_bindgen::generate!({
+            path: "../../../wit",
+            inline: "
+                package informer:sdk;
+                world sync-handler {
+                    export informer:plugin/sync-handler@0.2.0;
+                }
+            ",
+            ownership: Borrowing { duplicate_if_necessary: false },
+            pub_export_macro: true,
+            export_macro_name: "export_sync_handler",
+            with: {
+                "informer:plugin/types@0.2.0": crate::bindings::informer::plugin::types,
+            },
+            generate_all,
+        });
+    }
+
+    pub mod timer_handler {
+        wit_bindgen::generate!({
+            path: "../../../wit",
+            inline: "
+                package informer:sdk;
+                world timer-handler {
+                    export informer:plugin/timer-handler@0.2.0;
+                }
+            ",
+            ownership: Borrowing { duplicate_if_necessary: false },
+            pub_export_macro: true,
+            export_macro_name: "export_timer_handler",
+            with: {
+                "informer:plugin/types@0.2.0": crate::bindings::informer::plugin::types,
+            },
+            generate_all,
+        });
+    }
 }

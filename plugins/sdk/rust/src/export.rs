@@ -6,8 +6,15 @@ use std::thread::LocalKey;
 
 use crate::bindings::exports::informer::plugin::plugin;
 use crate::bindings::handler::exports::informer::plugin::handler;
+use crate::bindings::informer::plugin::types;
 use crate::bindings::reconciler::exports::informer::plugin::reconciler;
-use crate::{Config, Failure, Handler, ReconcileError, ReconcileResult, Update};
+use crate::bindings::signals::{
+    sync_handler::exports::informer::plugin::sync_handler,
+    timer_handler::exports::informer::plugin::timer_handler,
+};
+use crate::{
+    Config, Failure, Handler, ReconcileError, ReconcileResult, SyncHandler, Synced, TimerHandler, Update,
+};
 
 /// A plugin and the slot that keeps its state between calls. [`export!`](crate::export) and the other export macros
 /// implement it.
@@ -86,6 +93,35 @@ macro_rules! export_controller {
     };
 }
 
+/// Exports a [`SyncHandler`] besides a handler or a reconciler: write it after the macro that exports the plugin.
+#[macro_export]
+macro_rules! export_synced {
+    ($plugin:ty) => {
+        #[cfg(target_family = "wasm")]
+        $crate::bindings::signals::sync_handler::export_sync_handler!(
+            __InformerComponent with_types_in $crate::bindings::signals::sync_handler
+        );
+
+        // The trait is implemented in native builds too.
+        const _: fn(&mut $plugin, $crate::Synced) -> $crate::Result =
+            <$plugin as $crate::SyncHandler>::on_synced;
+    };
+}
+
+/// Exports a [`TimerHandler`] besides a handler or a reconciler: write it after the macro that exports the plugin.
+#[macro_export]
+macro_rules! export_timers {
+    ($plugin:ty) => {
+        #[cfg(target_family = "wasm")]
+        $crate::bindings::signals::timer_handler::export_timer_handler!(
+            __InformerComponent with_types_in $crate::bindings::signals::timer_handler
+        );
+
+        // The trait is implemented in native builds too.
+        const _: fn(&mut $plugin, &str) -> $crate::Result = <$plugin as $crate::TimerHandler>::on_timer;
+    };
+}
+
 /// The common part of the export macros: the state, and the export `plugin`.
 #[doc(hidden)]
 #[macro_export]
@@ -153,7 +189,7 @@ impl<P: Exported> plugin::Guest for Component<P> {
 
 impl<H: Exported + Handler> handler::Guest for Component<H> {
     fn on_add(object: handler::EventObject, cause: handler::Cause) -> Result<(), handler::Failure> {
-        deliver::<H>(|handler| handler.on_add(object.into(), cause))
+        call::<H>(|handler| handler.on_add(object.into(), cause))
     }
 
     fn on_update(
@@ -161,11 +197,11 @@ impl<H: Exported + Handler> handler::Guest for Component<H> {
         new: handler::EventObject,
         cause: handler::Cause,
     ) -> Result<(), handler::Failure> {
-        deliver::<H>(|handler| handler.on_update(Update::new(old, new.into()), cause))
+        call::<H>(|handler| handler.on_update(Update::new(old, new.into()), cause))
     }
 
     fn on_delete(object: handler::EventObject, final_state_known: bool) -> Result<(), handler::Failure> {
-        deliver::<H>(|handler| handler.on_delete(object.into(), final_state_known))
+        call::<H>(|handler| handler.on_delete(object.into(), final_state_known))
     }
 }
 
@@ -179,14 +215,24 @@ impl<P: Exported + Reconciles> reconciler::Guest for Component<P> {
     }
 }
 
-/// Calls the started handler. The component model allows one call at a time into an instance, so the slot is never borrowed
+impl<P: Exported + SyncHandler> sync_handler::Guest for Component<P> {
+    fn on_synced(gvr: String, count: u32, resource_version: String) -> Result<(), sync_handler::Failure> {
+        call::<P>(|plugin| plugin.on_synced(Synced { gvr, count, resource_version }))
+    }
+}
+
+impl<P: Exported + TimerHandler> timer_handler::Guest for Component<P> {
+    fn on_timer(name: String) -> Result<(), timer_handler::Failure> {
+        call::<P>(|plugin| plugin.on_timer(&name))
+    }
+}
+
+/// Calls the started plugin. The component model allows one call at a time into an instance, so the slot is never borrowed
 /// twice.
-fn deliver<H: Exported + Handler>(
-    call: impl FnOnce(&mut H) -> crate::Result,
-) -> Result<(), handler::Failure> {
-    let answer = H::slot().with_borrow_mut(|slot| match slot {
-        Some(handler) => call(handler),
-        None => Err(Failure::retry("the host sent a notification to a plugin that was not started")),
+fn call<P: Exported>(call: impl FnOnce(&mut P) -> crate::Result) -> Result<(), types::Failure> {
+    let answer = P::slot().with_borrow_mut(|slot| match slot {
+        Some(plugin) => call(plugin),
+        None => Err(Failure::retry("the host called a plugin that was not started")),
     });
     answer.map_err(Into::into)
 }

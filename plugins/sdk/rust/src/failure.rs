@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bindings::handler::exports::informer::plugin::handler;
+use crate::bindings::informer::plugin::types;
 use crate::error::with_sources;
 
 /// The result of a call of a [`Handler`](crate::Handler).
@@ -60,7 +60,7 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-impl From<Failure> for handler::Failure {
+impl From<Failure> for types::Failure {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Retry(why) => Self::Retry(why),
@@ -80,16 +80,16 @@ mod tests {
     use super::*;
     use crate::{Error, ErrorCode};
 
-    fn wire(failure: Failure) -> handler::Failure {
+    fn wire(failure: Failure) -> types::Failure {
         failure.into()
     }
 
     #[test]
     fn each_constructor_makes_its_own_failure() {
-        assert!(matches!(wire(Failure::retry("busy")), handler::Failure::Retry(why) if why == "busy"));
-        assert!(matches!(wire(Failure::permanent("bad")), handler::Failure::Permanent(why) if why == "bad"));
+        assert!(matches!(wire(Failure::retry("busy")), types::Failure::Retry(why) if why == "busy"));
+        assert!(matches!(wire(Failure::permanent("bad")), types::Failure::Permanent(why) if why == "bad"));
         let later = wire(Failure::retry_after("busy", Duration::from_secs(2)));
-        assert!(matches!(later, handler::Failure::RetryAfter((why, 2000)) if why == "busy"));
+        assert!(matches!(later, types::Failure::RetryAfter((why, 2000)) if why == "busy"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 #[cfg(target_family = "wasm")]
 pub(crate) use crate::bindings::informer::plugin::{
-    client, delivery, lister, log, metrics, objects, workqueue,
+    client, delivery, lister, log, metrics, objects, timer, workqueue,
 };
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use crate::testing::{client, delivery, lister, log, metrics, objects, workqueue};
+pub(crate) use crate::testing::{client, delivery, lister, log, metrics, objects, timer, workqueue};

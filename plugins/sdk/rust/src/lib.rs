@@ -54,12 +54,13 @@
 //! - [`Handler`]: react to each notification.
 //! - [`Reconciler`]: the host calls `reconcile` with the key of each object that changed, and retries failed keys.
 //! - [`Controller`]: a handler that decides itself which keys it adds to the [`workqueue`].
+//! - Besides one of them: [`SyncHandler`], called when a cache is complete, and [`TimerHandler`], called at certain times.
 //!
 //! # A tour, in the order of a call
 //! - [`Config`]: the table `[plugin.config]`.
 //! - [`Event`] and [`Update`]: the object of a notification, read by JSON pointer through [`Object`] and [`Field`].
 //! - [`lister`]: reads of the host's cache. [`client`]: requests to the API server.
-//! - [`workqueue`], [`log`](mod@log), [`metrics`] and [`delivery`].
+//! - [`workqueue`], [`timer`], [`log`](mod@log), [`metrics`] and [`delivery`].
 //! - [`Failure`] and [`ReconcileError`]: what the host does after a failed call.
 //! - [`wasi`]: the standard interfaces for state, configuration and logging.
 //! - `testing`: a host for native tests.
@@ -81,8 +82,10 @@ pub mod log;
 pub mod metrics;
 mod object;
 mod reconciler;
+mod signal;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
+pub mod timer;
 pub mod wasi;
 pub mod workqueue;
 
@@ -93,6 +96,7 @@ pub use failure::{Failure, Result};
 pub use handler::{Cause, Handler};
 pub use object::{Field, InvalidKey, Object, ObjectKey, ObjectMeta, Owner};
 pub use reconciler::{Controller, ReconcileError, ReconcileResult, Reconciled, Reconciler};
+pub use signal::{SyncHandler, Synced, TimerHandler};
 
 /// Used by the code of [`export!`]. It may change at any time.
 #[doc(hidden)]

@@ -38,7 +38,10 @@ pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod objects;
 mod state;
+pub(crate) mod timer;
 pub(crate) mod workqueue;
+
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -128,6 +131,11 @@ impl TestHost {
     /// Delays do not pass: keys without a delay come first, then the delayed keys, the shortest delay first.
     pub fn take_key(&self) -> Option<String> {
         workqueue::take()
+    }
+
+    /// Takes the timer that fires next, with its delay, for a call of `on_timer`. Time does not pass: the shortest delay comes first.
+    pub fn take_timer(&self) -> Option<(String, Duration)> {
+        timer::take().map(|(name, millis)| (name, Duration::from_millis(millis.into())))
     }
 
     /// Returns the lines that the plugin wrote through [`log`](mod@crate::log) so far, in order.

@@ -17,7 +17,7 @@ use informer_runtime::{
     LogSink, Plugin, PluginConfig, Sources, TrialConfig,
     capabilities::{
         ClientSource, HttpClient, HttpConfig, ListError, ListerQuery, ListerSource, NoConfigFiles,
-        NoKeyValues,
+        NoKeyValues, NoTimers,
     },
 };
 use informer_types::{Gvr, Object, ObjectKey};
@@ -65,6 +65,7 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
             keyvalue: Arc::new(NoKeyValues),
             config: Arc::new(NoConfigFiles),
             workqueue: Arc::new(workqueue),
+            timers: Arc::new(NoTimers),
             wall_clock: None,
         },
     );

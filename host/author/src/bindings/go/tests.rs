@@ -1,7 +1,7 @@
 use std::{env, fs, path::Path};
 
 use super::*;
-use crate::{Existing, TextFile, WIT, write};
+use crate::{Existing, Language, TextFile, WitVersion, write};
 
 /// The generated packages of the SDK: those of all interfaces, and one for each interface that a plugin may export.
 fn of_the_sdk() -> Generated {
@@ -27,7 +27,7 @@ fn of_the_sdk() -> Generated {
 
 fn host() -> World {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), WIT, Existing::Refuse).unwrap();
+    write(folder.path(), &WitVersion::of(Language::Go).files(), Existing::Refuse).unwrap();
     World::read(folder.path(), "host").unwrap()
 }
 
@@ -66,7 +66,7 @@ fn a_world_without_more_than_the_sdk_has_no_bindings_of_its_own() {
 #[test]
 fn an_interface_of_the_author_gets_bindings_on_top_of_the_sdk() {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), WIT, Existing::Refuse).unwrap();
+    write(folder.path(), &WitVersion::of(Language::Go).files(), Existing::Refuse).unwrap();
     let mine = "package mine:net@1.0.0;\n\ninterface dns { resolve: func(name: string) -> result<string, string>; }\n";
     let deps = folder.path().join("deps/net");
     fs::create_dir_all(&deps).unwrap();

@@ -105,12 +105,18 @@ impl Work {
 
     /// `AddRateLimited` and `Done`: the call failed.
     pub fn retry(self, failure: &Failure) {
-        self.end(|keys, taken, now| keys.retry(taken, failure, now));
+        self.end(|keys, taken, now| keys.retry(taken, failure, None, now));
     }
 
     /// The call failed: [`Work::retry`], or [`Work::give_up`] if the attempts of the key are `spent`. In a quarantine, neither.
     pub fn fail(self, failure: &Failure, spent: bool) -> Failed {
-        self.end(|keys, taken, now| keys.fail(taken, failure, spent, now)).unwrap_or(Failed::Retrying)
+        self.fail_after(failure, None, spent)
+    }
+
+    /// Like [`fail`](Self::fail); if the key is retried and a delay is given, it is due after that delay.
+    pub fn fail_after(self, failure: &Failure, after: Option<Duration>, spent: bool) -> Failed {
+        let failed = self.end(|keys, taken, now| keys.fail(taken, failure, after, spent, now));
+        failed.unwrap_or(Failed::Retrying)
     }
 
     /// `Forget` and `Done`: the key is given up, counted and listed (W-12, W-13) until a later call for it succeeds. No call is
@@ -143,17 +149,27 @@ impl Work {
 // === impl Keys ===
 
 impl Keys {
-    /// The call failed, and the key is retried after its backoff.
-    fn retry(&mut self, taken: &Taken, failure: &Failure, now: Instant) {
+    /// The call failed, and the key is retried after this delay or after its backoff.
+    fn retry(&mut self, taken: &Taken, failure: &Failure, after: Option<Duration>, now: Instant) {
         self.counts.failed += 1;
         self.set_failed(taken, |failed| failed.saturating_add(1));
-        let then = self.again(taken, now, |keys| keys.limit(taken.id, now));
+        let then = self.again(taken, now, |keys| {
+            let backoff = keys.limit(taken.id, now);
+            after.unwrap_or(backoff)
+        });
         self.end(taken, Some(failure), then, now);
     }
 
     /// In a quarantine, or if the quarantine begins with this call, the key goes to the end of its lane as if the call had not
     /// been made. Otherwise it is given up if its attempts are `spent`, and retried if not.
-    fn fail(&mut self, taken: &Taken, failure: &Failure, spent: bool, now: Instant) -> Failed {
+    fn fail(
+        &mut self,
+        taken: &Taken,
+        failure: &Failure,
+        after: Option<Duration>,
+        spent: bool,
+        now: Instant,
+    ) -> Failed {
         if let Some(Spared { begins, probe_in }) = self.keyed.failed(taken.id, failure, now) {
             self.counts.failed += 1;
             self.mark(taken.id, self.lane(taken), now);
@@ -164,7 +180,7 @@ impl Keys {
             self.drop_key(taken, failure.clone(), now);
             return Failed::GivenUp;
         }
-        self.retry(taken, failure, now);
+        self.retry(taken, failure, after, now);
         Failed::Retrying
     }
 

@@ -20,7 +20,7 @@ fn quarantining(after: u32) -> RateLimitingQueue {
 }
 
 fn fails(kind: FailureKind) -> Reconciled {
-    Reconciled::Retry { failure: Failure::new(kind, "no") }
+    Reconciled::Retry { after: None, failure: Failure::new(kind, "no") }
 }
 
 fn add(queue: &RateLimitingQueue, keys: &[&str]) {

@@ -54,7 +54,7 @@ impl Reconciler for Scripted {
 }
 
 fn failed() -> Reconciled {
-    Reconciled::Retry { failure: Failure::new(FailureKind::Handler, "no") }
+    Reconciled::Retry { after: None, failure: Failure::new(FailureKind::Handler, "no") }
 }
 
 pub(super) fn run(

@@ -99,7 +99,7 @@ async fn a_trap_in_reconcile_costs_its_instance_and_the_key_is_retried() {
     };
     neighbour.hardly_notices(&running.plugin, attack).await;
 
-    let Some(Reconciled::Retry { failure }) = running.plugin.reconcile(request()).await else {
+    let Some(Reconciled::Retry { failure, .. }) = running.plugin.reconcile(request()).await else {
         panic!("it is to be tried again")
     };
     assert_eq!(failure.kind, FailureKind::Trap, "{failure}");
@@ -120,7 +120,7 @@ async fn a_loop_in_reconcile_ends_at_its_deadline() {
         queued: Duration::ZERO,
         trace: EventTrace::default(),
     };
-    let Some(Reconciled::Retry { failure }) = running.plugin.reconcile(request).await else {
+    let Some(Reconciled::Retry { failure, .. }) = running.plugin.reconcile(request).await else {
         panic!("it is to be tried again")
     };
 

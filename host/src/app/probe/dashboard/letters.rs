@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::SystemTime};
 
+use informer_dispatch::workqueue::DroppedKey;
 use jiff::Timestamp;
 
-use super::super::dead_letters::problems;
+use super::super::dead_letters::{RECONCILE, problems, signal_verb};
 use crate::{
     admin::{
         dashboard::{Letter, LetterPage, LetterQuery},
@@ -21,7 +22,8 @@ pub(super) fn page(plugins: &[Arc<RunningPlugin>], query: &LetterQuery) -> Lette
     let limit = (*limit).clamp(1, LETTERS);
     let mut page = LetterPage { problems: problems(plugins), ..LetterPage::default() };
     for one in plugins.iter().filter(|one| plugin.as_deref().is_none_or(|name| name == one.name())) {
-        let count = one.queue().stats().dead_letters + one.workqueue().stats().dropped_keys;
+        let keys = one.workqueue().stats().dropped_keys + one.signals().queue().stats().dropped_keys;
+        let count = one.queue().stats().dead_letters + keys;
         let (before, missing) = (page.total, limit - page.letters.len());
         page.total += count;
         if page.total > *offset && missing > 0 {
@@ -45,16 +47,21 @@ fn letters(plugin: &RunningPlugin) -> Vec<Letter> {
         failure: letter.failure.to_string(),
         at: shown(letter.at),
     });
-    let keys = plugin.letters().keys(&all).into_iter().map(|dropped| Letter {
+    let key = |dropped: DroppedKey, verb: &str| Letter {
         plugin: name(),
         gvr: None,
         key: (*dropped.key).to_owned(),
-        verb: "reconcile".to_owned(),
+        verb: verb.to_owned(),
         attempts: dropped.attempts,
         failure: dropped.failure.to_string(),
         at: shown(dropped.at),
+    };
+    let keys = plugin.letters().keys(&all).into_iter().map(|dropped| key(dropped, RECONCILE));
+    let signals = plugin.signals().letters(&all).into_iter().map(|dropped| {
+        let verb = signal_verb(&dropped);
+        key(dropped, verb)
     });
-    events.chain(keys).collect()
+    events.chain(keys).chain(signals).collect()
 }
 
 fn shown(at: SystemTime) -> Option<String> {

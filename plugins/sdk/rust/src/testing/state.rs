@@ -30,6 +30,8 @@ pub(super) struct State {
     /// The delay of each delayed key in milliseconds.
     pub(super) delayed: BTreeMap<String, u32>,
     pub(super) requeues: BTreeMap<String, u32>,
+    /// The delay of each timer in milliseconds.
+    pub(super) timers: BTreeMap<String, u32>,
 }
 
 /// The cache of one resource, sorted by namespace and name.

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::client::{self as requests, Patch, WriteOptions};
 use crate::lister::Selector;
-use crate::{Error, ErrorCode, lister as reads, workqueue};
+use crate::{Error, ErrorCode, lister as reads, timer, workqueue};
 
 const PODS: &str = "v1/pods";
 
@@ -32,6 +32,20 @@ fn an_object_is_read_by_pointer_and_as_a_whole() {
     assert!(event.json().unwrap().contains("\"kind\":\"Pod\""));
     let [node, missing] = event.get_many(["/spec/nodeName", "/x"]).unwrap();
     assert_eq!((node.json(), missing.json()), (Some("\"n1\""), None));
+}
+
+#[test]
+fn the_newest_setting_of_a_timer_counts_and_the_next_one_is_taken_first() {
+    let host = TestHost::new();
+    for (name, seconds) in [("a", 1), ("b", 2), ("a", 3), ("gone", 1)] {
+        timer::after(name, Duration::from_secs(seconds)).unwrap();
+    }
+    timer::cancel("gone");
+
+    assert_eq!(code(timer::after("", Duration::ZERO)), Some(ErrorCode::Invalid));
+    assert_eq!(host.take_timer(), Some(("b".to_owned(), Duration::from_secs(2))));
+    assert_eq!(host.take_timer(), Some(("a".to_owned(), Duration::from_secs(3))));
+    assert_eq!(host.take_timer(), None);
 }
 
 #[test]

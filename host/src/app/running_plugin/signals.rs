@@ -1,0 +1,178 @@
+//! The signals of one plugin: its caches are complete, and its timers fire. They wait in a queue of their own, which retries, delays
+//! and quarantines as the queue of keys does.
+
+use std::{num::NonZeroUsize, sync::Arc};
+
+use informer_dispatch::workqueue::{
+    DroppedKey, RateLimiter, RateLimitingQueue, ReconcileConfig, ReconcileLoop, WorkqueueStats,
+};
+use informer_runtime::Plugin;
+use informer_types::{Gvr, Signal, SyncToken};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{letters::NotReplayed, subscriptions::Subscriptions};
+use crate::{
+    admin::types::Chosen,
+    app::{blocking::off_the_workers, staging::Stage},
+    config,
+    wiring::{Calls, Selections, SignalCalls, Timers},
+};
+
+/// The most timers that a plugin may set itself.
+const TIMERS: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
+
+/// The signals of one plugin.
+pub(in crate::app) struct Signals {
+    plugin: Arc<str>,
+    queue: RateLimitingQueue,
+    timers: Timers,
+    selections: Selections,
+    /// The workers that call the plugin; `None` before the start and once the plugin is stopped.
+    workers: Mutex<Option<ReconcileLoop>>,
+}
+
+// === impl Signals ===
+
+impl Signals {
+    /// The plugin is not called before [`start`](Self::start).
+    pub(super) fn new(config: &config::Plugin, stage: &Stage) -> Self {
+        let queue = RateLimitingQueue::new(TIMERS, RateLimiter::backoff(config.retry.calls.backoff));
+        if stage.stops_clocks() {
+            queue.stop_clock();
+        }
+        queue.set_quarantine(config.quarantine.clone());
+        Self {
+            plugin: config.name.as_str().into(),
+            timers: Timers::new(queue.clone(), stage.wall_clock.clone()),
+            queue,
+            selections: Selections::default(),
+            workers: Mutex::new(None),
+        }
+    }
+
+    pub(in crate::app) fn queue(&self) -> &RateLimitingQueue {
+        &self.queue
+    }
+
+    pub(super) fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    /// Starts the timers of the configuration, and the workers. Must be called within the runtime of the guests.
+    pub(super) fn start(
+        &self,
+        config: &config::Plugin,
+        (plugin, calls): (Arc<Plugin>, Arc<Calls>),
+        stage: &Stage,
+        abort: &CancellationToken,
+    ) {
+        self.timers.set_configured(&config.timers);
+        let calls = SignalCalls {
+            plugin,
+            calls,
+            timers: self.timers.clone(),
+            selections: self.selections.clone(),
+            stand: stage.stand.clone(),
+        };
+        let workers = ReconcileLoop::spawn(workers(config), self.queue.clone(), Arc::new(calls), abort);
+        *self.workers.lock() = Some(workers);
+    }
+
+    /// Applies another configuration. What is pending stays.
+    pub(super) fn configure(&self, old: &config::Plugin, new: &config::Plugin) {
+        self.timers.set_configured(&new.timers);
+        self.queue.set_quarantine(new.quarantine.clone());
+        if old.retry.calls.backoff != new.retry.calls.backoff {
+            self.queue.set_limiter(RateLimiter::backoff(new.retry.calls.backoff));
+        }
+        if let Some(running) = &*self.workers.lock() {
+            running.configure(workers(new));
+        }
+    }
+
+    /// Notifies the plugin of each subscription once, when its initial notifications are settled. Never returns.
+    pub(super) async fn announce(&self, subscriptions: &Arc<Subscriptions>) {
+        loop {
+            let gvr = subscriptions.next_synced().await;
+            self.select(subscriptions, gvr.clone()).await;
+            self.synced(&gvr);
+            subscriptions.announce(&gvr);
+        }
+    }
+
+    /// Delivers every object again, and then notifies the plugin of each subscription once more.
+    pub(super) async fn replay_all(&self, subscriptions: &Arc<Subscriptions>) {
+        for gvr in subscriptions.announced() {
+            self.select(subscriptions, gvr).await;
+        }
+        let (replayed, queue) = (Arc::clone(subscriptions), self.queue.clone());
+        let settled = move |gvr: &Gvr| {
+            let (queue, key) = (queue.clone(), Signal::Synced(gvr.clone()).to_string());
+            // The name of a resource is short.
+            SyncToken::new(move || drop(queue.raise(&key)))
+        };
+        off_the_workers(move || replayed.replay_all(settled)).await;
+    }
+
+    async fn select(&self, subscriptions: &Arc<Subscriptions>, gvr: Gvr) {
+        let (of, wanted) = (Arc::clone(subscriptions), gvr.clone());
+        let selected = off_the_workers(move || of.selected(&wanted)).await;
+        self.selections.set(gvr, selected);
+    }
+
+    fn synced(&self, gvr: &Gvr) {
+        if let Err(error) = self.queue.raise(&Signal::Synced(gvr.clone()).to_string()) {
+            tracing::warn!(plugin = &*self.plugin, resource = %gvr, %error, "the plugin is not notified that a cache is complete");
+        }
+    }
+
+    /// Makes the calls that are pending, until the deadline. Timers do not fire any more.
+    pub(super) async fn stop(&self, deadline: Instant) {
+        let workers = self.workers.lock().take();
+        if let Some(workers) = workers {
+            workers.drain(deadline.saturating_duration_since(Instant::now())).await;
+        }
+    }
+
+    /// Waits for the call in flight. What is pending is discarded.
+    pub(super) async fn remove(&self) {
+        self.queue.close();
+        let workers = self.workers.lock().take();
+        if let Some(workers) = workers {
+            workers.remove().await;
+        }
+    }
+
+    /// The statistics; `None` if there was no signal and no timer is set.
+    pub(in crate::app) fn stats(&self) -> Option<WorkqueueStats> {
+        let stats = self.queue.stats();
+        (stats.keys > 0 || stats.adds > 0).then_some(stats)
+    }
+
+    /// The chosen signals that were given up, the oldest first.
+    pub(in crate::app) fn letters(&self, chosen: &Chosen) -> Vec<DroppedKey> {
+        let dropped = self.queue.dropped().list().into_iter();
+        dropped.filter(|dropped| chosen.has_key(&self.plugin, &dropped.key)).collect()
+    }
+
+    /// Drops the chosen letters. Returns their keys.
+    pub(in crate::app) fn drop_letters(&self, chosen: &Chosen) -> Vec<Arc<str>> {
+        self.queue.dropped().drop_if(|key| chosen.has_key(&self.plugin, key))
+    }
+
+    /// Makes the call again. The letter is deleted once the call succeeds.
+    pub(in crate::app) fn replay(&self, dropped: &DroppedKey) -> Result<(), NotReplayed> {
+        self.queue.raise(&dropped.key).map_err(|_| NotReplayed::Full)
+    }
+}
+
+/// One call at a time, which is enough for signals, repeated like that of a notification.
+fn workers(config: &config::Plugin) -> ReconcileConfig {
+    ReconcileConfig {
+        plugin: config.name.as_str().into(),
+        workers: NonZeroUsize::MIN,
+        attempts: config.retry.calls.attempts,
+    }
+}

@@ -1,0 +1,57 @@
+//! The calls of one plugin that are about no single object.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use informer_runtime::Plugin;
+use informer_types::{Gvr, Reconciled, Reconciler, Request, Selected, Signal, SignalCall, SignalHandler};
+use parking_lot::Mutex;
+
+use super::{Calls, timers::Timers, witness::WitnessStand};
+
+/// What each subscription selected when its cache was complete. Clones are the same list.
+#[derive(Clone, Default)]
+pub(crate) struct Selections(Arc<Mutex<BTreeMap<Gvr, Selected>>>);
+
+/// Takes the keys of the queue of signals, and calls the plugin.
+pub(crate) struct SignalCalls {
+    pub(crate) plugin: Arc<Plugin>,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) timers: Timers,
+    pub(crate) selections: Selections,
+    pub(crate) stand: WitnessStand,
+}
+
+// === impl Selections ===
+
+impl Selections {
+    pub(crate) fn set(&self, gvr: Gvr, selected: Selected) {
+        self.0.lock().insert(gvr, selected);
+    }
+
+    fn of(&self, gvr: &Gvr) -> Selected {
+        self.0.lock().get(gvr).cloned().unwrap_or_default()
+    }
+}
+
+impl Reconciler for SignalCalls {
+    /// A signal that the version in service has no use for is done.
+    async fn reconcile(&self, request: Request) -> Option<Reconciled> {
+        // The host made the key of a signal.
+        let Ok(signal) = request.key.parse::<Signal>() else { return Some(Reconciled::Done) };
+        let selected = match &signal {
+            Signal::Synced(gvr) => self.selections.of(gvr),
+            Signal::Timer(name) if self.timers.begin(name, request.attempt) => Selected::default(),
+            Signal::Timer(_) => return Some(Reconciled::Done),
+        };
+        let call = SignalCall { signal, selected, attempt: request.attempt, queued: request.queued };
+        let seen = self.stand.is_taken().then(|| call.clone());
+        let answer = self.plugin.signal(call).await;
+        if let (Some(seen), Some(answer)) = (&seen, &answer) {
+            self.stand.see(|witness| witness.signalled(self.plugin.name(), seen, answer));
+        }
+        if matches!(answer, None | Some(Reconciled::Retry { .. })) {
+            self.calls.note_swaps();
+        }
+        Some(answer.unwrap_or(Reconciled::Done))
+    }
+}

@@ -1,0 +1,133 @@
+//! The timers of one plugin, which are keys of the queue of its signals.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use informer_dispatch::workqueue::RateLimitingQueue;
+use informer_runtime::{
+    WallClock,
+    capabilities::{TimerError, TimerSource},
+};
+use informer_types::{AddError, Signal};
+use parking_lot::Mutex;
+
+use crate::config::{Schedule, Timer};
+
+/// The longest name of a timer.
+const NAME_BYTES: usize = 512;
+
+/// The longest wait for a time of the wall clock: a jump of the wall clock takes effect at the end of a wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
+
+/// The timers of one plugin: those of the configuration, and those that it sets itself. Clones are the same timers.
+#[derive(Clone)]
+pub(crate) struct Timers(Arc<Inner>);
+
+struct Inner {
+    queue: RateLimitingQueue,
+    /// The timers of the configuration by their names.
+    configured: Mutex<BTreeMap<String, Armed>>,
+    /// The wall clock of a test.
+    wall_clock: Option<Arc<dyn WallClock>>,
+}
+
+/// A timer of the configuration.
+struct Armed {
+    schedule: Schedule,
+    /// When a timer with `cron` is due, by the wall clock.
+    due: Option<Duration>,
+}
+
+// === impl Timers ===
+
+impl Timers {
+    pub(crate) fn new(queue: RateLimitingQueue, wall_clock: Option<Arc<dyn WallClock>>) -> Self {
+        Self(Arc::new(Inner { queue, configured: Mutex::default(), wall_clock }))
+    }
+
+    /// Makes the timers of the configuration these. A timer that does not change keeps its time; a timer that is removed does not
+    /// fire any more.
+    pub(crate) fn set_configured(&self, timers: &[Timer]) {
+        let mut configured = self.0.configured.lock();
+        let removed = configured.keys().filter(|name| timers.iter().all(|timer| timer.name != **name));
+        let removed: Vec<String> = removed.cloned().collect();
+        for name in removed {
+            configured.remove(&name);
+            self.0.queue.cancel(&key(&name));
+        }
+        for Timer { name, schedule } in timers {
+            if configured.get(name).is_none_or(|armed| armed.schedule != *schedule) {
+                let mut armed = Armed { schedule: schedule.clone(), due: None };
+                self.arm(name, &mut armed);
+                configured.insert(name.clone(), armed);
+            }
+        }
+    }
+
+    /// A timer was taken from the queue. Sets the next time of a timer of the configuration. Returns false if the wait ended
+    /// before the timer is due.
+    pub(crate) fn begin(&self, name: &str, attempt: u32) -> bool {
+        let mut configured = self.0.configured.lock();
+        let Some(armed) = configured.get_mut(name) else { return true };
+        let fires = attempt > 1 || armed.due.is_none_or(|due| due <= self.now());
+        self.arm(name, armed);
+        fires
+    }
+
+    fn arm(&self, name: &str, armed: &mut Armed) {
+        let wait = match &armed.schedule {
+            Schedule::Every(period) => Some(*period),
+            Schedule::Cron(cron) => {
+                let now = self.now();
+                armed.due = cron.after(now);
+                armed.due.map(|due| due.saturating_sub(now).min(LONGEST_WAIT))
+            }
+        };
+        // The name of a timer of the configuration is short.
+        wait.map(|wait| self.0.queue.schedule(&key(name), wait));
+    }
+
+    /// Time since 1970.
+    fn now(&self) -> Duration {
+        match &self.0.wall_clock {
+            Some(clock) => clock.now(),
+            None => SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default(),
+        }
+    }
+}
+
+impl TimerSource for Timers {
+    fn set(&self, name: &str, delay: Duration) -> Result<(), TimerError> {
+        let configured = self.0.configured.lock();
+        if configured.contains_key(name) {
+            let why = format!("`{name}` is a [[plugin.timer]] of the configuration: choose another name");
+            return Err(TimerError::Name(why));
+        }
+        if name.is_empty() || name.len() > NAME_BYTES {
+            let bytes = name.len();
+            let why = format!("the name of a timer has 1 to {NAME_BYTES} bytes, and this one has {bytes}");
+            return Err(TimerError::Name(why));
+        }
+        self.0.queue.schedule_own(&key(name), delay).map_err(|error| match error {
+            AddError::Full { capacity } => TimerError::TooMany { most: capacity },
+            AddError::TooLong { .. } => TimerError::Name(error.to_string()),
+        })
+    }
+
+    fn cancel(&self, name: &str) {
+        let configured = self.0.configured.lock();
+        if !configured.contains_key(name) {
+            self.0.queue.cancel(&key(name));
+        }
+    }
+}
+
+fn key(name: &str) -> String {
+    Signal::Timer(name.into()).to_string()
+}
+
+#[cfg(test)]
+mod tests;
