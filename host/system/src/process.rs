@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_process_that_works_opens_files_and_starts_threads_uses_more() {
         let before = Process::current().unwrap();
-        // Other tests of this process open and close some files meanwhile.
+        // Other tests of this process open and close files meanwhile, so only what is open for certain is expected.
         let files: Vec<File> = (0..300).map(|_| File::open("/proc/self/stat").unwrap()).collect();
         let (ended, waits) = std::sync::mpsc::channel::<()>();
         let thread = thread::spawn(move || waits.recv().ok());
@@ -81,7 +81,7 @@ mod tests {
 
         let after = Process::current().unwrap();
 
-        assert!(after.open_descriptors >= before.open_descriptors + 200, "{before:?} {after:?}");
+        assert!(after.open_descriptors >= files.len() as u64, "{after:?}");
         assert!(after.threads >= 2, "{after:?}");
         assert!(after.max_descriptors >= after.open_descriptors);
         assert!(after.resident_bytes > 1 << 20 && after.resident_bytes <= after.virtual_bytes, "{after:?}");
