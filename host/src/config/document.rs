@@ -159,7 +159,7 @@ fn read_document(
             names.push(name);
         }
     }
-    file.value.written.extend(&Written::of(document.get_ref()));
+    file.value.written.extend(&Written::of(document.get_ref(), problems.included()));
     section.read(Table::root(document.get_ref(), &names, &Known(known), problems), file);
     true
 }

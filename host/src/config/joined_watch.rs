@@ -84,18 +84,18 @@ fn join_kept(one: &mut Watch, other: &Watch) {
     let metadata_only = one.metadata_only && other.metadata_only;
     let (own, others) = (Kept::of(one, metadata_only), Kept::of(other, metadata_only));
     let keep = match (&own.only, &others.only) {
-        (Some(own), Some(others)) => union(own, others),
+        (Some(own), Some(others)) => outermost(own.iter().chain(others)),
         _ => Vec::new(),
     };
-    let both = own.dropped.iter().chain(others.dropped).filter(|part| own.lacks(part) && others.lacks(part));
-    let drop = union(&both.cloned().collect::<Vec<_>>(), &[]);
+    let dropped = own.dropped.iter().chain(others.dropped);
+    let drop = outermost(dropped.filter(|part| own.lacks(part) && others.lacks(part)));
     (one.metadata_only, one.keep, one.drop) = (metadata_only, keep, drop);
 }
 
-/// The pointers of both lists, without those that others cover.
-fn union(one: &[Pointer], other: &[Pointer]) -> Vec<Pointer> {
+/// The pointers that no other one covers, each once.
+fn outermost<'p>(pointers: impl Iterator<Item = &'p Pointer>) -> Vec<Pointer> {
     let mut all: Vec<Pointer> = Vec::new();
-    for pointer in one.iter().chain(other) {
+    for pointer in pointers {
         if !all.iter().any(|own| covers(own, pointer)) {
             all.retain(|own| !covers(pointer, own));
             all.push(pointer.clone());

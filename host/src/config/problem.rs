@@ -200,6 +200,13 @@ impl<'t> Problems<'t> {
         start(one) == start(other)
     }
 
+    /// The file of the text that is being read, relative to the first one. Returns `None` for the first one.
+    pub(super) fn included(&self) -> Option<&Path> {
+        let (first, last) = self.texts.first().zip(self.texts.last())?;
+        let is_included = self.texts.len() > 1;
+        is_included.then(|| last.file.strip_prefix(&first.base).unwrap_or(&last.file))
+    }
+
     /// The directory that a path at this place is relative to.
     pub(super) fn base(&self, at: usize) -> &Path {
         self.text(at).map_or(Path::new(""), |text| &text.base)

@@ -1,6 +1,6 @@
 //! The keys of a file as they are written, to be shown. Values that may be secret are replaced.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use toml::de::{DeTable, DeValue};
 
@@ -34,7 +34,7 @@ pub struct Written(Arc<[WrittenKey]>);
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenKey {
-    /// Such as `host`, `watch v1/pods` or `plugin hello`; empty for a key of the file itself.
+    /// Such as `host`, `watch v1/pods` or `plugin hello in plugins.d/hello.toml`; empty for a key of the file itself.
     pub section: String,
     /// The key within its section.
     pub key: String,
@@ -55,8 +55,10 @@ impl Written {
         self.0 = self.0.iter().chain(&*other.0).cloned().collect();
     }
 
-    /// Nested tables become dotted keys, and the tables of a list are named by `name`, `gvr` or `watch`.
-    pub(super) fn of(file: &DeTable<'_>) -> Self {
+    /// Nested tables become dotted keys, and the tables of a list are named by `name`, `gvr` or `watch`. The sections of an included
+    /// file have its name: several files may have a watch of one resource.
+    pub(super) fn of(file: &DeTable<'_>, included: Option<&Path>) -> Self {
+        let place = included.map(|file| format!(" in {}", file.display())).unwrap_or_default();
         let mut keys = Vec::new();
         for (name, value) in file {
             let name = name.get_ref();
@@ -65,7 +67,7 @@ impl Written {
                     if items.iter().any(|item| matches!(item.get_ref(), DeValue::Table(_))) =>
                 {
                     for (index, item) in items.iter().enumerate() {
-                        let section = format!("{name} {}", named(item.get_ref(), index));
+                        let section = format!("{name} {}{place}", named(item.get_ref(), index));
                         flatten(&section, "", item.get_ref(), 0, &mut keys);
                     }
                 }
@@ -169,7 +171,7 @@ mod tests {
     fn keys(text: &str) -> Vec<String> {
         let (document, errors) = DeTable::parse_recoverable(text);
         assert!(errors.is_empty(), "{errors:?}");
-        let written = Written::of(document.get_ref());
+        let written = Written::of(document.get_ref(), None);
         written.keys().iter().map(|key| format!("{} | {} = {}", key.section, key.key, key.value)).collect()
     }
 
