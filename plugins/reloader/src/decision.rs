@@ -2,28 +2,19 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use regex_lite::{Regex, RegexBuilder};
+use informer_sdk::patterns::Patterns;
 
 use crate::{
     kind::SourceKind,
     settings::{Names, Settings},
 };
 
-/// The most regular expressions of a list. Plain names do not count.
-const MOST_EXPRESSIONS: usize = 100;
-
-/// The longest regular expression, in bytes.
-const LONGEST: usize = 1024;
-
-/// The most memory of one compiled expression. It limits the time of a search as well.
-const COMPILED_BYTES: usize = 16 << 10;
-
 pub(crate) type Annotations = BTreeMap<String, String>;
 
 /// What the annotations of a workload say about sources of one kind.
 #[derive(Debug, Default)]
 pub(crate) struct Choice {
-    named: Vec<Pattern>,
+    named: Patterns,
     excluded: Vec<String>,
     search: bool,
     auto: Option<bool>,
@@ -33,23 +24,6 @@ pub(crate) struct Choice {
 /// What the annotations of a workload say about sources of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Choices(Vec<(SourceKind, Choice)>);
-
-/// One item of a `reload` list: a regular expression for the whole name.
-#[derive(Debug)]
-pub(crate) enum Pattern {
-    /// Only a source of exactly this name matches.
-    Name(String),
-    Expression(Regex),
-}
-
-/// Why an item is no pattern.
-#[derive(Debug, thiserror::Error)]
-enum Invalid {
-    #[error("it has more than {LONGEST} bytes")]
-    Long,
-    #[error(transparent)]
-    Syntax(#[from] regex_lite::Error),
-}
 
 /// The decision, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,10 +105,10 @@ impl Choice {
 
     /// Returns true if a `reload` list names this source.
     pub(crate) fn names(&self, source: &str) -> bool {
-        self.named.iter().any(|pattern| pattern.matches(source))
+        self.named.matches(source)
     }
 
-    pub(crate) fn patterns(&self) -> &[Pattern] {
+    pub(crate) fn named(&self) -> &Patterns {
         &self.named
     }
 
@@ -178,33 +152,6 @@ impl Choice {
     }
 }
 
-// === impl Pattern ===
-
-impl Pattern {
-    fn expression(text: &str) -> Result<Self, Invalid> {
-        if text.len() > LONGEST {
-            return Err(Invalid::Long);
-        }
-        let mut builder = RegexBuilder::new(&format!("^(?:{text})$"));
-        Ok(Self::Expression(builder.size_limit(COMPILED_BYTES).build()?))
-    }
-
-    fn matches(&self, source: &str) -> bool {
-        match self {
-            Self::Name(name) => name == source,
-            Self::Expression(regex) => regex.is_match(source),
-        }
-    }
-
-    /// The name, if only a source of exactly this name matches.
-    pub(crate) fn literal(&self) -> Option<&str> {
-        match self {
-            Self::Name(name) => Some(name),
-            Self::Expression(_) => None,
-        }
-    }
-}
-
 // === impl Verdict ===
 
 impl Verdict {
@@ -244,28 +191,9 @@ fn items(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
-/// A person who may write one workload writes such a list, so it has limits: no list keeps the plugin from other workloads.
-fn patterns(name: &str, list: &str, problems: &mut Vec<String>) -> Vec<Pattern> {
-    let plain = |character: char| character.is_ascii_alphanumeric() || character == '-';
-    let (mut patterns, mut expressions) = (Vec::new(), 0);
-    for text in items(list) {
-        if text.chars().all(plain) {
-            patterns.push(Pattern::Name(text.to_owned()));
-            continue;
-        }
-        expressions += 1;
-        if expressions > MOST_EXPRESSIONS {
-            problems.push(format!("{name}: it has more than {MOST_EXPRESSIONS} regular expressions"));
-            break;
-        }
-        match Pattern::expression(text) {
-            Ok(pattern) => patterns.push(pattern),
-            Err(error) => {
-                let start: String = text.chars().take(100).collect();
-                problems.push(format!("{name}: `{start}` is not a regular expression: {error}"));
-            }
-        }
-    }
+fn patterns(name: &str, list: &str, problems: &mut Vec<String>) -> Patterns {
+    let patterns = Patterns::parse(list);
+    problems.extend(patterns.problems().iter().map(|problem| format!("{name}: {problem}")));
     patterns
 }
 

@@ -186,8 +186,8 @@ fn candidates(
     if choice.by_reference(settings.auto_reload_all) {
         names.extend(referenced.keys().filter(|id| id.kind == kind).map(|id| id.name.clone()));
     }
-    names.extend(choice.patterns().iter().filter_map(|pattern| pattern.literal()).map(str::to_owned));
-    if choice.patterns().iter().any(|pattern| pattern.literal().is_none()) {
+    names.extend(choice.named().names().map(str::to_owned));
+    if choice.named().has_expressions() {
         names.extend(source::names(kind, namespace)?.into_iter().filter(|name| choice.names(name)));
     }
     Ok(names)

@@ -11,7 +11,6 @@ mod cache;
 mod key;
 mod kind;
 mod pair;
-mod patterns;
 mod rules;
 mod selector;
 mod settings;

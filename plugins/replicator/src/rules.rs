@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use informer_sdk::ObjectKey;
+use informer_sdk::{ObjectKey, patterns::Patterns};
 
 use crate::{
     annotations::{
@@ -10,7 +10,6 @@ use crate::{
         REFLECTION_AUTO_ENABLED, REFLECTION_AUTO_NAMESPACES, REFLECTION_AUTO_SELECTOR, REPLICATE_TO,
         REPLICATE_TO_MATCHING, REPLICATION_ALLOWED, REPLICATION_ALLOWED_NAMESPACES, flag,
     },
-    patterns::Patterns,
     selector::Selector,
     settings::Settings,
     target::Style,
@@ -128,12 +127,12 @@ impl<'a> Rules<'a> {
     fn names(&mut self, name: &'static str, namespace: &str) -> Verdict {
         let text = self.annotations.get(name).unwrap_or_default();
         let patterns = self.lists.entry(name).or_insert_with(|| Patterns::parse(text));
-        if patterns.match_name(namespace) {
+        if patterns.matches(namespace) {
             return Verdict::Yes;
         }
-        let problems = patterns.problems.iter().map(|problem| format!("{name}: {problem}"));
+        let problems = patterns.problems().iter().map(|problem| format!("{name}: {problem}"));
         let new: Vec<_> = problems.filter(|problem| !self.problems.contains(problem)).collect();
-        let verdict = if patterns.problems.is_empty() { Verdict::No } else { Verdict::Unclear };
+        let verdict = if patterns.problems().is_empty() { Verdict::No } else { Verdict::Unclear };
         self.problems.extend(new);
         verdict
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::patterns::Patterns;
+use informer_sdk::patterns::Patterns;
 
 /// The table `[plugin.config]`. Unknown keys are errors.
 #[derive(Debug, Default, Deserialize)]
@@ -25,7 +25,7 @@ struct Excluded(Patterns);
 
 impl Settings {
     pub(crate) fn excludes(&self, namespace: &str) -> bool {
-        self.exclude_namespaces.0.match_name(namespace)
+        self.exclude_namespaces.0.matches(namespace)
     }
 }
 
@@ -36,7 +36,7 @@ impl TryFrom<Vec<String>> for Excluded {
 
     fn try_from(entries: Vec<String>) -> Result<Self, String> {
         let patterns = Patterns::of(entries.iter().map(String::as_str));
-        match patterns.problems.first() {
+        match patterns.problems().first() {
             Some(problem) => Err(problem.clone()),
             None => Ok(Self(patterns)),
         }

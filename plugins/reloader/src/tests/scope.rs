@@ -169,7 +169,10 @@ fn what_has_no_meaning_is_logged_and_the_rest_counts() {
     host.store(MAPS, map("app", "2"));
     reloader.reconcile(WEB).unwrap();
     assert_eq!(patched(&host)[0].as_array().unwrap().len(), 1);
-    assert!(logged(&host, "shop/web: secret.reloader.stakater.com/reload: `(` is not a regular expression"));
+    assert!(logged(
+        &host,
+        "shop/web: secret.reloader.stakater.com/reload: `(` is neither a name nor a regular expression"
+    ));
     assert!(logged(&host, "shop/web: Secret/app: its values are not base64"));
 
     let mut empty = deployment(json!({"configmap.reloader.stakater.com/reload": "app"}));

@@ -62,6 +62,7 @@
 //! - [`lister`]: reads of the host's cache. [`client`]: requests to the API server.
 //! - [`workqueue`], [`timer`], [`log`](mod@log), [`metrics`] and [`delivery`].
 //! - [`Failure`] and [`ReconcileError`]: what the host does after a failed call.
+//! - `patterns`: lists of names and regular expressions from annotations, with the feature of this name.
 //! - [`wasi`]: the standard interfaces for state, configuration and logging.
 //! - `testing`: a host for native tests.
 
@@ -81,6 +82,8 @@ pub mod lister;
 pub mod log;
 pub mod metrics;
 mod object;
+#[cfg(feature = "patterns")]
+pub mod patterns;
 mod reconciler;
 mod signal;
 #[cfg(not(target_family = "wasm"))]

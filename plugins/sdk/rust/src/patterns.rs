@@ -1,6 +1,6 @@
-//! Lists of namespaces: names and regular expressions that match whole names.
+//! Lists of names and regular expressions, as annotations have them. This needs the feature `patterns`.
 //!
-//! People who may write one object write such lists, so a list has limits: no list keeps the plugin from its other objects.
+//! Users who may write one object write such lists, so a list has limits: no list keeps the plugin from its other objects.
 
 use regex_lite::{Regex, RegexBuilder};
 
@@ -13,11 +13,17 @@ const LONGEST: usize = 1024;
 /// The most memory of one compiled expression. It limits the time of a search as well.
 const COMPILED_BYTES: usize = 16 << 10;
 
-/// The entries of a list. An entry that is no regular expression matches nothing, and is in `problems`.
+/// The entries of a list: names, and regular expressions that match whole names. An expression may have 1,024 bytes and a list 100
+/// of them; names have no limit.
+///
+/// ```
+/// let list = informer_sdk::patterns::Patterns::parse("shop, team-.*");
+/// assert!(list.matches("team-a") && !list.matches("my-team-a"));
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Patterns {
+pub struct Patterns {
     entries: Vec<Pattern>,
-    pub(crate) problems: Vec<String>,
+    problems: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -38,13 +44,16 @@ enum Invalid {
 // === impl Patterns ===
 
 impl Patterns {
-    /// Parses entries with commas between them.
-    pub(crate) fn parse(text: &str) -> Self {
+    /// Parses entries with commas between them. An entry that is neither a name nor a regular expression matches nothing, and is one
+    /// of the [`problems`](Self::problems).
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
         Self::of(text.split(','))
     }
 
-    /// Parses entries. Empty ones are ignored.
-    pub(crate) fn of<'a>(entries: impl IntoIterator<Item = &'a str>) -> Self {
+    /// Parses entries as [`parse`](Self::parse) does. Empty ones are ignored.
+    #[must_use]
+    pub fn of<'a>(entries: impl IntoIterator<Item = &'a str>) -> Self {
         let (mut patterns, mut expressions) = (Self::default(), 0);
         for entry in entries.into_iter().map(str::trim).filter(|entry| !entry.is_empty()) {
             if is_name(entry) {
@@ -59,7 +68,7 @@ impl Patterns {
             match expression(entry) {
                 Ok(expression) => patterns.entries.push(Pattern::Expression(expression)),
                 Err(error) => patterns.problems.push(format!(
-                    "`{}` is neither the name of a namespace nor a regular expression: {error}",
+                    "`{}` is neither a name nor a regular expression: {error}",
                     shortened(entry)
                 )),
             }
@@ -68,18 +77,45 @@ impl Patterns {
     }
 
     /// Returns true if an entry matches the whole name.
-    pub(crate) fn match_name(&self, namespace: &str) -> bool {
-        self.entries.iter().any(|pattern| pattern.matches(namespace))
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        self.entries.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// Returns true if no entry has a meaning, so that no name matches.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries that are names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter_map(|pattern| match pattern {
+            Pattern::Name(name) => Some(name.as_str()),
+            Pattern::Expression(_) => None,
+        })
+    }
+
+    /// Returns true if an entry is a regular expression, so that names that are not in the list may match.
+    #[must_use]
+    pub fn has_expressions(&self) -> bool {
+        self.entries.iter().any(|pattern| matches!(pattern, Pattern::Expression(_)))
+    }
+
+    /// What is wrong with entries, for a line of the log. At most 101 sentences.
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
+        &self.problems
     }
 }
 
 // === impl Pattern ===
 
 impl Pattern {
-    fn matches(&self, namespace: &str) -> bool {
+    fn matches(&self, name: &str) -> bool {
         match self {
-            Self::Name(name) => name == namespace,
-            Self::Expression(expression) => expression.is_match(namespace),
+            Self::Name(own) => own == name,
+            Self::Expression(expression) => expression.is_match(name),
         }
     }
 }
@@ -123,7 +159,7 @@ mod tests {
             ("", "anything", false),
             (" , ", "anything", false),
         ] {
-            assert_eq!(Patterns::parse(text).match_name(namespace), expected, "{text} {namespace}");
+            assert_eq!(Patterns::parse(text).matches(namespace), expected, "{text} {namespace}");
         }
     }
 
@@ -131,10 +167,19 @@ mod tests {
     fn an_entry_without_a_meaning_is_reported_and_the_others_count() {
         let patterns = Patterns::parse("team-(, shop, a)|(b");
 
-        assert!(patterns.match_name("shop"));
+        assert!(patterns.matches("shop"));
         assert_eq!(patterns.problems.len(), 2);
         assert!(patterns.problems[0].starts_with("`team-(` is neither"), "{:?}", patterns.problems);
-        assert!(!patterns.match_name("a"));
+        assert!(!patterns.matches("a"), "`a)|(b` would match every name that begins with an a");
+    }
+
+    #[test]
+    fn names_are_told_from_expressions() {
+        let patterns = Patterns::parse("app-1, app.conf");
+
+        assert_eq!(patterns.names().collect::<Vec<_>>(), ["app-1"], "a point stands for any character");
+        assert!(patterns.has_expressions());
+        assert!(!Patterns::parse("app-1").has_expressions());
     }
 
     #[test]
@@ -143,16 +188,16 @@ mod tests {
             ["(x{1000}){1000}", "((((((a*)*)*)*)*)*)*b{1000}", &"a?".repeat(50_000), "(a|b|ab)*{500}"];
         for entry in exploding {
             let patterns = Patterns::parse(&format!("shop, {entry}"));
-            assert!(patterns.match_name("shop"));
-            assert!(!patterns.match_name(&"x".repeat(63)), "{}", shortened(entry));
+            assert!(patterns.matches("shop"));
+            assert!(!patterns.matches(&"x".repeat(63)), "{}", shortened(entry));
             let problem = patterns.problems.first().map_or(0, String::len);
             assert!(problem < 400, "{:?}", patterns.problems);
         }
         let many = format!("{}shop", "team-.,".repeat(30_000));
         let patterns = Patterns::parse(&many);
         assert_eq!(patterns.problems, ["it has more than 100 regular expressions"]);
-        assert!(patterns.match_name("team-a"));
+        assert!(patterns.matches("team-a"));
         let names = format!("{}team-b", "team-a,".repeat(30_000));
-        assert!(Patterns::parse(&names).match_name("team-b"), "names have no limit");
+        assert!(Patterns::parse(&names).matches("team-b"), "names have no limit");
     }
 }
