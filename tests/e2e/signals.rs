@@ -127,6 +127,25 @@ async fn a_timer_of_the_configuration_fires_again_and_again_and_follows_its_chan
     host.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_names_a_timer_that_the_component_does_not_handle() {
+    let server = server().await;
+    let component = tokio::task::spawn_blocking(|| guest("echo")).await.unwrap();
+    let timer = "[[plugin.timer]]\nname = \"pulse\"\nevery = \"1s\"\n";
+    let toml = watch("v1/configmaps") + &plugin(NAME, &component, "v1/configmaps", timer);
+
+    let host = TestHost::start(&server.url(), &toml).await.unwrap();
+    host.synced().await;
+
+    let degraded = host.degraded();
+    assert_eq!(degraded.len(), 1, "{degraded:?}");
+    assert!(
+        degraded[0].starts_with("plugin signals: the timer `pulse` calls nothing, because"),
+        "{degraded:?}"
+    );
+    host.stop().await;
+}
+
 /// It would be called for ever otherwise: the next time of the timer comes all the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_timer_whose_calls_fail_is_a_dead_letter_until_a_later_call_succeeds() {

@@ -169,6 +169,10 @@ impl Probe for HostProbe {
         let replacing = self.unsynced(true).into_iter();
         let replacing = replacing.map(|text| format!("the watch before the change still serves: {text}"));
         let letters = dead_letters::problems(&plugins);
+        let unheard = plugins.iter().filter_map(|plugin| {
+            let why = plugin.config().unheard_timers(plugin.plugin().version()?.has_timers)?;
+            Some(format!("plugin {}: {why}", plugin.name()))
+        });
         let receipts = plugins.iter().filter_map(|plugin| {
             let why = plugin.subscriptions().receipts().kept().failing?;
             Some(format!("plugin {}: what it acknowledged is in memory only: {why}", plugin.name()))
@@ -178,6 +182,7 @@ impl Probe for HostProbe {
             .chain(state)
             .chain(quarantined)
             .chain(letters)
+            .chain(unheard)
             .chain(receipts)
             .chain(replacing)
             .chain(refused)

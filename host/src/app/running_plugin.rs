@@ -186,7 +186,7 @@ impl RunningPlugin {
         &self.name
     }
 
-    fn config(&self) -> Arc<config::Plugin> {
+    pub(super) fn config(&self) -> Arc<config::Plugin> {
         Arc::clone(&self.config.lock())
     }
 

@@ -28,6 +28,9 @@ Examples:
   informer check --context dev          also checks with the cluster of another context
   informer check --output json          one object: file, problems, each with a message and its line, plugin or watch";
 
+/// The interface that timers call, in any version.
+const TIMER_HANDLER: &str = "informer:plugin/timer-handler@";
+
 /// `informer check`
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
@@ -91,10 +94,13 @@ async fn check_components(config: &Config, file: &Path) -> anyhow::Result<Vec<Pr
     let mut problems = Vec::new();
     for plugin in &config.plugins {
         let loaded = component(&engine, &puller, plugin, &lock).await;
-        let checked = loaded.and_then(|component| component.check(&engine, &plugin.grants));
-        if let Err(error) = checked {
-            let (name, message) = (plugin.name.clone(), error.to_string());
-            problems.push(Problem { table: "plugin", name, message });
+        let checked = loaded.and_then(|component| {
+            component.check(&engine, &plugin.grants)?;
+            let (_, exports) = component.names(&engine);
+            Ok(plugin.unheard_timers(exports.iter().any(|name| name.starts_with(TIMER_HANDLER))))
+        });
+        if let Some(message) = checked.unwrap_or_else(|error| Some(error.to_string())) {
+            problems.push(Problem { table: "plugin", name: plugin.name.clone(), message });
         }
     }
     Ok(problems)

@@ -99,6 +99,19 @@ pub struct Plugin {
     pub config_files: Vec<PathBuf>,
 }
 
+impl Plugin {
+    /// What is wrong if the component does or does not export `timer-handler`. Without it no timer of the configuration is
+    /// delivered.
+    pub fn unheard_timers(&self, has_handler: bool) -> Option<String> {
+        let first = self.timers.first().filter(|_| !has_handler)?;
+        Some(format!(
+            "the timer `{}` calls nothing, because the component does not export `timer-handler`: remove [[plugin.timer]], or \
+             export `timer-handler` (world `controller-with-signals` of wit/)",
+            first.name
+        ))
+    }
+}
+
 /// What a new version of a component receives about existing objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnReload {

@@ -109,6 +109,21 @@ async fn a_component_that_needs_more_than_its_grants_is_reported_before_it_runs(
 }
 
 #[tokio::test]
+async fn a_timer_of_a_component_that_handles_none_is_reported() {
+    let timer = "[[plugin.timer]]\nname = \"pulse\"\nevery = \"1s\"\n";
+    let (_directory, path) = file(&(configuration(CLOSED_PORT, "v1/configmaps", "echo") + timer));
+
+    let checked = informer(&["check", "--config", path.to_str().unwrap()]).await;
+
+    let problem = "plugin some: the timer `pulse` calls nothing, because the component does not export `timer-handler`: remove \
+                   [[plugin.timer]], or export `timer-handler` (world `controller-with-signals` of wit/)\n";
+    assert_eq!((checked.status, checked.stdout.as_str()), (Some(1), problem));
+    let (_directory, path) = file(&(configuration(CLOSED_PORT, "v1/configmaps", "signals") + timer));
+    let checked = informer(&["check", "--config", path.to_str().unwrap()]).await;
+    assert_eq!(checked.status, Some(0), "{}", checked.stdout);
+}
+
+#[tokio::test]
 async fn a_resource_that_the_cluster_does_not_serve_is_reported_before_it_is_watched() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let (_directory, wrong) = file(&configuration(&server.url(), "apps/v1/deployment", "echo"));
