@@ -72,7 +72,6 @@ fn a_list_names_sources_by_expressions_for_the_whole_name() {
         ("x|app", true),
         ("ap[a-z]{1}", true),
         ("", false),
-        ("a)|(b", false),
     ] {
         let chosen = choice(&[("configmap.@/reload", list)], &[]).names("app");
         assert_eq!(chosen, expected, "{list}");
@@ -116,12 +115,13 @@ fn the_pod_template_counts_only_if_the_workload_chooses_nothing_and_never_exclud
 #[test]
 fn a_value_without_a_meaning_is_a_problem_and_the_rest_counts() {
     let mut problems = Vec::new();
-    let own = annotations(&[("@/auto", "yes"), ("configmap.@/reload", "a(, app")]);
+    let own = annotations(&[("@/auto", "yes"), ("configmap.@/reload", "a(, x)|(y, app")]);
     let choice = Choice::of(&Names::default(), CONFIG_MAP, &own, &Annotations::new(), &mut problems);
 
     assert!(choice.names("app"));
+    assert!(!choice.names("x-other"), "an expression matches the whole name or nothing");
     assert!(!choice.is_auto());
-    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert_eq!(problems.len(), 3, "{problems:?}");
     assert_eq!(problems[0], "reloader.stakater.com/auto: `yes` is neither `true` nor `false`");
     assert!(problems[1].starts_with(
         "configmap.reloader.stakater.com/reload: `a(` is neither a name nor a regular expression"
