@@ -187,11 +187,12 @@ impl Controller {
         };
         state.populated = true;
         if self.scopes.iter().all(|scope| scope.populated) {
-            // A reader that finds the informer synced finds all notifications offered.
+            // A reader that finds the informer synced finds all notifications offered, and every sink knows that they are all.
             listeners.flush();
-            // First the informer, then its listeners (C-12).
+            let initial = listeners.informer_synced();
+            // First the informer has synced, then its listeners (C-12).
             self.synced.send_replace(true);
-            listeners.informer_synced();
+            drop(initial);
         }
     }
 

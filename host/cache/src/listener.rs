@@ -165,11 +165,11 @@ impl Listener {
     }
 
     /// Records that every initial notification was offered. The listener has synced once all of them are settled (P-16,
-    /// D-8).
-    pub(crate) fn initial_done(&mut self) {
-        if let Some(initial) = self.initial.take() {
-            self.sink.listed(initial);
-        }
+    /// D-8) and the returned token is dropped. Returns `None` at a second call.
+    pub(crate) fn initial_done(&mut self) -> Option<SyncToken> {
+        let initial = self.initial.take()?;
+        self.sink.listed(initial.clone());
+        Some(initial)
     }
 
     /// Records that the listener receives nothing any more.

@@ -10,7 +10,9 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Observed, Source, Step, Tracer};
+use informer_types::{
+    Cause, Change, NotificationSink, Object, ObjectKey, Observed, Source, Step, SyncToken, Tracer,
+};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{
     sync::{Notify, watch},
@@ -100,7 +102,7 @@ impl Processor {
         // A reader that finds the listener synced finds all initial notifications offered.
         listener.flush();
         if listeners.synced {
-            listener.initial_done();
+            drop(listener.initial_done());
         }
         listeners.listeners.push(listener);
         drop(listeners);
@@ -241,12 +243,12 @@ impl Listeners {
         }
     }
 
-    /// Records that the first lists are in the cache and were offered to every listener (C-12).
-    pub(crate) fn informer_synced(&mut self) {
+    /// Records that the first lists are in the cache and were offered to every listener. No listener has synced before the
+    /// returned tokens are dropped (C-12).
+    #[must_use]
+    pub(crate) fn informer_synced(&mut self) -> Vec<SyncToken> {
         self.synced = true;
-        for listener in &mut self.listeners {
-            listener.initial_done();
-        }
+        self.listeners.iter_mut().filter_map(Listener::initial_done).collect()
     }
 }
 

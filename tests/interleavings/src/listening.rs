@@ -80,7 +80,7 @@ pub fn a_listener_syncs_when_the_informer_did_and_its_tokens_are_gone() {
     let writer = Arc::clone(&store);
     let controller = thread::spawn(move || {
         writer.write(1, Cause::Initial);
-        writer.processor.lock().informer_synced();
+        drop(writer.processor.lock().informer_synced());
         writer.write(2, Cause::Live);
     });
     let recorder = Arc::new(Recorder::default());
@@ -113,7 +113,7 @@ pub fn a_stop_wakes_whoever_waits_for_a_sync() {
     let waiting = registration.clone();
     let waiter = spawn(async move { waiting.wait_synced().await });
     let syncing = Arc::clone(&store);
-    let controller = thread::spawn(move || syncing.processor.lock().informer_synced());
+    let controller = thread::spawn(move || drop(syncing.processor.lock().informer_synced()));
     let leaver = thread::spawn(move || registration.remove());
     store.processor.close();
     controller.join().unwrap();

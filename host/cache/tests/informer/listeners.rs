@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use informer_cache::{InformerFactory, ListQuery, ListenerStatus, SharedInformer, WatchConfig};
-use informer_types::{LabelSelector, Notification, NotificationSink};
+use informer_types::{LabelSelector, Notification, NotificationSink, SyncToken};
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -200,9 +200,14 @@ impl NotificationSink for Asking {
     fn offer(&self, _: Notification) {
         self.answers.lock().push(self.informer.get().unwrap().has_synced());
     }
+
+    fn listed(&self, _: SyncToken) {
+        self.answers.lock().push(self.informer.get().unwrap().has_synced());
+    }
 }
 
-/// Scenarios 55 and 61: the informer has synced once the whole first list was applied and offered.
+/// Scenarios 55 and 61: the informer has synced once the whole first list was applied and offered, and the listener knows
+/// that it was the whole list.
 #[tokio::test(start_paused = true)]
 async fn the_informer_has_synced_only_after_the_last_initial_notification() {
     let script = Script::new();
@@ -217,7 +222,7 @@ async fn the_informer_has_synced_only_after_the_last_initial_notification() {
     assert!(informer.wait_synced().await);
 
     watch.event("ADDED", &pod("d", "11"));
-    eventually("4", || asking.answers.lock().len() == 4, || format!("{:?}", asking.answers.lock())).await;
+    eventually("5", || asking.answers.lock().len() == 5, || format!("{:?}", asking.answers.lock())).await;
 
-    assert_eq!(*asking.answers.lock(), [false, false, false, true]);
+    assert_eq!(*asking.answers.lock(), [false, false, false, false, true]);
 }
