@@ -360,6 +360,8 @@ impl App {
         let answered = deadline.max(Instant::now() + ANSWERED_WITHIN);
         let endpoints = self.admin.into_iter().chain(self.health);
         join_all(endpoints.map(|endpoint| endpoint.stopped(answered))).await;
+        // A host that follows in this process finds the file unlocked.
+        self.state.end().await;
         let undelivered: Vec<_> = left.into_iter().filter(|(_, backlog)| backlog.notifications > 0).collect();
         for (plugin, backlog) in &undelivered {
             tracing::warn!(plugin, notifications = backlog.notifications, objects = ?backlog.objects, "stopped before every notification was delivered");

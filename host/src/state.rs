@@ -46,6 +46,9 @@ const OPEN_EVERY: Duration = Duration::from_secs(5);
 /// How long a call waits for the call that got the first error of a database to report it. That call does so at once.
 const FIRST_ERROR_WITHIN: Duration = Duration::from_secs(1);
 
+/// How long the end of the state waits for the uses of the database.
+const USES_END_WITHIN: Duration = Duration::from_secs(1);
+
 /// The state of the host. Cheap to clone; all clones share one database.
 #[derive(Clone)]
 pub struct State(Arc<Shared>);
@@ -64,7 +67,12 @@ struct Shared {
 
 enum Slot {
     Open(Arc<Database>),
-    Closed { why: StateError, since: Instant },
+    Closed {
+        why: StateError,
+        since: Instant,
+    },
+    /// The database is not opened any more.
+    Ended,
 }
 
 // === impl State ===
@@ -101,7 +109,7 @@ impl State {
     /// Returns what is wrong with the state, with the remedy, or `None` if it works.
     pub fn problem(&self) -> Option<StateError> {
         match &*self.0.slot.lock() {
-            Slot::Open(_) => None,
+            Slot::Open(_) | Slot::Ended => None,
             Slot::Closed { why, .. } => Some(why.clone()),
         }
     }
@@ -201,6 +209,27 @@ impl State {
         stop.run_until_cancelled(trying).await;
     }
 
+    /// Closes the database for good. Every later use returns [`StateError::Stopping`]. The lock of the file is released when this
+    /// returns, unless a use of the database takes longer than a second.
+    ///
+    /// # Cancel safety
+    /// The database is closed even if the future is dropped.
+    pub async fn end(&self) {
+        let Slot::Open(database) = std::mem::replace(&mut *self.0.slot.lock(), Slot::Ended) else { return };
+        // No other use can begin.
+        let used = async {
+            while Arc::strong_count(&database) > 1 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(USES_END_WITHIN, used).await.ok();
+        let close = move || {
+            drop(database);
+            Ok(())
+        };
+        blocking(close).await.ok();
+    }
+
     /// Runs `work`, and closes a database that failed: redb does not accept further calls then.
     fn run<T>(&self, work: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, StateError> {
         let database = self.database()?;
@@ -233,6 +262,7 @@ impl State {
         while slot.is_open(database) && !self.0.closed.wait_until(&mut slot, until).timed_out() {}
         match &*slot {
             Slot::Closed { why, .. } => why.clone(),
+            Slot::Ended => StateError::Stopping,
             Slot::Open(_) => self.0.opener.explain(redb::Error::PreviousIo),
         }
     }
@@ -252,15 +282,20 @@ impl State {
     /// Opens the database, unless another call does so or has done so.
     fn reopen(&self) -> Result<Arc<Database>, StateError> {
         let Some(_opening) = self.0.opening.try_lock() else { return self.0.slot.lock().database() };
-        // A second open would fail, because this process holds the lock.
-        if let Slot::Open(database) = &*self.0.slot.lock() {
-            return Ok(Arc::clone(database));
+        match &*self.0.slot.lock() {
+            // A second open would fail, because this process holds the lock.
+            Slot::Open(database) => return Ok(Arc::clone(database)),
+            Slot::Ended => return Err(StateError::Stopping),
+            Slot::Closed { .. } => {}
         }
         let opened = self.0.opener.open();
         if opened.is_ok() {
             tracing::info!("the state can be used again");
         }
         let mut slot = self.0.slot.lock();
+        if matches!(*slot, Slot::Ended) {
+            return Err(StateError::Stopping);
+        }
         *slot = match opened {
             Ok(database) => Slot::Open(Arc::new(database)),
             Err(why) => Slot::Closed { why, since: Instant::now() },
@@ -274,6 +309,7 @@ impl Slot {
         match self {
             Self::Open(database) => Ok(Arc::clone(database)),
             Self::Closed { why, .. } => Err(why.clone()),
+            Self::Ended => Err(StateError::Stopping),
         }
     }
 

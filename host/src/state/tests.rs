@@ -72,6 +72,31 @@ fn a_state_in_memory_needs_no_disk_and_ends_with_the_process() {
     assert_eq!(get(&State::open(None), "a").unwrap(), None);
 }
 
+#[tokio::test]
+async fn a_state_that_ended_is_unlocked_after_the_reads_in_progress_and_stays_closed() {
+    let directory = TempDir::new().unwrap();
+    let state = open(directory.path());
+    put(&state, "a", 1).unwrap();
+    let (begun, begins) = mpsc::channel();
+    let (_never, wait) = mpsc::channel::<()>();
+    let reader = state.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        reader.read_blocking(|_| {
+            begun.send(()).unwrap();
+            wait.recv_timeout(Duration::from_millis(50)).unwrap_err();
+            Ok(())
+        })
+    });
+    begins.recv().unwrap();
+
+    state.end().await;
+
+    assert_eq!(get(&open(directory.path()), "a").unwrap(), Some(1), "another one opens the file at once");
+    assert!(matches!(get(&state, "a"), Err(StateError::Stopping)));
+    assert!(matches!(put(&state, "a", 2), Err(StateError::Stopping)));
+    assert!(read.await.unwrap().is_ok(), "the read was complete");
+}
+
 #[test]
 fn a_transaction_that_the_caller_aborts_changes_nothing() {
     let state = State::open(None);
