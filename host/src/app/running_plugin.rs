@@ -434,7 +434,8 @@ impl RunningPlugin {
     }
 
     /// Opens the gate whenever a version is in service and the caches that the plugin reads are complete. Never returns.
-    async fn open(&self) {
+    async fn open(self: &Arc<Self>) {
+        let mut is_first = true;
         loop {
             let round = self.gate.round();
             if !self.subscriptions.complete().await {
@@ -442,6 +443,10 @@ impl RunningPlugin {
                 continue;
             }
             self.versions.loaded().await;
+            if std::mem::take(&mut is_first) {
+                // Before the first call, so that each receipt belongs to a version that is recorded.
+                self.begin(true).await;
+            }
             self.gate.open(round);
             self.gate.closed_since(round).await;
         }
@@ -451,13 +456,20 @@ impl RunningPlugin {
     async fn replay_after_swaps(self: &Arc<Self>) {
         let mut swaps = self.plugin().swaps();
         while swaps.changed().await.is_ok() {
-            let is_first = *swaps.borrow_and_update() <= 1;
-            let plugin = Arc::clone(self);
-            off_the_workers(move || plugin.begin_version(is_first)).await;
-            if !is_first && self.config().on_reload == OnReload::Replay {
+            if *swaps.borrow_and_update() <= 1 {
+                // The gate waits for the first version.
+                continue;
+            }
+            self.begin(false).await;
+            if self.config().on_reload == OnReload::Replay {
                 self.signals.replay_all(&self.subscriptions).await;
             }
         }
+    }
+
+    async fn begin(self: &Arc<Self>, is_first: bool) {
+        let plugin = Arc::clone(self);
+        off_the_workers(move || plugin.begin_version(is_first)).await;
     }
 
     /// Lets the receipts of an earlier process hold back nothing from a version that receives every object, and delivers every object
@@ -470,7 +482,10 @@ impl RunningPlugin {
         let again = match is_first {
             false => replays,
             // Keys do not outlive the process that had them.
-            true => is_kept && (!version.handles || (replays && receipts.is_another(&version.digest))),
+            true => {
+                let is_another = || replays && receipts.is_another(&version.digest);
+                receipts.holds_back() && (!version.handles || is_another())
+            }
         };
         if again {
             self.subscriptions.expire();

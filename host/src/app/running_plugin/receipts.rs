@@ -1,6 +1,13 @@
 //! What one plugin acknowledged of each object: read when it starts, and written behind its calls.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use informer_dispatch::{Initial, Receipt, Receipts};
 use informer_types::{ObjectKey, Source};
@@ -38,6 +45,8 @@ struct Shared {
     store: KeptReceipts,
     /// Why the last write failed. `None` if it succeeded.
     problem: Mutex<Option<String>>,
+    /// An earlier process left receipts, which hold back what did not change since.
+    holds_back: AtomicBool,
 }
 
 // === impl KeptBehind ===
@@ -48,8 +57,13 @@ impl KeptBehind {
         let store = KeptReceipts::new(state, &config.name, &config.uid);
         let plugin: Arc<str> = config.name.as_str().into();
         let span = info_span!("receipts", plugin = &*plugin);
-        let shared =
-            Arc::new(Shared { plugin, receipts: Receipts::default(), store, problem: Mutex::default() });
+        let shared = Arc::new(Shared {
+            plugin,
+            receipts: Receipts::default(),
+            store,
+            problem: Mutex::default(),
+            holds_back: AtomicBool::new(false),
+        });
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (running, token) = (Arc::clone(&shared), stop.clone());
         tasks.spawn(async move { running.run(token).await }.instrument(span));
@@ -77,11 +91,18 @@ impl KeptBehind {
     /// # Blocking
     /// It reads from disk.
     pub(super) fn load(&self, source: &Source) -> HashMap<ObjectKey, Receipt> {
-        let Shared { plugin, store, .. } = &*self.shared;
-        store.load(source).unwrap_or_else(|error| {
+        let Shared { plugin, store, holds_back, .. } = &*self.shared;
+        let receipts = store.load(source).unwrap_or_else(|error| {
             tracing::error!(plugin = &**plugin, resource = %source, %error, "what the plugin acknowledged cannot be read: every object is delivered");
             HashMap::new()
-        })
+        });
+        holds_back.fetch_or(!receipts.is_empty(), Ordering::Relaxed);
+        receipts
+    }
+
+    /// Returns true if an earlier process left receipts, so that the plugin may not have received every object in this one.
+    pub(super) fn holds_back(&self) -> bool {
+        self.shared.holds_back.load(Ordering::Relaxed)
     }
 
     /// A version of the component is put into service, the first one since the start. Returns true if an earlier process had another
