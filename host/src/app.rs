@@ -1,5 +1,6 @@
 //! The running host: the module that connects the crates.
 
+mod advice;
 mod applier;
 mod blocking;
 mod code_cache;
@@ -13,6 +14,7 @@ mod objects;
 mod origin;
 mod plan;
 mod probe;
+mod recorder;
 mod rehearsal;
 mod reload;
 mod rest;
@@ -50,7 +52,7 @@ pub use crate::{
 };
 use crate::{
     admin::{BindError, Endpoint, Probe, Reviewer, serve_admin, serve_health},
-    config::{Config, Host, MetricsAuth, StateDir},
+    config::{self, Config, Host, MetricsAuth, StateDir},
     connect::{ConnectError, Connection, KubeClient, Reviews, connect},
     lock::Lock,
     logging::{PluginLog, RecentLines},
@@ -58,7 +60,7 @@ use crate::{
 };
 pub use code_cache::{code_cache, existing_code_cache};
 pub use egress::EgressError;
-pub use rehearsal::{check_watches, narrowed_watches};
+pub use rehearsal::{check_component, check_watches, narrowed_watches};
 pub use reload::{Adjust, ReloadRefused};
 pub use running_plugin::SubscribeError;
 pub use settings::engine as engine_config;
@@ -189,7 +191,7 @@ impl App {
         let engine = Engine::new(&(options.engine)(&config.host))?;
         (options.adjust)(&mut config);
         let connection = connected(options.connection, &config).await?;
-        tracing::info!(server = %connection.server, watches = config.watches.len(), plugins = config.plugins.len(), "starting");
+        log_start(&connection, &config);
         let state = open_state(&config.host.state_dir).await;
         let api = KubeClient::new(connection.client.clone());
         let (stage, server) = (Stage::new(options.staging), &connection.server);
@@ -297,6 +299,7 @@ impl App {
             exporter: self.exporter.clone(),
             engine: self.engine.clone(),
             file: self.file.clone(),
+            stand: self.applier.stand().clone(),
             stop: self.stop.clone(),
         }
     }
@@ -446,6 +449,15 @@ async fn open_state(directory: &StateDir) -> State {
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("App").field("factory", &self.factory).finish_non_exhaustive()
+    }
+}
+
+/// Logs what starts, and the full name of each resource that is not written in full.
+fn log_start(connection: &Connection, config: &Config) {
+    let (watches, plugins) = (config.watches.len(), config.plugins.len());
+    tracing::info!(server = %connection.server, watches, plugins, "starting");
+    for (written, full) in config::abbreviated(config) {
+        tracing::info!(resource = full, "`{written}` is the name of a resource");
     }
 }
 

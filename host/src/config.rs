@@ -39,6 +39,7 @@ mod watched;
 mod written;
 
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
 };
@@ -188,6 +189,17 @@ pub fn files(path: &Path) -> Vec<PathBuf> {
     let draft = text.and_then(|text| document::read(&text, &mut Problems::new(path, base, &text)));
     let included = draft.map(|draft| include::paths(&draft, base, &Environment::of_process()));
     std::iter::once(path.to_owned()).chain(included.unwrap_or_default()).collect()
+}
+
+/// The names of resources that are not written in full, each with its full name and once.
+pub(crate) fn abbreviated(config: &Config) -> BTreeMap<String, String> {
+    let names_resource = |key: &&WrittenKey| key.key == "gvr" || key.key.ends_with("].watch");
+    let keys = config.written.keys().iter().filter(names_resource);
+    let names = keys.filter_map(|key| {
+        let written = key.value.trim_matches('"');
+        Some((written.to_owned(), value::resource(written).ok()?.to_string()))
+    });
+    names.filter(|(written, full)| written != full).collect()
 }
 
 /// The annotated file: every key with its documentation, bounds and default.

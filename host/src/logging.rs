@@ -1,6 +1,7 @@
 //! The log of the process.
 
 mod filter;
+mod json_lines;
 mod level;
 mod one_line_fields;
 mod plugin_log;
@@ -24,6 +25,7 @@ use tracing_subscriber::{
 
 use filter::Filter;
 pub use filter::InvalidFilter;
+use json_lines::JsonLines;
 pub(crate) use level::{LEVELS, LeveledLog, PluginLevel, UnknownLevel, WrittenLevel};
 use one_line_fields::OneLineFields;
 pub use plugin_log::PluginLog;
@@ -33,6 +35,10 @@ use visible_stderr::VisibleStderr;
 
 /// The target of all lines of plugins: filters name it `plugin`.
 pub(crate) const PLUGIN_TARGET: &str = "plugin";
+
+/// The name of the field with the fields of the guest. `tracing` needs constant names, but the guest chooses the keys: one field has
+/// them all.
+const PLUGIN_FIELDS: &str = "fields";
 
 /// The log of this process, once it has started.
 static STARTED: OnceLock<Started> = OnceLock::new();
@@ -109,7 +115,11 @@ pub fn init(filter: &str, format: LogFormat, precedence: Precedence) -> Result<(
         LogFormat::Text => {
             stderr.fmt_fields(OneLineFields).with_ansi(std::io::stderr().is_terminal()).boxed()
         }
-        LogFormat::Json => stderr.json().flatten_event(true).with_writer(VisibleStderr::default).boxed(),
+        LogFormat::Json => stderr
+            .json()
+            .event_format(JsonLines::new(PLUGIN_TARGET, PLUGIN_FIELDS))
+            .with_writer(VisibleStderr::default)
+            .boxed(),
     };
     // Only a test that starts two hosts in one process calls this twice; the first filter stays.
     if tracing_subscriber::registry().with(layer.with_filter(kept)).try_init().is_ok() {

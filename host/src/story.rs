@@ -9,6 +9,7 @@
 //!   clock of the guest, and `observed` collects what the plugin does.
 //! - `seen` is an entry of what was done, `expected` one of what should be; `expect` compares, `diff` shows the difference, and
 //!   `report` prints the result.
+//! - `record` writes a story of what a running host has recorded.
 
 mod answer;
 mod clock;
@@ -19,6 +20,7 @@ mod expected;
 mod file;
 mod network;
 mod observed;
+mod record;
 mod report;
 mod run;
 mod script;
@@ -28,6 +30,7 @@ mod stage;
 
 use std::path::PathBuf;
 
+pub use record::recorded;
 pub use report::{Finding, Format, StepReport, StoryReport, Verdict, print};
 pub use script::Story;
 

@@ -12,11 +12,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use informer_types::DebugOf;
 pub use step::BuildError;
 
 use crate::{
-    Language, Manifest, Project, component,
-    tool::{self, Cache},
+    Language, Manifest, Project, component, debug,
+    tool::{self, Cache, ToolError},
 };
 use step::Build;
 
@@ -27,10 +28,12 @@ pub struct Built {
     pub file: PathBuf,
     /// Its size.
     pub bytes: u64,
+    /// The file with its debug information, if the compiler gives any. The host reads it if it stands beside the component.
+    pub debug: Option<PathBuf>,
 }
 
 /// Builds the project in a folder. Writes the component to `NAME.wasm` there, in one step, so that a host that runs it loads a
-/// whole file. Compilers print to stderr. Blocks until they end.
+/// whole file. Names of functions and lines of sources go to `NAME.wasm.debug`. Compilers print to stderr. Blocks until they end.
 ///
 /// # Errors
 /// [`BuildError`], with what to change or to install.
@@ -49,9 +52,29 @@ pub fn build(project: &Path, manifest: &Manifest, cache: &Cache) -> Result<Built
     }?;
     component::declare(&mut component, manifest.language);
     let file = project.join(format!("{}.wasm", manifest.name));
-    let partial = project.join(format!(".{}.wasm.partial", manifest.name));
-    fs::write(&partial, &component)
-        .and_then(|()| fs::rename(&partial, &file))
-        .map_err(|error| tool::io_error(&file, error))?;
-    Ok(Built { file, bytes: component.len() as u64 })
+    let split = manifest.language.is_compiled().then(|| debug::split(&component, &folder)).flatten();
+    let debug = match split {
+        // The host reads it when it loads the component, so it comes first.
+        Some((stripped, debug)) => {
+            component = stripped;
+            Some(replace(DebugOf::file(&file), &debug)?)
+        }
+        None => {
+            fs::remove_file(DebugOf::file(&file)).ok();
+            None
+        }
+    };
+    let bytes = component.len() as u64;
+    Ok(Built { file: replace(file, &component)?, bytes, debug })
+}
+
+/// Writes a file in one step.
+fn replace(file: PathBuf, bytes: &[u8]) -> Result<PathBuf, ToolError> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let partial = file.with_file_name(format!(".{name}.partial"));
+    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &file));
+    match written {
+        Ok(()) => Ok(file),
+        Err(error) => Err(tool::io_error(&file, error)),
+    }
 }

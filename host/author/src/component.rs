@@ -29,14 +29,20 @@ pub(crate) fn of_module(mut module: Vec<u8>, world: &World) -> Result<Vec<u8>, N
 /// Writes into a component what its source is written in: a section `producers` at its end, as the tool conventions of
 /// WebAssembly define it.
 pub(crate) fn declare(component: &mut Vec<u8>, language: Language) {
-    let mut section = Vec::new();
-    text_into(&mut section, "producers");
     // One field with one value.
-    section.push(1);
+    let mut section = vec![1];
     text_into(&mut section, "language");
     section.push(1);
     text_into(&mut section, &language.to_string());
     text_into(&mut section, "");
+    section_into(component, "producers", &section);
+}
+
+/// Appends a custom section to a component or a module.
+pub(crate) fn section_into(component: &mut Vec<u8>, name: &str, contents: &[u8]) {
+    let mut section = Vec::new();
+    text_into(&mut section, name);
+    section.extend(contents);
     component.push(0);
     length_into(component, section.len());
     component.extend(section);
@@ -48,7 +54,7 @@ fn text_into(bytes: &mut Vec<u8>, text: &str) {
 }
 
 /// A number in LEB128.
-fn length_into(bytes: &mut Vec<u8>, mut number: usize) {
+pub(crate) fn length_into(bytes: &mut Vec<u8>, mut number: usize) {
     loop {
         let low = u8::try_from(number & 0x7f).unwrap_or_default();
         number >>= 7;

@@ -42,6 +42,13 @@ impl Language {
             Self::C => "c",
         }
     }
+
+    /// Returns true if the component has the author's functions as code, so that its debug information is about them. In the other
+    /// languages the code is that of an engine, and stacks are made by the engine.
+    #[must_use]
+    pub(crate) fn is_compiled(self) -> bool {
+        matches!(self, Self::Rust | Self::Go | Self::C)
+    }
 }
 
 impl fmt::Display for Language {

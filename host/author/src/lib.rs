@@ -14,6 +14,7 @@
 mod bindings;
 mod build;
 mod component;
+mod debug;
 mod files;
 mod inspect;
 mod language;

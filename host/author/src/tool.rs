@@ -76,6 +76,11 @@ pub(crate) fn run(command: &mut Command, what: &str) -> Result<(), ToolError> {
     if status.success() { Ok(()) } else { Err(ToolError::Failed { what: what.to_owned() }) }
 }
 
+/// The SHA-256 of some bytes in lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 pub(crate) fn io_error(path: &Path, source: io::Error) -> ToolError {
     ToolError::Io { path: path.to_owned(), source }
 }

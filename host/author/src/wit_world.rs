@@ -79,6 +79,18 @@ impl World {
         names.collect()
     }
 
+    /// The names of the functions of an interface that the world exports.
+    #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
+    pub(crate) fn exported_functions(&self, interface: &str) -> Vec<&str> {
+        let exports = self.resolve.worlds[self.id].exports.values();
+        let found = exports.filter_map(|item| match item {
+            WorldItem::Interface { id, .. } => Some(&self.resolve.interfaces[*id]),
+            _ => None,
+        });
+        let found = found.filter(|found| found.name.as_deref() == Some(interface));
+        found.flat_map(|found| found.functions.keys().map(String::as_str)).collect()
+    }
+
     /// A WIT file with a world that has the exports of this one, and other imports. Each import is the full name of an interface.
     #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
     pub(crate) fn with_imports(&self, name: &str, imports: &[&str]) -> String {

@@ -68,4 +68,5 @@ mod watch;
 mod write;
 
 pub use config::{Config, GoneStyle};
+pub use registry::{ResourceNames, built_in_names};
 pub use server::{DevServer, LoadError, StartError};

@@ -8,8 +8,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use parking_lot::RwLock;
 
 mod builtin;
+mod names;
 pub(crate) mod resource;
 
+pub use names::{ResourceNames, built_in_names};
 pub(crate) use resource::{CollectionId, NameRule, PrinterColumn, Resource, Scale};
 
 /// `(group, version, plural)`.

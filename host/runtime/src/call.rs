@@ -3,13 +3,13 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use informer_types::{
-    Cause, Change, Delivery, EventTrace, Failure, FailureKind, Object, Outcome, Reconciled, Request,
-    Selected, Signal, SignalCall,
+    Cause, Change, Delivery, EventTrace, Failure, FailureKind, Notification, Object, Outcome, Reconciled,
+    Request, Selected, Signal, SignalCall,
 };
 use wasmtime::Store;
 
 use crate::{
-    Limits,
+    Limits, Subject,
     bindings::{
         exports::informer::plugin::{
             handler::{self, EventObject},
@@ -126,8 +126,10 @@ impl Call for &Delivery {
     type Answer = Outcome;
 
     fn attempt(&self) -> Attempt {
-        let event = self.notification.observed.trace.clone();
-        Attempt { number: self.attempt, queued: self.queued, event }
+        let Notification { source, change, observed, .. } = &self.notification;
+        let subject = Subject::Object { source: source.clone(), object: Arc::clone(change.object()) };
+        let event = observed.trace.clone();
+        Attempt { number: self.attempt, queued: self.queued, event, subject: Some(subject) }
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Outcome> {
@@ -168,7 +170,8 @@ impl Call for &Request {
     type Answer = Reconciled;
 
     fn attempt(&self) -> Attempt {
-        Attempt { number: self.attempt, queued: self.queued, event: self.trace.clone() }
+        let subject = Some(Subject::Key(Arc::clone(&self.key)));
+        Attempt { number: self.attempt, queued: self.queued, event: self.trace.clone(), subject }
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {
@@ -186,7 +189,8 @@ impl Call for &SignalCall {
     type Answer = Reconciled;
 
     fn attempt(&self) -> Attempt {
-        Attempt { number: self.attempt, queued: self.queued, event: EventTrace::default() }
+        let subject = Some(Subject::Key(self.signal.to_string().into()));
+        Attempt { number: self.attempt, queued: self.queued, event: EventTrace::default(), subject }
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {

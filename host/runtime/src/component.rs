@@ -3,6 +3,7 @@
 mod census;
 mod interface;
 mod load_error;
+mod symbols;
 
 use std::{
     collections::BTreeSet,
@@ -14,6 +15,7 @@ use std::{
 use informer_system::{FileError, RegularFile};
 
 pub use load_error::LoadError;
+pub(crate) use symbols::{Place, Symbols};
 
 use crate::{
     Engine, Grants,
@@ -37,13 +39,15 @@ pub struct Component {
     digest: Arc<str>,
     bytes: u64,
     prepared_in: Duration,
+    symbols: Option<Arc<Symbols>>,
 }
 
 // === impl Component ===
 
 impl Component {
     /// Reads a file and compiles it, or loads its compiled code from the cache. The work runs on other threads than the
-    /// executor's.
+    /// executor's. If there is debug information in the file or in a debug file beside it, the failures of its instances name lines of
+    /// the sources.
     ///
     /// # Errors
     /// [`LoadError`] if the file cannot be read or is not a component.
@@ -51,7 +55,8 @@ impl Component {
     /// # Cancel safety
     /// If the future is dropped, a compilation in another process ends, and one in this process goes on without a caller.
     pub async fn from_file(engine: &Engine, path: &Path) -> Result<Self, LoadError> {
-        Self::from_bytes(engine, read(engine, path).await?).await
+        let (bytes, digest) = digested(read(engine, path).await?).await?;
+        Self::from_read(engine, path, bytes, digest).await
     }
 
     /// Like [`Component::from_file`], but returns `None` without compiling if the digest of the file is `known`.
@@ -70,7 +75,25 @@ impl Component {
         if known(&digest) {
             return Ok(None);
         }
-        Self::from_digested(engine, bytes, digest).await.map(Some)
+        Self::from_read(engine, path, bytes, digest).await.map(Some)
+    }
+
+    /// Makes a component of the contents of a file.
+    async fn from_read(
+        engine: &Engine,
+        path: &Path,
+        bytes: Vec<u8>,
+        digest: String,
+    ) -> Result<Self, LoadError> {
+        let (path, limit) = (path.to_owned(), engine.component_bytes.saturating_mul(2));
+        let reading = tokio::task::spawn_blocking(move || {
+            let symbols = Symbols::of_file(&path, &bytes, &digest, limit);
+            (bytes, digest, symbols)
+        });
+        let (bytes, digest, symbols) =
+            reading.await.map_err(|error| LoadError::Compile(error.to_string()))?;
+        let component = Self::from_digested(engine, bytes, digest).await?;
+        Ok(Self { symbols: symbols.map(Arc::new), ..component })
     }
 
     /// Reads the bytes of a component without compiling them. Reading runs on another thread than the executor's.
@@ -110,7 +133,12 @@ impl Component {
             Some(compiled) => (compiled, begun.elapsed()),
             None => engine.compile(bytes, &digest).await?,
         };
-        Ok(Self { compiled, structures, digest: digest.into(), bytes: size, prepared_in })
+        Ok(Self { compiled, structures, digest: digest.into(), bytes: size, prepared_in, symbols: None })
+    }
+
+    /// Functions and lines of the sources. `None` if there is no debug information.
+    pub(crate) fn symbols(&self) -> Option<Arc<Symbols>> {
+        self.symbols.clone()
     }
 
     /// Lower-case hex of the SHA-256 of the component's bytes.
@@ -235,7 +263,8 @@ fn check_preamble(bytes: &[u8]) -> Result<(), LoadError> {
         return Ok(());
     }
     if start == Some(&CORE_MODULE) {
-        return Err(LoadError::CoreModule);
+        let advice = "`informer inspect` says how its language makes a component".to_owned();
+        return Err(LoadError::CoreModule { advice });
     }
     let found = match bytes {
         [] => "the file is empty".to_owned(),

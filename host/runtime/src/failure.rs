@@ -6,22 +6,31 @@ use informer_types::{Failure, FailureKind};
 use wasmtime::{Trap, WasmBacktrace};
 
 use crate::{
+    component::{Place, Symbols},
     guest::Guest,
     interruption::{HANDED_OVER_BYTES, Interruption},
     memory::Refusal,
+    output::is_noise,
 };
 
 /// The most frames shown.
 const FRAMES: usize = 8;
 
-/// Prefixes of functions that a panic passes before the guest traps. These frames are left out.
-const MACHINERY: [&str; 6] = ["std::", "core::", "alloc::", "__rustc::", "rust_", "abort"];
+/// Prefixes of functions that no author wrote: what a panic passes before the guest traps, and the engines of languages that show
+/// stacks of their own. These frames are left out.
+const MACHINERY: [&str; 14] = [
+    "std::", "core::", "alloc::", "__rustc", "rust_", "abort", "<alloc::", "<core::", "runtime.", "wasm_",
+    "JS_", "js_", "_Py", "Py",
+];
 
 /// The longest message in bytes. Failures are kept as dead letters.
 const MESSAGE_BYTES: usize = 4 * 1024;
 
 /// The most lines of stderr shown: the end of a Python traceback, or a panic message with its location.
 const LINES: usize = 8;
+
+/// What the first line of a panic in Rust has between the name of the thread and the place.
+const PANICKED: &str = " panicked at ";
 
 /// A failure with a message of bounded length.
 pub(crate) fn failure(kind: FailureKind, mut message: String) -> Failure {
@@ -42,12 +51,7 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
         FailureKind::Deadline if interruption != Some(&Interruption::GrantsRevoked) => {
             format!("the call took longer than its deadline of {:?}", guest.call.allowed)
         }
-        FailureKind::Memory => {
-            let limit = guest.config.limits.memory_bytes;
-            format!(
-                "the guest wanted more memory than its limit of {limit} bytes (`memory` under [plugin.limits])"
-            )
-        }
+        FailureKind::Memory => too_much_memory(guest),
         FailureKind::GuestMemory => {
             let ceiling = guest.memory.ceiling_bytes();
             format!(
@@ -67,12 +71,24 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
     };
     let stderr = one_line(&guest.output.last_words());
     if !stderr.is_empty() {
-        message = format!("{stderr} ({message})");
+        let says_nothing = kind == FailureKind::Trap && is_unreachable(error);
+        message = if says_nothing { stderr } else { format!("{stderr} ({message})") };
     }
-    if let Some(frames) = frames(error) {
+    if let Some(frames) = frames(error, guest.symbols.as_deref()) {
         message.push_str(&format!("; in {frames}"));
     }
     failure(kind, message)
+}
+
+/// What to do about a refused allocation.
+pub(crate) fn too_much_memory(guest: &Guest) -> String {
+    let limit = guest.config.limits.memory_bytes;
+    format!("the guest wanted more memory than its limit of {limit} bytes (`memory` under [plugin.limits])")
+}
+
+/// Returns true if the guest ended itself, as each language does after it has printed why.
+fn is_unreachable(error: &wasmtime::Error) -> bool {
+    error.downcast_ref::<Trap>() == Some(&Trap::UnreachableCodeReached)
 }
 
 fn kind(error: &wasmtime::Error, interruption: Option<&Interruption>, guest: &Guest) -> FailureKind {
@@ -96,27 +112,42 @@ fn is_too_much_handed_over(error: &wasmtime::Error) -> bool {
     text.starts_with("too much data is being copied between the host and the guest")
 }
 
-/// The last lines of stderr as one line, without Rust's hint to set a variable that no guest can see.
+/// The last lines of stderr as one line, without those that are no help.
 fn one_line(last_words: &str) -> String {
-    let lines: Vec<&str> = last_words
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE"))
-        .collect();
-    lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join(" | ")
+    let lines: Vec<&str> = last_words.lines().map(str::trim).filter(|line| !is_noise(line)).collect();
+    let lines = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
+    match lines {
+        // The message of a panic stands behind its place.
+        [place, message @ ..] if place.ends_with(':') && place.contains(PANICKED) => {
+            let (_, place) = place.split_once(PANICKED).unwrap_or_default();
+            format!("panicked at {place} {}", message.join(" | ")).trim_end().to_owned()
+        }
+        lines => lines.join(" | "),
+    }
 }
 
-/// The names of the guest's functions, innermost first. Returns `None` if the component has no names.
-fn frames(error: &wasmtime::Error) -> Option<String> {
+/// The functions of the guest, innermost first: those of the author with their lines, if any are known. Otherwise all functions that
+/// have a name. Returns `None` if there are none.
+fn frames(error: &wasmtime::Error, symbols: Option<&Symbols>) -> Option<String> {
     let backtrace = error.downcast_ref::<WasmBacktrace>()?;
-    let names: Vec<&str> = backtrace
-        .frames()
-        .iter()
-        .filter_map(|frame| frame.func_name())
-        .filter(|name| !MACHINERY.iter().any(|machinery| name.starts_with(machinery)))
-        .take(FRAMES)
-        .collect();
-    (!names.is_empty()).then(|| names.join(" < "))
+    let places = backtrace.frames().iter().flat_map(|frame| {
+        let places = symbols.map(|symbols| symbols.places(frame)).unwrap_or_default();
+        let named = frame.func_name().filter(|_| places.is_empty()).map(Place::unlocated);
+        places.into_iter().chain(named)
+    });
+    let places: Vec<Place> = places.collect();
+    let mut shown: Vec<&Place> = places.iter().filter(|place| place.is_of_the_author()).collect();
+    if shown.is_empty() {
+        // An export has the name of its interface, with `#` before that of the function.
+        let known = |place: &&Place| {
+            !place.function.contains('#')
+                && !MACHINERY.iter().any(|machinery| place.function.starts_with(machinery))
+        };
+        shown = places.iter().filter(known).collect();
+    }
+    shown.dedup();
+    let shown: Vec<String> = shown.into_iter().take(FRAMES).map(ToString::to_string).collect();
+    (!shown.is_empty()).then(|| shown.join(" < "))
 }
 
 #[cfg(test)]
@@ -127,7 +158,7 @@ mod tests {
     fn a_panic_is_shown_in_one_line_without_the_hint_to_set_rust_backtrace() {
         let panic = "\nthread '<unnamed>' (1) panicked at src/lib.rs:3:5:\nno replicas\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
 
-        assert_eq!(one_line(panic), "thread '<unnamed>' (1) panicked at src/lib.rs:3:5: | no replicas");
+        assert_eq!(one_line(panic), "panicked at src/lib.rs:3:5: no replicas");
     }
 
     #[test]
@@ -154,7 +185,7 @@ mod tests {
 
         let trap = function.call(&mut store, ()).unwrap_err();
 
-        assert_eq!(frames(&trap).unwrap(), "inner < outer");
+        assert_eq!(frames(&trap, None).unwrap(), "inner < outer");
     }
 
     #[test]

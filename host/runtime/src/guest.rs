@@ -8,10 +8,11 @@ use wasmtime_wasi::{HostWallClock, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use crate::{
-    LogStream, PluginConfig, Sources, WallClock,
+    LogStream, PluginConfig, Sources, Subject, WallClock,
     capabilities::{
         answer::LastQuery, config::ConfigTable, http::Egress, lister::OpenLists, objects::Objects,
     },
+    component::Symbols,
     counters::Counters,
     memory::{Handles, MemoryLimit},
     output::Output,
@@ -41,6 +42,8 @@ pub(crate) struct Guest {
     /// The number of buckets of `wasi:keyvalue` that the guest has open.
     pub(crate) buckets: u32,
     pub(crate) call: CallState,
+    /// Functions and lines of the sources, for failures.
+    pub(crate) symbols: Option<Arc<Symbols>>,
     /// Interrupts a guest that made too many calls at once, instead of at the next tick.
     engine: wasmtime::Engine,
 }
@@ -72,6 +75,8 @@ pub(crate) struct Attempt {
     pub(crate) queued: Duration,
     /// The trace of the event that it is for.
     pub(crate) event: EventTrace,
+    /// The notification's object, or the key.
+    pub(crate) subject: Option<Subject>,
 }
 
 /// The clock of [`Sources::wall_clock`], as wasmtime reads it.
@@ -144,13 +149,14 @@ impl Guest {
                 objects: Objects::default(),
                 lists: OpenLists::default(),
             },
+            symbols: None,
             engine: engine.clone(),
         }
     }
 
     /// Begins a call with this time limit.
     pub(crate) fn begin(&mut self, allowed: Duration, attempt: Attempt) {
-        self.output.begin();
+        self.output.begin(attempt.subject.clone());
         self.call.renew();
         self.call.allowed = allowed;
         self.call.clock.start(allowed);

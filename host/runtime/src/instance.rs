@@ -9,7 +9,7 @@ use crate::{
     LogLevel,
     call::{Call, Stop},
     exports::{Exports, Linked},
-    failure::classify,
+    failure::{classify, too_much_memory},
     guest::{Attempt, Guest},
     interruption::{HANDED_OVER_BYTES, Interruption},
     memory::Amount,
@@ -78,6 +78,10 @@ impl Instance {
         store.data_mut().begin(allowed, call.attempt());
         let returned = clock.within(call.run(exports, store)).await;
         let answer = finish(store, returned)?;
+        if store.data().memory.refused.is_some() {
+            // The guest went on without the memory, and what it answers need not say why it failed.
+            store.data().output.afterwards(LogLevel::Warn, &too_much_memory(store.data()));
+        }
         if C::keeps_instance(&answer) {
             // After a refused allocation the state of the guest is unknown. If the tokens may run out, the instance ends so
             // that tokens never repeat.

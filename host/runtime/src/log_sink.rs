@@ -1,5 +1,9 @@
 //! The log lines of plugins, and their sink.
 
+use std::{borrow::Cow, sync::Arc};
+
+use informer_types::{Object, Source};
+
 /// The level of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
@@ -28,6 +32,20 @@ pub enum LogStream {
     Host,
 }
 
+/// What a call is for.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// The newest object of a notification, with the informer that it comes from.
+    Object {
+        /// The informer.
+        source: Source,
+        /// The object.
+        object: Arc<Object>,
+    },
+    /// The key of a reconciler, which belongs to no resource.
+    Key(Arc<str>),
+}
+
 /// One log line of a plugin.
 #[derive(Clone, Debug)]
 pub struct LogLine<'a> {
@@ -42,6 +60,8 @@ pub struct LogLine<'a> {
     pub message: &'a str,
     /// The fields of `log.write`; empty for other sources.
     pub fields: &'a [(String, String)],
+    /// What the call in flight is for. `None` for calls that are neither for an object nor for a key, such as `start`.
+    pub subject: Option<&'a Subject>,
 }
 
 /// Receives the log lines of all plugins.
@@ -52,4 +72,32 @@ pub trait LogSink: Send + Sync + 'static {
 
     /// Receives one line whose level is [`enabled`](Self::enabled). Must not block. Lines of one instance arrive in order.
     fn line(&self, line: &LogLine<'_>);
+}
+
+// === impl Subject ===
+
+impl Subject {
+    /// The resource of the object. A key has none.
+    pub fn resource(&self) -> Option<&Source> {
+        match self {
+            Self::Object { source, .. } => Some(source),
+            Self::Key(_) => None,
+        }
+    }
+
+    /// The key, as `namespace/name` for an object with a namespace.
+    pub fn key(&self) -> Cow<'_, str> {
+        match self {
+            Self::Object { object, .. } => Cow::Owned(object.key().to_string()),
+            Self::Key(key) => Cow::Borrowed(key),
+        }
+    }
+
+    /// The resource version of the object.
+    pub fn resource_version(&self) -> Option<&str> {
+        match self {
+            Self::Object { object, .. } => Some(object.resource_version()),
+            Self::Key(_) => None,
+        }
+    }
 }

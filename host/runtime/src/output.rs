@@ -22,7 +22,7 @@ use wasmtime_wasi::{
 
 pub(crate) use counters::OutputCounters;
 
-use crate::{Limits, LogLevel, LogLine, LogSink, LogStream};
+use crate::{Limits, LogLevel, LogLine, LogSink, LogStream, Subject};
 
 /// The longest line of stdout or stderr. A longer one becomes several lines.
 const LINE_BYTES: usize = 8 * 1024;
@@ -55,6 +55,8 @@ struct State {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     last_words: Vec<u8>,
+    /// What the call in flight is for.
+    subject: Option<Subject>,
 }
 
 /// stdout or stderr, as WASI needs it.
@@ -62,6 +64,12 @@ struct State {
 pub(crate) struct GuestStream {
     output: Output,
     stream: LogStream,
+}
+
+/// Returns true for a line of stderr that is no help: an empty one, and Rust's hint to set a variable that no guest can see.
+pub(crate) fn is_noise(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with("note: run with `RUST_BACKTRACE")
 }
 
 // === impl Output ===
@@ -87,6 +95,7 @@ impl Output {
             stdout,
             stderr,
             last_words,
+            subject: None,
         })))
     }
 
@@ -134,9 +143,10 @@ impl Output {
         }
     }
 
-    /// Begins a call: the limit is reset and the end of stderr is forgotten.
-    pub(crate) fn begin(&self) {
+    /// Begins a call for a subject: the limit is reset and the end of stderr is forgotten.
+    pub(crate) fn begin(&self, subject: Option<Subject>) {
         let mut state = self.0.lock();
+        state.subject = subject;
         state.left = state.limit;
         state.full = false;
         state.last_words.clear();
@@ -158,6 +168,7 @@ impl Output {
             );
             state.emit(LogStream::Host, LogLevel::Warn, &message, &[]);
         }
+        state.subject = None;
     }
 
     /// The end of stderr since [`Output::begin`].
@@ -213,6 +224,9 @@ impl State {
         }
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_end_matches(['\r', '\n']);
+        if stream == LogStream::Stderr && is_noise(text) {
+            return;
+        }
         if let Some(text) = self.take(text) {
             self.emit(stream, level, text, &[]);
         }
@@ -278,7 +292,8 @@ impl State {
     }
 
     fn write_line(&self, stream: LogStream, level: LogLevel, message: &str, fields: &[(String, String)]) {
-        self.sink.line(&LogLine { plugin: &self.plugin, stream, level, message, fields });
+        let subject = self.subject.as_ref();
+        self.sink.line(&LogLine { plugin: &self.plugin, stream, level, message, fields, subject });
     }
 }
 

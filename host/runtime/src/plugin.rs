@@ -15,8 +15,8 @@ use std::{
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use informer_types::{
-    Delivery, EventHandler, Failure, FailureKind, Outcome, Reconciled, Reconciler, Request, SignalCall,
-    SignalHandler,
+    Delivery, EventHandler, Failure, FailureKind, Gvr, JsonText, Object, Outcome, Reconciled, Reconciler,
+    Request, SignalCall, SignalHandler,
 };
 use tokio::{
     sync::{Mutex, Notify, watch},
@@ -28,7 +28,7 @@ pub use version::VersionInfo;
 
 use crate::{
     Component, Engine, InstancePolicy, InstanceStats, LoadError, PluginConfig, PluginStats, Sources,
-    capabilities::MetricFamily,
+    capabilities::{MetricFamily, secret::Masks},
     instance::Instance,
     revocation::Grantees,
     schedule::{Lane, by_turns},
@@ -166,6 +166,13 @@ impl Plugin {
     /// Returns true if the version in service reconciles keys.
     pub fn reconciles(&self) -> bool {
         self.version.load().as_ref().is_some_and(|version| version.info.reconciles)
+    }
+
+    /// The text of an object as the plugin may see it: values of Secrets that no grant names are masked. Returns `None` if the
+    /// object cannot be read.
+    pub fn visible(&self, gvr: &Gvr, object: &Object) -> Option<String> {
+        let masks = Masks::new(&self.shared.load().config, gvr);
+        masks.json(object).ok().map(JsonText::into_string)
     }
 
     /// The statistics since the plugin was made, over all versions.

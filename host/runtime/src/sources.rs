@@ -2,11 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use informer_types::Workqueue;
+use futures::future::{BoxFuture, ready};
+use informer_types::{AddError, Gvr, Object, ObjectKey, Workqueue};
 
 use crate::{
-    LogSink,
-    capabilities::{ClientSource, ConfigSource, HttpClient, KeyValueSource, ListerSource, TimerSource},
+    LogLevel, LogLine, LogSink,
+    capabilities::{
+        ClientSource, ConfigSource, HttpClient, KeyValueSource, ListError, ListerQuery, ListerSource,
+        NoConfigFiles, NoKeyValues, NoTimers, TimerSource,
+    },
 };
 
 /// The parts of the process that a plugin's capabilities use. The composition root fills it in. Cheap to clone.
@@ -38,8 +42,88 @@ pub trait WallClock: Send + Sync + 'static {
     fn now(&self) -> Duration;
 }
 
+/// Caches, queues and logs of a plugin that only answers `describe`: there are none.
+struct Nothing;
+
+// === impl Sources ===
+
+impl Sources {
+    /// Sources that have nothing: for a component that is looked at and does no work. `http` is used if the grants allow it.
+    pub fn nothing(http: HttpClient) -> Self {
+        Self {
+            lister: Arc::new(Nothing),
+            client: ClientSource::default(),
+            http,
+            log: Arc::new(Nothing),
+            keyvalue: Arc::new(NoKeyValues),
+            config: Arc::new(NoConfigFiles),
+            workqueue: Arc::new(Nothing),
+            timers: Arc::new(NoTimers),
+            wall_clock: None,
+        }
+    }
+}
+
 impl std::fmt::Debug for Sources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sources").finish_non_exhaustive()
+    }
+}
+
+// === impl Nothing ===
+
+impl ListerSource for Nothing {
+    fn get(&self, gvr: &Gvr, _: &ObjectKey) -> Result<Option<Arc<Object>>, ListError> {
+        Err(ListError::UnknownResource(gvr.clone()))
+    }
+
+    fn list(&self, gvr: &Gvr, _: &ListerQuery<'_>) -> Result<Vec<Arc<Object>>, ListError> {
+        Err(ListError::UnknownResource(gvr.clone()))
+    }
+
+    fn has_synced(&self, gvr: &Gvr) -> Result<bool, ListError> {
+        Err(ListError::UnknownResource(gvr.clone()))
+    }
+
+    fn wait_until<'a>(
+        &'a self,
+        gvr: &'a Gvr,
+        _: Option<&'a str>,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<(), ListError>> {
+        Box::pin(ready(Err(ListError::UnknownResource(gvr.clone()))))
+    }
+}
+
+impl LogSink for Nothing {
+    fn enabled(&self, _: &str, _: LogLevel) -> bool {
+        false
+    }
+
+    fn line(&self, _: &LogLine<'_>) {}
+}
+
+/// A queue that drops every key.
+impl Workqueue for Nothing {
+    fn add(&self, _: &str) -> Result<(), AddError> {
+        Ok(())
+    }
+
+    fn add_after(&self, _: &str, _: Duration) -> Result<(), AddError> {
+        Ok(())
+    }
+
+    fn add_rate_limited(&self, _: &str) -> Result<(), AddError> {
+        Ok(())
+    }
+
+    fn forget(&self, _: &str) {}
+
+    fn num_requeues(&self, _: &str) -> u32 {
+        0
+    }
+
+    fn waiting(&self) -> usize {
+        0
     }
 }

@@ -119,6 +119,17 @@ impl Client {
         self.send(request, serde_json::to_vec(body)?.into(), within).await
     }
 
+    /// Like [`Client::post`], for an answer that takes this long, and the usual time.
+    pub(crate) async fn post_and_wait<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        longest: Duration,
+    ) -> anyhow::Result<Answer<T>> {
+        let request = Request::post(path).header(CONTENT_TYPE, "application/json");
+        self.send(request, serde_json::to_vec(body)?.into(), longest.saturating_add(PATIENCE)).await
+    }
+
     async fn send<T: DeserializeOwned>(
         &self,
         request: request::Builder,

@@ -5,7 +5,8 @@ use futures::future::BoxFuture;
 use super::{
     dashboard::Dashboard,
     types::{
-        Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Queues, Replays, Report, Status,
+        Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Queues, RecordRequest,
+        Recording, Replays, Report, Status,
     },
 };
 
@@ -80,6 +81,12 @@ pub trait Probe: Dashboard {
     /// # Errors
     /// No watch serves the resource, or there is no such plugin.
     fn explain(&self, request: &ExplainRequest) -> Result<Explanation, String>;
+
+    /// Records the calls of a plugin with their objects, until a bound is reached. One recording runs at a time.
+    ///
+    /// # Errors
+    /// There is no such plugin, or another recording runs.
+    fn record(&self, request: RecordRequest) -> BoxFuture<'_, Result<Recording, String>>;
 
     /// Returns true if the configuration has a plugin of this name.
     fn has_plugin(&self, name: &str) -> bool;

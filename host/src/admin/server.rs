@@ -21,7 +21,7 @@ use super::{
     token::Token,
     types::{
         Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Failed, Identity, LogLevelRequest, Queues,
-        ReloadRequest, Replays, Reported, Status,
+        RecordRequest, Recording, ReloadRequest, Replays, Reported, Status,
     },
 };
 use crate::metrics;
@@ -50,6 +50,8 @@ type Running = State<Arc<dyn Probe>>;
 ///   `"all": true`.
 /// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one plugin: an [`Explanation`]; 404 if no watch
 ///   serves the resource.
+/// - `POST /record` with a [`RecordRequest`]: a [`Recording`](super::types::Recording) once a bound of it is reached, with bodies of
+///   objects as the plugin may see them; 503 if another recording runs.
 /// - `GET /`: the page for browsers.
 ///
 /// Programs of this machine and the host's own page are answered, other pages in a browser are not: a request with another
@@ -86,6 +88,7 @@ pub async fn serve_admin(
         .route("/dead-letters/replay", post(replay))
         .route("/dead-letters/drop", post(drop_dead_letters))
         .route("/explain", get(explain))
+        .route("/record", post(record))
         .route("/metrics", get(metrics))
         .fallback(unknown)
         .with_state(Arc::clone(&probe))
@@ -177,12 +180,18 @@ async fn explain(
     probe.explain(&request).map(Json).map_err(|error| refusal(StatusCode::NOT_FOUND, error))
 }
 
+async fn record(State(probe): Running, Json(request): Json<RecordRequest>) -> Answer<Recording> {
+    check_plugin(&*probe, Some(&request.plugin))?;
+    let recording = probe.record(request).await;
+    recording.map(Json).map_err(|why| refusal(StatusCode::SERVICE_UNAVAILABLE, why))
+}
+
 async fn metrics(State(probe): Running, headers: HeaderMap) -> Response {
     metrics::answer(&headers, probe.metrics())
 }
 
 async fn unknown() -> (StatusCode, Json<Failed>) {
-    let paths = "there are /, /livez, /readyz, /status, /metrics, /reload, /log-level, /queues, /explain and /dead-letters";
+    let paths = "there are /, /livez, /readyz, /status, /metrics, /reload, /log-level, /queues, /explain, /record and /dead-letters";
     refusal(StatusCode::NOT_FOUND, paths)
 }
 

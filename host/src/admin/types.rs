@@ -6,6 +6,7 @@
 mod dead_letters;
 mod explain;
 mod plugin;
+mod record;
 mod reload;
 mod status;
 
@@ -19,6 +20,7 @@ pub use plugin::{
     DroppedKey, FailingPull, Plugin, PluginQueue, Pull, Queue, Queues, Receipts, Reconciler, Subscription,
     Version, Workqueue,
 };
+pub use record::{RecordRequest, RecordedCall, RecordedObject, Recording};
 pub(crate) use reload::Reported;
 pub use reload::{Change, ReloadRequest, Report, Verdict};
 pub use status::{

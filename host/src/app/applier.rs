@@ -31,6 +31,7 @@ use crate::{
     admin::types::{Report, Verdict},
     config::{Config, Host, Plugin},
     logging,
+    wiring::WitnessStand,
 };
 
 /// Time for a new informer to see what the informer before has seen. With a selector of its own it may have to wait a
@@ -102,6 +103,11 @@ impl Applier {
 
     pub(super) fn plugins(&self) -> &RunningPlugins {
         &self.plugins
+    }
+
+    /// The place of what observes the calls.
+    pub(super) fn stand(&self) -> &WitnessStand {
+        &self.parts.stage.stand
     }
 
     /// The Plugin objects of the cluster, and what became of them.

@@ -16,6 +16,7 @@ use informer_telemetry::{Exporter, Standing};
 use super::{
     in_force::InForce,
     objects::{Judged, Objects, Verdict},
+    recorder::record,
     reload::Reload,
     running_plugin::{RunningPlugin, RunningPlugins},
     tenants::is_claim,
@@ -28,12 +29,13 @@ use crate::{
         Check, Probe,
         types::{
             Chosen, Configuration, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Informer,
-            PluginObjects, Queues, RefusedObject, Replays, Report, Status,
+            PluginObjects, Queues, RecordRequest, Recording, RefusedObject, Replays, Report, Status,
         },
     },
     logging::{self, RecentLines, UnknownLevel, WrittenLevel},
     metrics::{self, Exposition},
     state::State,
+    wiring::WitnessStand,
 };
 use plugin::{plugin, queues, workqueue};
 
@@ -53,6 +55,8 @@ pub(super) struct HostProbe {
     pub(super) exporter: Option<Exporter>,
     pub(super) engine: Engine,
     pub(super) file: Option<PathBuf>,
+    /// The place of a recording.
+    pub(super) stand: WitnessStand,
     /// Cancelled once the host stops.
     pub(super) stop: CancellationToken,
 }
@@ -267,6 +271,16 @@ impl Probe for HostProbe {
 
     fn explain(&self, request: &ExplainRequest) -> Result<Explanation, String> {
         explain::explain(&self.informers(), &self.plugins.all(), self.trace.as_deref(), request)
+    }
+
+    fn record(&self, request: RecordRequest) -> BoxFuture<'_, Result<Recording, String>> {
+        let found = self.plugins.find(&request.plugin);
+        Box::pin(async move {
+            let plugin = found.ok_or_else(|| format!("there is no plugin `{}`", request.plugin))?;
+            let mut informers = self.factory.informers();
+            informers.retain(|informer| plugin.subscriptions().contains(&informer.key().gvr));
+            record(&self.stand, plugin, informers, request).await
+        })
     }
 
     fn has_plugin(&self, name: &str) -> bool {

@@ -4,11 +4,16 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use informer_cache::{InformerFactory, SharedInformer};
+use informer_runtime::{
+    Component, Engine, LoadError, Sources,
+    capabilities::{HttpClient, HttpConfig},
+};
+use informer_types::WriteGrants;
 use tokio::time::{Instant, sleep};
 
-use super::{narrowing::Narrowing, settings};
+use super::{advice, narrowing::Narrowing, settings};
 use crate::{
-    config::{Config, Watch},
+    config::{self, Config, Watch},
     connect::Connection,
 };
 
@@ -17,6 +22,35 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Time between two looks at an informer.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Checks a component as the host would before it puts it into service: interfaces, grants, and a first instance that answers
+/// `describe` within the limits of the plugin. The instance reaches neither the API server nor the network nor a key-value.
+///
+/// # Errors
+/// [`LoadError`], with advice for this plugin.
+pub async fn check_component(
+    engine: &Engine,
+    plugin: &config::Plugin,
+    component: Result<Component, LoadError>,
+) -> Result<(), LoadError> {
+    let rehearse = async {
+        let mut settings = settings::plugin(plugin);
+        let grants = &mut settings.grants;
+        // The grants link the interfaces; what they allow is not needed.
+        grants.write = grants.write.take().map(|_| WriteGrants::default());
+        grants.http = grants.http.take().map(|_| Vec::new());
+        let http = HttpClient::new(HttpConfig::default());
+        let http = http.map_err(|error| LoadError::Instantiate(error.to_string()))?;
+        let plugin = informer_runtime::Plugin::new(engine.clone(), settings, Sources::nothing(http));
+        plugin.rehearse(&component?).await
+    };
+    match rehearse.await {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            Err(advice::advised(error, plugin.source.file(), advice::resource(plugin).as_ref()).await)
+        }
+    }
+}
 
 /// Returns each watch that requests less than its own selector selects, with the requirements that are added because all its
 /// subscriptions have them.

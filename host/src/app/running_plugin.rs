@@ -29,8 +29,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    blocking::off_the_workers, directories::Directories, objects::is_of_object, origin::Origin, settings,
-    staging::Stage,
+    advice, blocking::off_the_workers, directories::Directories, objects::is_of_object, origin::Origin,
+    settings, staging::Stage,
 };
 use crate::{
     admin::types::{Report, Verdict},
@@ -163,7 +163,8 @@ impl RunningPlugin {
         };
         let place = (Origin::of(&config), Pulls::new(Arc::clone(&parts.puller), parts.lock.clone()));
         Ok(Self {
-            versions: Versions::new(Arc::clone(&name), parts.engine.clone(), plugin, calls, place),
+            versions: Versions::new(Arc::clone(&name), parts.engine.clone(), plugin, calls, place)
+                .advising(advice::resource(&config)),
             parts: Arc::clone(parts),
             name,
             config: Mutex::new(Arc::new(config)),
@@ -298,6 +299,7 @@ impl RunningPlugin {
         self.api.act_as(new.account.clone());
         let sandbox = settings::plugin(&new);
         let other_file = self.versions.set_origin(Origin::of(&new));
+        self.versions.advise(advice::resource(&new));
         *self.config.lock() = Arc::new(new);
         report.note("plugin", self.name(), Verdict::Changed, detail);
         if sandbox != settings::plugin(&old) {

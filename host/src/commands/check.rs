@@ -1,6 +1,7 @@
 //! `informer check`: what is wrong with a configuration, its components and, on request, its cluster.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
 };
@@ -48,6 +49,14 @@ pub struct CheckArgs {
     pub file_only: bool,
 }
 
+/// What is worth knowing and no problem.
+struct Notes {
+    /// Names of resources with their full names.
+    abbreviated: BTreeMap<String, String>,
+    /// Watches with the requirements that were added to them.
+    narrowed: Vec<(String, String)>,
+}
+
 /// A problem that the file alone does not show.
 struct Problem {
     /// `plugin` or `watch`.
@@ -83,23 +92,27 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
         let watches = app::check_watches(&config, connection).await;
         problems.extend(watches.into_iter().map(|(name, message)| Problem { table: "watch", name, message }));
     }
-    report(&args.config, &problems, &app::narrowed_watches(&config), output);
+    let notes = Notes { abbreviated: config::abbreviated(&config), narrowed: app::narrowed_watches(&config) };
+    report(&args.config, &problems, &notes, output);
     Ok(problems.is_empty())
 }
 
-/// Compiles every component and compares its imports with the grants.
+/// Compiles every component, compares its imports with the grants, and lets an instance answer `describe`.
 async fn check_components(config: &Config, file: &Path) -> anyhow::Result<Vec<Problem>> {
     let engine = Engine::new(&engine_config(&config.host, existing_code_cache(&config.host)))?;
     let (puller, lock) = (app::puller(config), Lock::path(file));
     let mut problems = Vec::new();
     for plugin in &config.plugins {
         let loaded = component(&engine, &puller, plugin, &lock).await;
-        let checked = loaded.and_then(|component| {
-            component.check(&engine, &plugin.grants)?;
+        let unheard = loaded.as_ref().ok().and_then(|component| {
             let (_, exports) = component.names(&engine);
-            Ok(plugin.unheard_timers(exports.iter().any(|name| name.starts_with(TIMER_HANDLER))))
+            plugin.unheard_timers(exports.iter().any(|name| name.starts_with(TIMER_HANDLER)))
         });
-        if let Some(message) = checked.unwrap_or_else(|error| Some(error.to_string())) {
+        let message = match app::check_component(&engine, plugin, loaded).await {
+            Ok(()) => unheard,
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(message) = message {
             problems.push(Problem { table: "plugin", name: plugin.name.clone(), message });
         }
     }
@@ -135,16 +148,22 @@ async fn component(
     Component::from_bytes(engine, pulled.component.unwrap_or_default()).await
 }
 
-fn report(file: &Path, problems: &[Problem], narrowed: &[(String, String)], output: Output) {
+fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
+    let Notes { abbreviated, narrowed } = notes;
     match output {
         Output::Json => {
             let problems: Vec<Value> = problems.iter().map(Problem::to_json).collect();
             let narrowed: Vec<Value> =
                 narrowed.iter().map(|(watch, by)| json!({"watch": watch, "added": by})).collect();
-            print_json(&json!({"file": file, "problems": problems, "narrowed": narrowed}));
+            print_json(
+                &json!({"file": file, "problems": problems, "narrowed": narrowed, "resources": abbreviated}),
+            );
         }
         Output::Text if problems.is_empty() => {
             print(&format!("{}: no problems", file.display()));
+            for (written, full) in abbreviated {
+                print(&format!("`{written}` is {full}"));
+            }
             for (watch, by) in narrowed {
                 print(&format!("watch {watch}: narrowed to {by}, which every subscription needs"));
             }

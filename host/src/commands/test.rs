@@ -1,13 +1,22 @@
 //! `informer test`: a plugin against the stories of its author, without a cluster.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::Context;
 use clap::Args;
 
 use crate::{
-    cli::WrongInput,
+    admin::{
+        Client,
+        types::{RecordRequest, Recording},
+    },
+    cli::{AdminArgs, WrongInput},
     commands::output::print,
+    config::FILE_NAME,
     story::{self, Format, Story},
 };
 
@@ -17,6 +26,8 @@ Examples:
   informer test hello.test.yaml         plays one
   informer test --format junit > junit.xml
   informer test --format tap
+  informer test --record live.test.yaml --plugin hello    records what a running host calls the plugin for
+  informer test --record live.test.yaml --plugin hello --calls 20 --seconds 300 --admin unix:/run/informer/admin.sock
 
 A story has the objects of a cluster, the steps that change them, and what the plugin does then. It needs no cluster and no network.
 Exit status: 0 all as expected, 1 something was not, 2 a story or its configuration is wrong.";
@@ -33,6 +44,32 @@ pub struct TestArgs {
     /// The form of the result.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
+    /// Write a story of what a running host calls a plugin for, and play nothing.
+    #[arg(long, value_name = "FILE", requires = "plugin", conflicts_with = "paths")]
+    pub record: Option<PathBuf>,
+    #[command(flatten)]
+    pub recording: RecordArgs,
+}
+
+/// What is recorded, and from which host.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Options of --record")]
+pub struct RecordArgs {
+    /// The plugin.
+    #[arg(long, requires = "record", value_name = "NAME")]
+    pub plugin: Option<String>,
+    /// Stop after this number of calls.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "N")]
+    pub calls: u32,
+    /// Stop after this time.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3_600), value_name = "N")]
+    pub seconds: u32,
+    /// Stop before the objects have more bytes together.
+    #[arg(long, default_value_t = 4 << 20, value_parser = clap::value_parser!(u64).range(1..=16 << 20), value_name = "N")]
+    pub bytes: u64,
+    /// The running host.
+    #[command(flatten)]
+    pub host: AdminArgs,
 }
 
 /// Plays the stories, one after the other. Returns true if everything was as expected.
@@ -40,6 +77,9 @@ pub struct TestArgs {
 /// # Errors
 /// [`WrongInput`] if a story cannot be played.
 pub(super) async fn run(args: TestArgs) -> anyhow::Result<bool> {
+    if let Some(file) = &args.record {
+        return record(file, &args.recording).await;
+    }
     let files = files(&args.paths).map_err(WrongInput)?;
     // A mistake in the last story is found before the first one is played.
     let stories = files.iter().map(|file| Story::read(file)).collect::<Result<Vec<_>, _>>();
@@ -50,6 +90,37 @@ pub(super) async fn run(args: TestArgs) -> anyhow::Result<bool> {
     }
     print(&story::print(&reports, args.format));
     Ok(reports.iter().all(story::StoryReport::passed))
+}
+
+/// Records calls of a running host, and writes them as a story. Returns false if there were none.
+async fn record(file: &Path, args: &RecordArgs) -> anyhow::Result<bool> {
+    let RecordArgs { plugin, calls, seconds, bytes, host } = args;
+    // A file that cannot be written is found before the wait.
+    let kept = std::fs::OpenOptions::new().write(true).create_new(true).open(file);
+    let mut kept = kept.with_context(|| format!("cannot write a new file {}", file.display()))?;
+    let written = async {
+        let plugin = plugin.clone().unwrap_or_default();
+        let longest = Duration::from_secs((*seconds).into());
+        let request = RecordRequest { plugin, calls: *calls, seconds: *seconds, bytes: *bytes };
+        let answer = Client::new(host)?.post_and_wait::<Recording>("/record", &request, longest).await?;
+        // As it came: the client puts each text on one line to show it, and this is written to a file.
+        let recording: Recording = serde_json::from_value(answer.json)?;
+        let config = host.config.file_name().map_or(FILE_NAME.into(), |name| name.to_string_lossy());
+        let (text, left_out) = story::recorded(&recording, &config, &request.plugin)?;
+        kept.write_all(text.as_bytes())?;
+        let (calls, ended, file) = (recording.calls.len(), recording.ended, file.display());
+        let left_out = match left_out {
+            0 => String::new(),
+            left_out => format!("; {left_out} change nothing that a story could repeat, and are left out"),
+        };
+        print(&format!("{file}: {calls} calls, {ended}{left_out}\n"));
+        Ok(calls > 0)
+    };
+    let written = written.await;
+    if !matches!(written, Ok(true)) {
+        std::fs::remove_file(file).ok();
+    }
+    written
 }
 
 /// The stories at these paths, sorted in each folder.

@@ -459,7 +459,10 @@ fn subscriptions(
 ) -> Vec<Subscription> {
     let written = std::mem::take(&mut plugin.value.on);
     if let Some(place) = plugin.place.as_ref().filter(|_| written.is_empty() && !plugin.is_refused("on")) {
-        let remedy = "add [[plugin.on]] with watch = \"apps/v1/deployments\", or another resource";
+        let remedy = match watched.first() {
+            Some(watch) => format!("add [[plugin.on]] with watch = \"{}\"", watch.gvr),
+            None => "add [[plugin.on]] with watch = \"apps/v1/deployments\", or another resource".to_owned(),
+        };
         problems.refuse(place, Fault::new("it subscribes to nothing and would never be called", remedy));
     }
     let mut seen: Vec<Located<Gvr>> = Vec::new();

@@ -57,7 +57,8 @@ pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| {
     keys: vec![
         K::<Gvr>::new("gvr", |watch| &mut watch.gvr).required("\"apps/v1/deployments\"").doc(
             "The resource: group/version/resource, or version/resource for the core group, as in \
-             \"v1/pods\".",
+             \"v1/pods\". A built-in resource may have a name that kubectl accepts, as in \"deploy\", \
+             \"Deployment\" and \"core/v1/configmaps\"; `informer check` prints the full name.",
         ),
         K::<Vec<Name>>::new("namespaces", |watch| &mut watch.namespaces)
             .some_distinct("all namespaces")

@@ -25,6 +25,11 @@ impl Watched {
         Self { watches: watches.to_vec(), complete: true }
     }
 
+    /// The first watch of the file.
+    pub(super) fn first(&self) -> Option<&Watch> {
+        self.watches.first()
+    }
+
     /// The watch of this resource. A resource without a watch is noted.
     pub(super) fn find(&self, gvr: &Located<Gvr>, problems: &mut Problems<'_>) -> Option<&Watch> {
         let found = self.watches.iter().find(|watch| watch.gvr == gvr.value);

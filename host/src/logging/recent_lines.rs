@@ -207,7 +207,7 @@ mod tests {
 
     fn log(lines: &RecentLines, plugin: &str, message: &str) {
         let (stream, level) = (LogStream::Log, LogLevel::Info);
-        lines.line(&LogLine { plugin, stream, level, message, fields: &[] });
+        lines.line(&LogLine { plugin, stream, level, message, fields: &[], subject: None });
     }
 
     fn texts(lines: &RecentLines, plugin: Option<&str>, after: u64, limit: usize) -> (Vec<String>, bool) {

@@ -33,6 +33,9 @@ pub trait Witness: Send + Sync + 'static {
 #[derive(Clone, Default)]
 pub(crate) struct WitnessStand(Arc<ArcSwapOption<Box<dyn Witness>>>);
 
+/// A place with a witness, which leaves when this is dropped.
+pub(crate) struct TakenStand(WitnessStand);
+
 /// The client of one plugin, with the witness beside it.
 pub(crate) struct WitnessedClient {
     pub(crate) client: KubeClient,
@@ -47,6 +50,12 @@ impl WitnessStand {
         Self(Arc::new(ArcSwapOption::from_pointee(witness)))
     }
 
+    /// Puts a witness there until the result is dropped. Returns `None` if there is one.
+    pub(crate) fn take(&self, witness: Box<dyn Witness>) -> Option<TakenStand> {
+        let before = self.0.compare_and_swap(&None::<Arc<Box<dyn Witness>>>, Some(Arc::new(witness)));
+        before.is_none().then(|| TakenStand(self.clone()))
+    }
+
     /// Returns true if there is a witness.
     pub(crate) fn is_taken(&self) -> bool {
         self.0.load().is_some()
@@ -57,6 +66,12 @@ impl WitnessStand {
         if let Some(witness) = &*self.0.load() {
             tell(&***witness);
         }
+    }
+}
+
+impl Drop for TakenStand {
+    fn drop(&mut self) {
+        self.0.0.store(None);
     }
 }
 

@@ -60,7 +60,7 @@ name = "deployment-logger"
 source = "deployment-logger.wasm"
 
   [[plugin.on]]
-  watch = "apps/v1/deployment"
+  watch = "apps/v1/deploymentz"
   events = ["add", "modify"]
   when = "object.spec.replicas >"
 
@@ -78,7 +78,7 @@ source = "deployment-logger.wasm"
 13:10: watch[0].resync: `10` is not a duration; write numbers with the units h, m, s or ms, like "30s", "1h30m" or "500ms"
 17:9: watch[1].drop[0]: `metadata` is not a JSON pointer: it must start with `/`, as in `/spec/replicas`
 18:17: watch[1].metadata-only: expected true or false, found the number 1; write for example true
-25:11: plugin.deployment-logger.on[0].watch: `apps/v1/deployment` is not watched; did you mean `apps/v1/deployments`?
+25:11: plugin.deployment-logger.on[0].watch: `apps/v1/deploymentz` is not watched; did you mean `apps/v1/deployments`?
 26:20: plugin.deployment-logger.on[0].events[1]: unknown value `modify`; write "add" or "update" or "delete"
 27:10: plugin.deployment-logger.on[0].when: not CEL, at 1:23 of the expression: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}; write for example `object.spec.replicas > 2`
 30:12: plugin.deployment-logger.limits.memory: `64Mi` is not a size; did you mean "64MiB"?
@@ -516,7 +516,7 @@ fn a_plugin_without_subscriptions_or_from_a_url_is_refused() {
     let text = "[[watch]]\ngvr = \"v1/pods\"\n[[plugin]]\nname = \"A\"\nsource = \"oci://x\"\ninstance = \"fresh\"\nmax-calls = 3\n[plugin.config]\nx = nan\ny = 9999999999999999999\n";
     assert_eq!(
         problems(text),
-        r#"3:1: plugin[0]: it subscribes to nothing and would never be called; add [[plugin.on]] with watch = "apps/v1/deployments", or another resource
+        r#"3:1: plugin[0]: it subscribes to nothing and would never be called; add [[plugin.on]] with watch = "v1/pods"
 4:8: plugin[0].name: `A` is not a name; write at most 63 lower-case letters, digits and `-`, with no `-` at either end
 5:10: plugin[0].source: `oci://x` names no registry; write its host first, for example oci://ghcr.io/acme/plugin:1.2
 7:13: plugin[0].max-calls: it has no meaning if each call has its own instance; remove it, or write instance = "warm"

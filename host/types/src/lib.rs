@@ -22,6 +22,7 @@
 
 mod backoff;
 mod cause;
+mod debug_file;
 mod failure;
 mod grant;
 mod gvr;
@@ -44,6 +45,7 @@ mod workqueue;
 
 pub use backoff::Backoff;
 pub use cause::Cause;
+pub use debug_file::{DEBUG_FILE, DebugOf};
 pub use failure::{Failure, FailureKind};
 pub use grant::{
     InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,

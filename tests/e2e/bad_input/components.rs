@@ -48,7 +48,7 @@ fn bad_components(directory: &std::path::Path) -> Vec<Bad> {
         (
             "core-module",
             file("core-module", EMPTY_MODULE),
-            "a core module, not a component: `informer inspect` says how its language makes a component",
+            "a core module, not a component: `informer build` makes components of Rust, ",
         ),
         (
             "no-handler",
@@ -66,7 +66,7 @@ fn bad_components(directory: &std::path::Path) -> Vec<Bad> {
             "not-granted",
             guest("reader"),
             "the component imports informer:plugin/lister@0.2.0, which is not granted: \
-             add `read = [\"apps/v1/deployments\"]` under [plugin.grant]",
+             add `read = [\"v1/configmaps\"]` under [plugin.grant]",
         ),
         (
             "fails-to-start",
@@ -116,6 +116,7 @@ async fn each_file_that_is_not_a_plugin_is_reported_and_a_good_plugin_keeps_work
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_whose_start_fails_is_started_again_without_a_reload() {
+    let component = guest("moody");
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     let works_again = (now + Duration::from_secs(6)).as_millis();
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
@@ -123,7 +124,7 @@ async fn a_plugin_whose_start_fails_is_started_again_without_a_reload() {
         + &format!(
             "[[plugin]]\nname = \"late\"\nsource = {:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n\
              [plugin.config]\nmood = \"well\"\nfails_until = {works_again}\n",
-            guest("moody")
+            component
         );
 
     let host = TestHost::start(&server.url(), &configuration).await.unwrap();

@@ -36,7 +36,7 @@ name = \"some\"
 sorce = \"some.wasm\"
 
 [[plugin.on]]
-  watch = \"v1/configmap\"
+  watch = \"v1/configmapps\"
 ";
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn every_problem_of_a_file_is_reported_with_line_and_column() {
         assert!(words.iter().all(|word| found.contains(word)), "{found}");
     };
     problem("6:1", &["sorce", "source"]);
-    problem("9:11", &["v1/configmap", "v1/configmaps"]);
+    problem("9:11", &["v1/configmapps", "v1/configmaps"]);
     assert!(checked.stdout.trim_end().ends_with(&format!("problems in {path}")), "{}", checked.stdout);
 }
 
@@ -100,7 +100,7 @@ async fn a_component_that_needs_more_than_its_grants_is_reported_before_it_runs(
     let checked = informer(&["check", "--config", path.to_str().unwrap()]).await;
 
     let problem = "the component imports informer:plugin/lister@0.2.0, which is not granted: \
-                   add `read = [\"apps/v1/deployments\"]` under [plugin.grant]";
+                   add `read = [\"v1/configmaps\"]` under [plugin.grant]";
     assert_eq!(checked.status, Some(1), "{}", checked.stderr);
     assert_eq!(checked.stdout, format!("plugin some: {problem}\n"));
     let checked = informer(&["check", "--output", "json", "--config", path.to_str().unwrap()]).await;
@@ -126,14 +126,14 @@ async fn a_timer_of_a_component_that_handles_none_is_reported() {
 #[tokio::test]
 async fn a_resource_that_the_cluster_does_not_serve_is_reported_before_it_is_watched() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
-    let (_directory, wrong) = file(&configuration(&server.url(), "apps/v1/deployment", "echo"));
+    let (_directory, wrong) = file(&configuration(&server.url(), "apps/v1/deploymentz", "echo"));
     let (_other, right) = file(&configuration(&server.url(), "apps/v1/deployments", "echo"));
 
     let checked = informer(&["check", "--cluster", "--config", wrong.to_str().unwrap()]).await;
     assert_eq!(checked.status, Some(1), "{}", checked.stderr);
     assert!(
         checked.stdout.starts_with(
-            "watch apps/v1/deployment: apps/v1 has no resource `deployment`; did you mean `deployments`"
+            "watch apps/v1/deploymentz: apps/v1 has no resource `deploymentz`; did you mean `deployments`"
         ),
         "{}",
         checked.stdout

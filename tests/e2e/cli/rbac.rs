@@ -91,12 +91,12 @@ async fn rbac_prints_the_roles_as_yaml_and_as_json() {
 async fn rbac_refuses_a_file_that_is_not_a_configuration() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("informer.toml");
-    fs::write(&path, "[[watch]]\ngvr = \"pods\"\n").unwrap();
+    fs::write(&path, "[[watch]]\ngvr = \"podz\"\n").unwrap();
 
     let refused = informer(&["rbac", "--config", path.to_str().unwrap()]).await;
 
     assert_eq!((refused.status, refused.stdout.as_str()), (Some(1), ""));
-    assert!(refused.stderr.contains("`pods` is not a resource"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`podz` is not a resource"), "{}", refused.stderr);
     let wrong = informer(&["rbac", "--service-account", "host"]).await;
     assert_eq!(wrong.status, Some(2));
     assert!(wrong.stderr.contains("write namespace/name"), "{}", wrong.stderr);

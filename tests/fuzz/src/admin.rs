@@ -17,7 +17,8 @@ use informer::admin::{
     },
     serve_admin, serve_health,
     types::{
-        Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Queues, Replays, Report, Status,
+        Chosen, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Queues, RecordRequest,
+        Recording, Replays, Report, Status,
     },
 };
 use parking_lot::Mutex;
@@ -264,6 +265,11 @@ impl Probe for Host {
 
     fn explain(&self, _request: &ExplainRequest) -> Result<Explanation, String> {
         Ok(Explanation::default())
+    }
+
+    fn record(&self, _request: RecordRequest) -> BoxFuture<'_, Result<Recording, String>> {
+        self.0.lock().push("/record");
+        Box::pin(ready(Ok(Recording::default())))
     }
 
     fn has_plugin(&self, name: &str) -> bool {

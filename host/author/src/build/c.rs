@@ -10,24 +10,47 @@ use crate::{
 
 const ZIG: Tool = Tool { program: "zig", install: "" };
 
+/// The functions of a plugin that answer with `informer_result`, after `informer_`.
+const HANDLERS: [&str; 4] = ["on_add", "on_update", "on_delete", "reconcile"];
+
 /// Zig, which has a C compiler and a C library for WASI, as a wheel.
 const REQUIREMENTS: &str = include_str!("../../../../plugins/sdk/c/requirements.txt");
 
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let mut world = build.world()?;
+    check_handlers(build)?;
     world.import_all_of_the_host();
     let sdk = build.sdk()?;
     let generated = build.bindings(&bindings::c(&mut world)?)?;
     let core = build.scratch("core.wasm");
     let mut compiler = compiler(build)?;
     // The default of zig is a stack of 16 MiB, which counts towards the memory of each instance.
-    compiler.args(["-Os", "-Wall", "-mexec-model=reactor", "-Wl,-z,stack-size=131072", "-s"]);
+    compiler.args(["-Os", "-Wall", "-mexec-model=reactor", "-Wl,-z,stack-size=131072", "-g"]);
     compiler.args(["-I", BINDINGS, "-I"]).arg(&sdk).arg("-o").arg(&core);
     for folder in [&build.project.join("src"), &generated, &sdk] {
         compiler.args(sources(folder, "c")?);
     }
     run(compiler.current_dir(build.project), "the C compiler")?;
     Ok(component::of_module(Build::read(&core)?, &world)?)
+}
+
+/// Refuses a function that looks like a handler and is not one. The host would never call it, and the compiler does not mind.
+fn check_handlers(build: &Build<'_>) -> Result<(), BuildError> {
+    for source in sources(&build.project.join("src"), "c")? {
+        let text = Build::read(&source)?;
+        let text = String::from_utf8_lossy(&text);
+        let defined = text.lines().filter_map(|line| line.strip_prefix("informer_result informer_"));
+        let mut names = defined.filter_map(|rest| Some(rest.split_once('(')?.0.trim_end()));
+        if let Some(name) = names.find(|name| !HANDLERS.contains(name)) {
+            let source = source.strip_prefix(build.project).unwrap_or(&source).display();
+            let problem = format!(
+                "{source} defines `informer_{name}`, which the host does not call: it calls informer_{}",
+                HANDLERS.join(", informer_")
+            );
+            return Err(BuildError::Project(problem));
+        }
+    }
+    Ok(())
 }
 
 /// The compiler: that of `$WASI_SDK_PATH`, zig on the search path, or the pinned zig from PyPI, which is downloaded once.
@@ -41,7 +64,7 @@ fn compiler(build: &Build<'_>) -> Result<Command, BuildError> {
         Ok(zig) => zig,
         Err(_) => {
             let wheels = wheels(build.cache, "zig", REQUIREMENTS).map_err(missing)?;
-            let mut zig = PYTHON.command()?;
+            let mut zig = PYTHON.command().map_err(missing)?;
             with_wheels(&mut zig, wheels.as_os_str()).args(["-m", "ziglang"]);
             zig
         }

@@ -17,8 +17,9 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     // The bindings of what the SDK has are in the SDK.
     build.bindings(&bindings::go(&mut build.world()?, module.trim())?)?;
     let core = build.scratch("core.wasm");
+    // -w: Go has no lines for WebAssembly that others can read. The names of functions stay.
     let mut go = GO.command()?;
-    go.args(["build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o"]).arg(&core).arg(".");
+    go.args(["build", "-buildmode=c-shared", "-trimpath", "-ldflags=-w", "-o"]).arg(&core).arg(".");
     go.env("GOOS", "wasip1").env("GOARCH", "wasm").current_dir(build.project);
     run(&mut go, "`go build`")?;
     Ok(component::of_module(Build::read(&core)?, &world)?)

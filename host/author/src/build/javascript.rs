@@ -1,14 +1,22 @@
 //! JavaScript and TypeScript: esbuild makes one module of the sources and of packages from npm, and componentize-qjs puts it into
 //! QuickJS.
 
-use std::{collections::BTreeMap, path::PathBuf, process::Command};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
+use heck::ToLowerCamelCase as _;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::step::{Build, BuildError};
 use crate::{
-    Language, bindings,
+    Existing, Language, TextFile, bindings,
     tool::{self, Tool, ToolError, run},
+    wit_world::World,
+    write,
 };
 
 const NODE: Tool = Tool { program: "node", install: "install Node.js 18 or newer: https://nodejs.org" };
@@ -16,6 +24,9 @@ const NPM: Tool = Tool { program: "npm", install: "it comes with Node.js, or as 
 
 /// The name under which plugins import the SDK.
 const SDK_PACKAGE: &str = "informer-sdk";
+
+/// The module that the component starts with.
+const ENTRY: &str = "entry.js";
 
 const PACKAGE: &str = include_str!("../../../../plugins/sdk/javascript/package.json");
 const LOCK: &str = include_str!("../../../../plugins/sdk/javascript/package-lock.json");
@@ -50,8 +61,8 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     NODE.command()?;
     let toolchain = toolchain(build)?;
     let (code, component) = (build.scratch("plugin.js"), build.scratch("plugin.wasm"));
-    let module = bundle(build, Command::new(toolchain.join("node_modules/.bin/esbuild")), source)?;
     let world = build.world()?;
+    let module = bundle(build, Command::new(toolchain.join("node_modules/.bin/esbuild")), source, &world)?;
     let interfaces = world.exported_interfaces();
     if let Some(missing) = interfaces.iter().find(|name| !module.exports.contains(name)) {
         let (world, exports) = (build.world_name()?, interfaces.join(", "));
@@ -77,10 +88,41 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     Build::read(&component)
 }
 
+/// A module that exports what the source exports. It throws when it is evaluated if a function of the world is missing: the engine would
+/// notice it only when the host calls the function.
+fn entry(source: &Path, shown: &str, world: &World) -> String {
+    let interfaces = world.exported_interfaces().into_iter().map(|interface| {
+        let functions = world.exported_functions(&interface).into_iter();
+        let functions: Vec<String> = functions.map(|function| function.to_lower_camel_case()).collect();
+        (interface, functions)
+    });
+    let wanted: BTreeMap<String, Vec<String>> = interfaces.collect();
+    let (source, wanted) = (json!(source), json!(wanted));
+    format!(
+        "import * as plugin from {source};
+export * from {source};
+for (const [name, functions] of Object.entries({wanted})) {{
+  for (const wanted of plugin[name] ? functions : []) {{
+    if (typeof plugin[name][wanted] === \"function\") continue;
+    const found = Object.keys(plugin[name]).join(\", \") || \"nothing\";
+    throw new TypeError(`{shown}: \\`${{name}}\\` has no function \\`${{wanted}}\\`; it has ${{found}}`);
+  }}
+}}
+"
+    )
+}
+
 /// Makes one module of the sources, the SDK and packages from npm.
-fn bundle(build: &Build<'_>, mut esbuild: Command, source: &str) -> Result<Module, BuildError> {
+fn bundle(
+    build: &Build<'_>,
+    mut esbuild: Command,
+    source: &str,
+    world: &World,
+) -> Result<Module, BuildError> {
+    let text = entry(&build.project.join(source), source, world);
+    write(build.scratch.path(), &[TextFile { path: ENTRY, text: &text }], Existing::Replace)?;
+    esbuild.arg(build.scratch(ENTRY));
     esbuild.args([
-        source,
         "--bundle",
         "--format=esm",
         "--target=es2023",

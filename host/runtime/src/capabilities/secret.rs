@@ -80,7 +80,7 @@ impl Masks {
     }
 
     /// The object's text as the plugin may see it.
-    pub(super) fn json(&self, object: &Object) -> Result<JsonText, Error> {
+    pub(crate) fn json(&self, object: &Object) -> Result<JsonText, Error> {
         if self.hide(object) { masked(object) } else { Ok(object.json()?) }
     }
 }

@@ -150,7 +150,9 @@ fn check_imports(imports: &[&str], is_given: impl Fn(&Grant) -> bool) -> Result<
     let (mut not_granted, mut not_served) = (Vec::new(), Vec::new());
     for &import in imports {
         match served(import).map(|served| &served.grant) {
-            Some(Some(grant)) if !is_given(grant) => not_granted.push((import.to_owned(), grant.example)),
+            Some(Some(grant)) if !is_given(grant) => {
+                not_granted.push((import.to_owned(), grant.example.to_owned()));
+            }
             Some(_) => {}
             None if Name::of(import).is_wasi() => {}
             None => not_served.push(import.to_owned()),

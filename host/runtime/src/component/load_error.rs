@@ -2,13 +2,16 @@
 
 use std::{collections::BTreeSet, io, path::PathBuf, time::Duration};
 
-use informer_types::{excerpt, some_of};
+use informer_types::{Gvr, excerpt, some_of};
 
 /// The most bytes shown of a name that a component has chosen.
 const NAME_BYTES: usize = 256;
 
 /// The most bytes shown of a message that quotes a component, or that its code has written.
 const MESSAGE_BYTES: usize = 4 << 10;
+
+/// The resource in the examples of grants.
+const EXAMPLE: &str = "apps/v1/deployments";
 
 /// Why a component was refused. The version in service stays.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +44,11 @@ pub enum LoadError {
         found: String,
     },
     /// The file is a core module.
-    #[error("a core module, not a component: `informer inspect` says how its language makes a component")]
-    CoreModule,
+    #[error("a core module, not a component: {advice}")]
+    CoreModule {
+        /// How it becomes a component.
+        advice: String,
+    },
     /// The component does not validate or compile.
     #[error(
         "the component does not compile; the file may be cut off or damaged: {}",
@@ -128,7 +134,7 @@ pub enum LoadError {
     #[error("{}", imports(not_granted, not_served, served))]
     Imports {
         /// Interfaces that are not granted, each with the line to add.
-        not_granted: Vec<(String, &'static str)>,
+        not_granted: Vec<(String, String)>,
         /// Interfaces that this host does not serve.
         not_served: Vec<String>,
         /// Interfaces that this host serves.
@@ -170,7 +176,7 @@ impl LoadError {
             Self::Source(_)
             | Self::TooLarge { .. }
             | Self::NotWasm { .. }
-            | Self::CoreModule
+            | Self::CoreModule { .. }
             | Self::Compile(_)
             | Self::TooMany { .. }
             | Self::Unknowable
@@ -182,9 +188,23 @@ impl LoadError {
             | Self::Imports { .. } => false,
         }
     }
+
+    /// The same error, whose advice names this resource instead of an example.
+    #[must_use]
+    pub fn naming(self, resource: &Gvr) -> Self {
+        match self {
+            Self::Imports { mut not_granted, not_served, served } => {
+                for (_, line) in &mut not_granted {
+                    *line = line.replace(EXAMPLE, &resource.to_string());
+                }
+                Self::Imports { not_granted, not_served, served }
+            }
+            other => other,
+        }
+    }
 }
 
-fn imports(not_granted: &[(String, &'static str)], not_served: &[String], served: &str) -> String {
+fn imports(not_granted: &[(String, String)], not_served: &[String], served: &str) -> String {
     let mut parts = Vec::new();
     if !not_granted.is_empty() {
         let names: Vec<&str> = not_granted.iter().map(|(import, _)| import.as_str()).collect();
@@ -217,7 +237,7 @@ mod tests {
             LoadError::OtherVersion { found: long(), served: "b".to_owned() },
             LoadError::Half { import: long(), missing: "a".to_owned(), lost: "b", world: "c" },
             LoadError::Imports {
-                not_granted: many().into_iter().map(|name| (name, "a = 1")).collect(),
+                not_granted: many().into_iter().map(|name| (name, "a = 1".to_owned())).collect(),
                 not_served: many(),
                 served: "b".to_owned(),
             },
@@ -229,6 +249,18 @@ mod tests {
             assert!(message.len() < 6 << 10, "{} bytes: {}", message.len(), excerpt(&message, 200));
             assert!(message.contains("(1048576 bytes)"), "{message}");
         }
+    }
+
+    #[test]
+    fn the_line_to_add_names_the_resource_of_the_plugin() {
+        let line = "read = [\"apps/v1/deployments\"]".to_owned();
+        let not_granted = vec![("informer:plugin/lister@0.1.0".to_owned(), line)];
+        let error = LoadError::Imports { not_granted, not_served: Vec::new(), served: String::new() };
+
+        let error = error.naming(&"example.com/v1/widgets".parse().unwrap());
+
+        let advice = "add `read = [\"example.com/v1/widgets\"]` under [plugin.grant]";
+        assert!(error.to_string().ends_with(advice), "{error}");
     }
 
     #[test]

@@ -144,7 +144,7 @@ fn each_call_has_the_whole_limit() {
     let (output, kept) = output(5);
 
     for _ in 0..2 {
-        output.begin();
+        output.begin(None);
         output.write(LogStream::Stdout, b"1234\n");
         assert_eq!(dropped(&output), 0);
     }
@@ -161,7 +161,7 @@ fn only_the_end_of_stderr_is_kept() {
 
     assert_eq!(output.last_words().len(), LAST_WORDS_BYTES);
     assert!(output.last_words().ends_with("end"));
-    output.begin();
+    output.begin(None);
     assert_eq!(output.last_words(), "");
 }
 
@@ -185,7 +185,7 @@ fn all_instances_share_the_limit_on_lines_and_left_out_lines_are_reported() {
     // This takes less than 100 s on any machine.
     for _ in 0..100 {
         for output in &outputs {
-            output.begin();
+            output.begin(None);
             output.line(LogLevel::Info, "again", &[]);
             output.end();
         }
@@ -206,7 +206,7 @@ fn the_report_of_dropped_bytes_counts_as_a_line() {
     let output = output_to(Arc::clone(&kept) as _, 1, NonZeroU32::new(2), &lines);
 
     for _ in 0..100 {
-        output.begin();
+        output.begin(None);
         output.line(LogLevel::Info, "longer", &[]);
         assert_eq!(dropped(&output), 6, "the bytes are counted although the report is left out");
     }

@@ -49,6 +49,22 @@ impl Plugin {
         }
     }
 
+    /// Checks a component without putting it into service: its interfaces and grants, then a first instance that answers `describe`,
+    /// within the limits of the plugin. `start` is not called.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    ///
+    /// # Cancel safety
+    /// A dropped future has changed nothing.
+    pub async fn rehearse(&self, component: &Component) -> Result<VersionInfo, LoadError> {
+        let shared = self.shared.load_full();
+        component.check(&self.engine, &shared.config.grants)?;
+        let described = Version::described(&self.engine, component, &shared, None);
+        let (version, _) = Box::pin(self.by_turns(described)).await?;
+        Ok(version.info)
+    }
+
     /// Replaces the configuration of the plugin; its name, its code and its [`Sources`](crate::Sources) stay.
     ///
     /// If the change matters to an instance, the component in service is started with the new configuration and replaces

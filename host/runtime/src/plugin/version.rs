@@ -93,6 +93,19 @@ impl Version {
         shared: &Arc<Shared>,
         last_good: Option<LastGood>,
     ) -> Result<Self, LoadError> {
+        let (version, mut instance) = Self::described(engine, component, shared, last_good).await?;
+        version.begin(&mut instance).await.map_err(|f| LoadError::Start(f.message))?;
+        version.give_back(instance).await;
+        Ok(version)
+    }
+
+    /// Links the component and makes a first instance, which has answered `describe`.
+    pub(super) async fn described(
+        engine: &Engine,
+        component: &Component,
+        shared: &Arc<Shared>,
+        last_good: Option<LastGood>,
+    ) -> Result<(Self, Instance), LoadError> {
         let instantiate = |error: wasmtime::Error| LoadError::Instantiate(format!("{error:#}"));
         let linker = linker(engine, &shared.config.grants).map_err(instantiate)?;
         let linked = linker.instantiate_pre(&component.compiled).map_err(instantiate)?;
@@ -123,9 +136,7 @@ impl Version {
         version.info.name = shown(described.name);
         version.info.version = shown(described.version);
         version.info.sdk = shown(described.sdk);
-        version.begin(&mut instance).await.map_err(|f| LoadError::Start(f.message))?;
-        version.give_back(instance).await;
-        Ok(version)
+        Ok((version, instance))
     }
 
     /// Returns true if the version fits this configuration, as far as it matters to an instance.
@@ -226,7 +237,8 @@ impl Version {
         let limit = config.limits.memory_bytes;
         let memory = MemoryLimit::new(limit, Arc::clone(account));
         let (config, counters) = (Arc::clone(config), Arc::clone(counters));
-        let guest = Guest::new(&self.engine, config, sources.clone(), counters, memory, clock);
+        let mut guest = Guest::new(&self.engine, config, sources.clone(), counters, memory, clock);
+        guest.symbols = self.component.symbols();
         Instance::new(&self.engine, &self.linked, self.component.structures(), guest).await
     }
 

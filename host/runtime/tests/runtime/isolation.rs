@@ -60,8 +60,11 @@ async fn a_guest_that_survives_a_refused_allocation_returns_its_answer_and_is_re
 
     assert_eq!(running.add("any").await, Outcome::Acknowledged);
 
-    let refused = running.log.messages().pop().unwrap();
-    assert!(refused.starts_with("refused after "), "{refused}");
+    let said = running.log.messages();
+    assert!(said.iter().any(|line| line.starts_with("refused after ")), "{said:?}");
+    let limit =
+        "the guest wanted more memory than its limit of 8388608 bytes (`memory` under [plugin.limits])";
+    assert_eq!(said.last().map(String::as_str), Some(limit), "{said:?}");
     let stats = running.plugin.stats();
     assert!(stats.memory_refusals >= 1, "{stats:?}");
     assert_eq!((stats.acknowledged, stats.instances.retired, stats.instances.idle), (1, 1, 0));

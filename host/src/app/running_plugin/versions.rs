@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use informer_runtime::{Component, Engine, LoadError, Plugin, PluginConfig, VersionInfo};
-use informer_types::Backoff;
+use informer_types::{Backoff, Gvr};
 use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, futures::Notified, watch},
@@ -13,6 +13,7 @@ use tokio::{
 use super::pulls::{Pulls, Wanted};
 use crate::{
     app::{
+        advice::advised,
         directories::{Directories, look},
         origin::Origin,
     },
@@ -41,6 +42,8 @@ pub(in crate::app) struct Versions {
     calls: Arc<Calls>,
     /// The origin of the component.
     origin: Mutex<Origin>,
+    /// A resource that the plugin subscribes to, for advice.
+    resource: Mutex<Option<Gvr>>,
     pulls: Pulls,
     /// Notified if the file must be loaded although it looks as before: the configuration names another one, or the
     /// component may be loaded now.
@@ -69,6 +72,7 @@ impl Versions {
             plugin,
             calls,
             origin: Mutex::new(origin),
+            resource: Mutex::default(),
             pulls,
             source_changed: Notify::new(),
             loaded: watch::Sender::new(false),
@@ -88,6 +92,17 @@ impl Versions {
     /// The origin of the component.
     pub(in crate::app) fn origin(&self) -> Origin {
         self.origin.lock().clone()
+    }
+
+    /// The same, with a resource for advice.
+    pub(super) fn advising(self, resource: Option<Gvr>) -> Self {
+        self.advise(resource);
+        self
+    }
+
+    /// Names this resource in advice from now on.
+    pub(super) fn advise(&self, resource: Option<Gvr>) {
+        *self.resource.lock() = resource;
     }
 
     /// Loads from there from now on. Returns true if it is another place, or if something else is accepted from it.
@@ -164,7 +179,13 @@ impl Versions {
     /// service stays.
     pub(in crate::app) async fn load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
         let _one_at_a_time = self.loading.lock().await;
-        let loaded = self.try_load(look).await;
+        let loaded = match self.try_load(look).await {
+            Err(error) => {
+                let (origin, resource) = (self.origin(), self.resource.lock().clone());
+                Err(advised(error, origin.source.file(), resource.as_ref()).await)
+            }
+            loaded => loaded,
+        };
         self.note(&loaded);
         loaded
     }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
@@ -10,6 +11,7 @@ use std::{
 use anyhow::Context;
 use ignore::WalkBuilder;
 use informer_author::{Built, Cache, build};
+use informer_types::DEBUG_FILE;
 use tokio::{task::spawn_blocking, time::sleep};
 use tracing::{error, info, warn};
 
@@ -123,8 +125,9 @@ impl Sources {
         // The folder may be no git repository.
         let files = WalkBuilder::new(folder).require_git(false).build().flatten();
         let files = files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-        // The output of this command may go to a file of the folder, and each build adds to it.
-        let files = files.filter(|entry| entry.path().extension().is_none_or(|extension| extension != "log"));
+        // The output of this command may go to a file of the folder, and each build adds to it. A build also writes debug files.
+        let made = |extension: &OsStr| extension == "log" || extension == DEBUG_FILE;
+        let files = files.filter(|entry| !entry.path().extension().is_some_and(made));
         let known = files.filter_map(|entry| {
             let metadata = entry.metadata().ok()?;
             Some((entry.into_path(), (metadata.modified().ok(), metadata.len())))
@@ -152,6 +155,7 @@ mod tests {
         let before = Sources::of(folder.path());
 
         write("hello.wasm", "component");
+        write("hello.wasm.debug", "component");
         write(".hello.wasm.partial", "component");
         write("target/debug/hello", "program");
         write("dev.log", "building");

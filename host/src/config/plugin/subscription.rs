@@ -67,7 +67,7 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
     keys: vec![
         K::<Gvr>::new("watch", |on| &mut on.watch)
             .required("\"apps/v1/deployments\"")
-            .doc("The resource, as `gvr` of its [[watch]]."),
+            .doc("The resource, as `gvr` of its [[watch]], by any of its names."),
         K::<Vec<EventKind>>::new("events", |on| &mut on.filter.events)
             .some_distinct("all three")
             .doc("The kinds of changes to deliver."),

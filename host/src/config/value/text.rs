@@ -11,7 +11,7 @@ use informer_types::{
 };
 use ipnet::IpNet;
 
-use super::scalar::Scalar;
+use super::{resource::resource, scalar::Scalar};
 use crate::{
     config::{problem::Fault, source::Source},
     cron::Cron,
@@ -62,7 +62,7 @@ texts! {
     IpNet: "a network", "10.0.0.0/24", network, |own| own.to_string();
     Cron: "a cron expression", "0 3 * * *", parsed, |own| own.to_string();
     When: "an expression", "object.spec.replicas > 2", parsed, |own| own.text().to_owned();
-    Gvr: "a resource", "apps/v1/deployments", parsed, |own| own.to_string();
+    Gvr: "a resource", "apps/v1/deployments", resource, |own| own.to_string();
     LabelSelector: "a label selector", "app=web", parsed, |own| own.to_string();
     AnnotationSelector: "an annotation selector", "reloader.stakater.com/auto=true", parsed, |own| own.to_string();
     FieldSelector: "a field selector", "spec.nodeName=node-1", parsed, |own| own.to_string();

@@ -1,8 +1,13 @@
+use std::sync::Arc;
+
+use informer_runtime::Subject;
+use informer_types::{Body, Header, Object, Source};
+
 use super::*;
 use crate::logging::testing;
 
 fn written(stream: LogStream, message: &str, fields: &[(String, String)]) -> String {
-    let line = LogLine { plugin: "scaler", stream, level: LogLevel::Info, message, fields };
+    let line = LogLine { plugin: "scaler", stream, level: LogLevel::Info, message, fields, subject: None };
     testing::written(false, || PluginLog.line(&line))
 }
 
@@ -19,6 +24,29 @@ fn a_line_of_a_plugin_is_one_line_of_the_log() {
     assert!(line.starts_with(text), "{line}");
     let breaks = written(LogStream::Log, &"\n".repeat(1000), &fields);
     assert_eq!((breaks.lines().count(), breaks.matches("scaler").count()), (1, 1));
+}
+
+#[test]
+fn a_line_names_the_object_that_the_call_is_for() {
+    let source = Source::new("apps/v1/deployments".parse().unwrap());
+    let header = Header {
+        namespace: "shop".into(),
+        name: "web".into(),
+        resource_version: "12".into(),
+        ..Header::default()
+    };
+    let object = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
+    for (subject, named) in [
+        (Subject::Object { source, object }, r#" resource="apps/v1/deployments" key="shop/web" rv="12""#),
+        (Subject::Key("shop/web".into()), r#" stream="host" key="shop/web""#),
+    ] {
+        let (plugin, stream, level) = ("scaler", LogStream::Host, LogLevel::Info);
+        let line = LogLine { plugin, stream, level, message: "x", fields: &[], subject: Some(&subject) };
+
+        let line = testing::written(false, || PluginLog.line(&line));
+
+        assert!(line.ends_with(&format!("{named}\n")), "{line}");
+    }
 }
 
 #[test]

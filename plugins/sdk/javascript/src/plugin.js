@@ -31,6 +31,8 @@ import { isOwnWrite } from "./own_writes.js";
  */
 
 const FUNCTIONS = ["start", "stop", "onAdd", "onUpdate", "onDelete", "reconcile"];
+// Each interface that calls the plugin, with the functions behind it. An interface without any would do nothing.
+const INTERFACES = { handler: ["onAdd", "onUpdate", "onDelete"], reconciler: ["reconcile"] };
 const OTHERS = ["name", "version", "ignoreOwnWrites"];
 const SDK = "informer-sdk for JavaScript 0.1.0";
 
@@ -48,7 +50,7 @@ export function definePlugin(definition) {
   const { name = "", version = "" } = definition;
   /** @param {KubeObject} object */
   const own = (object) => definition.ignoreOwnWrites === true && isOwnWrite(object);
-  return {
+  const made = {
     /** The interface `plugin`. */
     plugin: {
       describe: () => ({ name, version, sdk: SDK }),
@@ -95,6 +97,16 @@ export function definePlugin(definition) {
       },
     },
   };
+  for (const [name, functions] of Object.entries(INTERFACES)) {
+    if (functions.some((wanted) => definition[/** @type {keyof Definition} */ (wanted)] !== undefined)) continue;
+    const problem = `definePlugin: \`${name}\` is exported, and there is no ${functions.join(", ")}`;
+    Object.defineProperty(made, name, {
+      get() {
+        throw new TypeError(problem);
+      },
+    });
+  }
+  return made;
 }
 
 /** @param {Definition} definition */

@@ -165,3 +165,12 @@ test("own writes are not delivered again if the plugin wants so", () => {
 
   assert.deepEqual(seen, [foreign.metadata.resourceVersion]);
 });
+
+test("an interface without a function behind it cannot be exported", () => {
+  const { plugin, handler } = definePlugin({ onAdd() {} });
+  assert.equal(typeof plugin.describe, "function");
+  assert.equal(typeof handler.onDelete, "function");
+
+  assert.throws(() => definePlugin({ onAdd() {} }).reconciler, /`reconciler` is exported, and there is no reconcile/);
+  assert.throws(() => definePlugin({ reconcile() {} }).handler, /`handler` is exported, and there is no onAdd, onUpdate, onDelete/);
+});

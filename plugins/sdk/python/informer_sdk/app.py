@@ -69,6 +69,11 @@ class App:
         """`reconcile(key)`: an object with this key has changed. It returns `None` if the key is done, or a `Requeue`."""
         return self._register("reconcile", function)
 
+    def __getattr__(self, name: str) -> Any:
+        """A decorator that is misspelt would register nothing."""
+        known = "start, stop, on_add, on_update, on_delete, reconcile, Plugin, Handler and Reconciler"
+        raise AttributeError(f"an App has no `{name}`; it has {known}")
+
     def _register(self, name: str, function: F) -> F:
         if name in self._functions:
             raise TypeError(f"{name} is registered twice")

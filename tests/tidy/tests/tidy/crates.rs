@@ -30,7 +30,7 @@ fn the_stages_meet_only_in_types() {
         ("host/system", &[]),
         ("host/cache", &["informer-types"]),
         ("host/dispatch", &["informer-types"]),
-        ("host/author", &[]),
+        ("host/author", &["informer-types"]),
         ("host/registry", &["informer-types", "informer-system"]),
         ("host/runtime", &["informer-types", "informer-system"]),
         ("host/telemetry", &["informer-types"]),

@@ -1,0 +1,37 @@
+//! What an author reads about a component that is refused: with the resources and the language of this plugin.
+
+use std::path::Path;
+
+use informer_author::Inspection;
+use informer_runtime::LoadError;
+use informer_system::read_file;
+use informer_types::Gvr;
+
+use super::blocking::off_the_workers;
+use crate::config::Plugin;
+
+/// The most bytes of a file that is looked at.
+const BYTES: u64 = 64 << 20;
+
+/// A resource that the plugin subscribes to, which lines to add can name.
+pub(super) fn resource(plugin: &Plugin) -> Option<Gvr> {
+    plugin.subscriptions.first().map(|subscription| subscription.watch.clone())
+}
+
+/// The error with advice for this plugin. `file` is the component.
+pub(super) async fn advised(error: LoadError, file: Option<&Path>, resource: Option<&Gvr>) -> LoadError {
+    match (error, file) {
+        (LoadError::CoreModule { advice }, Some(file)) => {
+            let file = file.to_owned();
+            let inspected = off_the_workers(move || {
+                let bytes = read_file(&file, BYTES).ok()?;
+                Inspection::of(&bytes).ok()?.advice()
+            });
+            LoadError::CoreModule { advice: inspected.await.unwrap_or(advice) }
+        }
+        (error, _) => match resource {
+            Some(resource) => error.naming(resource),
+            None => error,
+        },
+    }
+}

@@ -1,0 +1,92 @@
+//! Names of resources, as people write them: `apps/v1/deployments`, and for built-in resources also the names that kubectl accepts.
+
+use std::sync::LazyLock;
+
+use informer_devserver::{ResourceNames, built_in_names};
+use informer_types::{Gvr, InvalidGvr};
+
+use crate::config::problem::Fault;
+
+/// The word for the core group in documents of Kubernetes.
+const CORE: &str = "core";
+
+static KNOWN: LazyLock<Vec<ResourceNames>> = LazyLock::new(built_in_names);
+
+/// Reads the name of a resource. A built-in resource may have the name that kubectl knows: `deploy`, `Deployment`,
+/// `apps/deployments`, `apps/v1/deployment`, `core/v1/configmaps`.
+pub(in crate::config) fn resource(text: &str) -> Result<Gvr, Fault> {
+    let found: Vec<&ResourceNames> = KNOWN.iter().filter(|names| is_named(names, text)).collect();
+    match found.as_slice() {
+        [] => text.parse().map_err(|error: InvalidGvr| Fault::of(&error)),
+        [names] => Ok(full(names)),
+        several => {
+            let several: Vec<String> = several.iter().map(|names| format!("`{}`", full(names))).collect();
+            Err(Fault::new(
+                format!("`{text}` names several resources"),
+                format!("write {}", several.join(" or ")),
+            ))
+        }
+    }
+}
+
+fn full(names: &ResourceNames) -> Gvr {
+    Gvr::new(&*names.group, &*names.version, &*names.plural)
+}
+
+fn is_named(names: &ResourceNames, text: &str) -> bool {
+    let parts: Vec<&str> = text.split('/').collect();
+    let of_group = |group: &str| group == names.group || group == CORE && names.group.is_empty();
+    let (of_this, name) = match *parts.as_slice() {
+        [name] => (true, name),
+        [first, name] => (of_group(first) || names.group.is_empty() && first == names.version, name),
+        [group, version, name] => (of_group(group) && version == names.version, name),
+        _ => return false,
+    };
+    let is_kind = name.eq_ignore_ascii_case(&names.kind);
+    of_this && (is_kind || name == names.plural || names.short.iter().any(|short| short == name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_built_in_resource_is_found_by_the_names_that_kubectl_accepts() {
+        for (text, full) in [
+            ("apps/v1/deployments", "apps/v1/deployments"),
+            ("apps/v1/deployment", "apps/v1/deployments"),
+            ("apps/v1/Deployment", "apps/v1/deployments"),
+            ("apps/deployments", "apps/v1/deployments"),
+            ("deployments", "apps/v1/deployments"),
+            ("Deployment", "apps/v1/deployments"),
+            ("deploy", "apps/v1/deployments"),
+            ("core/v1/configmaps", "v1/configmaps"),
+            ("core/cm", "v1/configmaps"),
+            ("v1/ConfigMap", "v1/configmaps"),
+            ("cm", "v1/configmaps"),
+            ("v1/events", "v1/events"),
+            ("networkpolicy", "networking.k8s.io/v1/networkpolicies"),
+        ] {
+            assert_eq!(resource(text).unwrap().to_string(), full, "{text}");
+        }
+    }
+
+    #[test]
+    fn another_resource_has_its_full_name() {
+        for text in ["example.com/v1/widgets", "apps/v1beta1/deployments", "example.com/v1/deployment"] {
+            assert_eq!(resource(text).unwrap().to_string(), text);
+        }
+        for text in ["widgets", "example.com/v1/Widget", "v1/a/b/c", "", "deploy/v1"] {
+            assert!(resource(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_several_resources_is_refused_with_their_full_names() {
+        let fault = resource("ev").unwrap_err();
+
+        let expected =
+            Fault::new("`ev` names several resources", "write `v1/events` or `events.k8s.io/v1/events`");
+        assert_eq!(fault, expected);
+    }
+}
