@@ -97,7 +97,7 @@ struct Attack {
 }
 
 impl Neighbour {
-    /// Starts the fixture `works`, which needs about four turns for each event.
+    /// Starts the fixture `works`, which needs four turns or more for each event.
     pub(super) async fn start() -> Self {
         Self::start_on(&ENGINE).await
     }
