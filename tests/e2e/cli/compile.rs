@@ -6,7 +6,10 @@ use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::{binary, host::PATIENCE};
 use tempfile::TempDir;
-use tokio::time::{Instant, sleep};
+use tokio::{
+    process::Command,
+    time::{Instant, sleep},
+};
 
 use super::binary::{Running, informer};
 
@@ -281,7 +284,9 @@ async fn a_host_that_ends_leaves_no_compiler_behind() {
 async fn components_are_compiled_although_the_program_was_replaced() {
     let stage = Stage::new().await;
     let program = stage.path("informer");
-    fs::copy(binary::informer().await, &program).unwrap();
+    // A program that writes the copy itself may start another one meanwhile, which holds the file open: it cannot be run then.
+    let copied = Command::new("cp").arg(binary::informer().await).arg(&program).status().await.unwrap();
+    assert!(copied.success());
     let source = stage.path("plugin.wasm");
     fs::write(&source, "not wasm").unwrap();
     let path = stage.configure("", &[("some", &source)]);
