@@ -9,6 +9,7 @@
 //! | 5 which calls, and why; 6 relists and resyncs; 7 a changed UID; 8 deletions | `causes` |
 //! | 9 reads through the lister | `reads` |
 //! | 10 isolation | `isolation` beside this module |
+//! | 13 quiet objects | `settling` |
 
 mod causes;
 mod convergence;
@@ -16,6 +17,7 @@ mod merging;
 mod order;
 mod reads;
 mod retries;
+mod settling;
 mod witness;
 
 use informer_devserver::DevServer;

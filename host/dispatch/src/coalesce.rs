@@ -144,6 +144,14 @@ impl Pending {
         Some(entry)
     }
 
+    pub(crate) fn first(&self) -> Option<&Entry> {
+        self.first.as_ref()
+    }
+
+    pub(crate) fn last(&self) -> Option<&Entry> {
+        self.rest.back().or(self.first.as_ref())
+    }
+
     /// Returns true if newer state is pending that would replace `entry`, which is in flight.
     pub(crate) fn supersedes(&self, rule: Rule, entry: &Entry) -> bool {
         self.first.as_ref().is_some_and(|next| rule.supersedes(entry, next))

@@ -80,8 +80,8 @@ impl Dispatcher {
         self.workers.configure(config);
     }
 
-    /// The orderly shutdown, after the last offer: delivers what is pending, for at most `within` and at most a day. It ends
-    /// sooner if everything is delivered, if the rest waits for retries beyond the deadline, or if the queue is paused.
+    /// The orderly shutdown, after the last offer: delivers what is pending, for at most `within` and at most a day. No object
+    /// waits until it is quiet any more. It ends sooner if everything is delivered, if the rest waits for retries beyond the deadline, or if the queue is paused.
     /// At the deadline calls in flight are dropped.
     ///
     /// Returns what was left. The queue is closed afterwards.
@@ -90,6 +90,7 @@ impl Dispatcher {
     /// Dropping the future ends the workers at once and leaves the queue as it is.
     pub async fn drain(self, within: Duration) -> Backlog {
         let Self { queue, workers } = self;
+        queue.end_settling();
         workers.drain(within, |deadline| queue.quiet(deadline.into_std())).await;
         queue.close()
     }

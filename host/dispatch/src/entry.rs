@@ -72,6 +72,19 @@ impl Entry {
         (source, entry)
     }
 
+    /// Returns true if the object changed and still exists. A first list, a resync, a replay and a deletion are no such change, nor
+    /// is a relist that found the same version.
+    pub(crate) fn is_change(&self) -> bool {
+        let changed = match &self.change {
+            Change::Added { .. } => true,
+            Change::Updated { old, new } => {
+                old.resource_version() != new.resource_version() || old.uid() != new.uid()
+            }
+            Change::Deleted { .. } => false,
+        };
+        changed && matches!(self.cause, Cause::Live | Cause::Relist)
+    }
+
     pub(crate) fn is_deletion(&self) -> bool {
         matches!(self.change, Change::Deleted { .. })
     }

@@ -40,6 +40,8 @@ pub(crate) struct Keyed<K, P> {
     lanes: Lanes,
     ready: usize,
     waits: BTreeMap<Due, SlotId>,
+    /// When the keys that changed are quiet.
+    quiets: BTreeMap<Due, SlotId>,
     /// The number of the next wait.
     next_wait: u64,
     in_flight: usize,
@@ -78,6 +80,7 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
             lanes: Lanes::default(),
             ready: 0,
             waits: BTreeMap::new(),
+            quiets: BTreeMap::new(),
             next_wait: 0,
             in_flight: 0,
             circuit: Circuit::new(quarantine),
@@ -121,6 +124,7 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
     pub(crate) fn forget(&mut self, id: SlotId) -> Option<P> {
         self.leave_lane(id);
         self.stop_waiting(id);
+        self.end_quiet(id);
         let slot = self.slots.try_remove(id)?;
         self.by_key.remove(&slot.key);
         self.in_flight -= usize::from(slot.in_flight_since().is_some());
@@ -179,6 +183,37 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         if let Some(due) = self.slots.get_mut(id).and_then(|slot| slot.due.take()) {
             self.waits.remove(&due);
         }
+    }
+
+    /// Sets when a key that changed is quiet, in place of an earlier time. A key may wait for that and for its retry at
+    /// the same time.
+    pub(crate) fn quiet_at(&mut self, id: SlotId, due: Instant) {
+        self.end_quiet(id);
+        let due = (due, self.next_wait);
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.quiet = Some(Box::new(due));
+            self.quiets.insert(due, id);
+            self.next_wait += 1;
+        }
+    }
+
+    /// The key does not wait until it is quiet any more.
+    pub(crate) fn end_quiet(&mut self, id: SlotId) {
+        if let Some(due) = self.slots.get_mut(id).and_then(|slot| slot.quiet.take()) {
+            self.quiets.remove(&*due);
+        }
+    }
+
+    /// When the first key is quiet.
+    pub(crate) fn first_quiet(&self) -> Option<Instant> {
+        self.quiets.first_key_value().map(|((due, _), _)| *due)
+    }
+
+    /// Returns a key that is quiet. It does not wait for that any more.
+    pub(crate) fn pop_quiet(&mut self, now: Instant) -> Option<SlotId> {
+        let (_, &id) = self.quiets.first_key_value().filter(|((due, _), _)| *due <= now)?;
+        self.end_quiet(id);
+        Some(id)
     }
 
     /// The end of the earliest wait.
@@ -264,8 +299,20 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         self.ready
     }
 
+    /// The number of keys that wait for a retry or for the end of a delay.
     pub(crate) fn waiting(&self) -> usize {
         self.waits.len()
+    }
+
+    /// The number of keys that wait only until they are quiet.
+    pub(crate) fn settling(&self) -> usize {
+        let waits = |id: &SlotId| self.slots.get(*id).is_some_and(|slot| slot.due().is_some());
+        self.quiets.values().filter(|id| !waits(id)).count()
+    }
+
+    /// Returns true if a key waits for anything.
+    pub(crate) fn has_waits(&self) -> bool {
+        !self.waits.is_empty() || !self.quiets.is_empty()
     }
 
     pub(crate) fn in_flight(&self) -> usize {

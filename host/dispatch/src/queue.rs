@@ -6,10 +6,11 @@
 mod config;
 mod keying;
 mod notifications;
+mod settling;
 mod stats;
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -17,6 +18,7 @@ use std::{
 use informer_types::{Change, Delivery, Notification, NotificationSink, ObjectKey, Source, Tracer};
 
 pub use config::{DeliveryMode, QueueConfig, Rate};
+pub use settling::{MAX_SETTLE, SETTLES_WITHIN};
 pub use stats::{Backlog, MergeCounts, QueueStats, Standing};
 
 use crate::{
@@ -44,6 +46,13 @@ use notifications::{Notifications, Taken};
 /// objects: first in, first out by the oldest pending notification, in two lanes. Objects with a live change go before objects
 /// that are only listed, relisted, resynced or replayed, but one turn in five is for the latter, so neither lane starves. A
 /// retry goes to the end of its lane when its wait is over, and delays no other object.
+///
+/// # Settling
+/// If [`QueueConfig::settle`] has a time for the source, a change of an object is delivered once the object has not changed for
+/// that time, and at the latest [`SETTLES_WITHIN`] times that time after the first change that was not delivered. Its changes
+/// merge meanwhile, and a quiet object goes to the end of its lane. A deletion is delivered at once, and so are first lists,
+/// resyncs and replays. A change that merges with something that is ready and does not wait is delivered with it. A retry is
+/// not delayed: newer state goes with the retry, or before it once the object is quiet.
 ///
 /// # Bound
 /// At most two pending notifications and one in flight for each distinct object, whatever the rate, plus what
@@ -125,10 +134,16 @@ impl Queue {
         Lease::new(self.0.next().await?)
     }
 
-    /// Changes the configuration. What is pending stays, and so do the tokens of a rate that does not change.
+    /// Changes the configuration. What is pending stays, and so do the tokens of a rate that does not change. Objects that are not
+    /// quiet yet wait as the new configuration says.
     pub fn configure(&self, config: &QueueConfig) {
-        self.0.with(|queue, _| queue.configure(config));
+        self.0.change(|queue, now| queue.configure(config, now));
         self.0.wake_workers();
+    }
+
+    /// From now on no object waits until it is quiet.
+    pub(crate) fn end_settling(&self) {
+        self.0.end(|queue, now| queue.set_settle(BTreeMap::new(), now));
     }
 
     /// A new version is in service: it is judged by its own calls, and if the plugin is in quarantine, the next probe is due
@@ -147,7 +162,7 @@ impl Queue {
         self.0.set_paused(false);
     }
 
-    /// Stops the clock of this queue, for tests of plugins: retries, delays, rates and the quarantine wait for
+    /// Stops the clock of this queue, for tests of plugins: retries, quiet times, rates and the quarantine wait for
     /// [`advance`](Self::advance). Time limits of calls are not affected.
     pub fn stop_clock(&self) {
         self.0.stop_clock();

@@ -9,7 +9,7 @@ use informer_dispatch::{
 };
 use informer_runtime::{CodeCache, Compiler, EngineConfig, PluginConfig};
 use informer_system::memory::memory_bytes;
-use informer_types::Gvr;
+use informer_types::{Gvr, Source};
 
 use super::narrowing::Narrowing;
 use crate::{
@@ -124,8 +124,13 @@ pub(super) fn queue(plugin: &Plugin) -> QueueConfig {
         rate: plugin.queue.rate,
         retry_budget: plugin.retry.budget,
         quarantine: plugin.quarantine.clone(),
+        settle: plugin.subscriptions.iter().filter_map(settle).collect(),
         ..QueueConfig::default()
     }
+}
+
+fn settle(on: &Subscription) -> Option<(Source, Duration)> {
+    (!on.settle.is_zero()).then(|| (Source::new(on.watch.clone()), on.settle))
 }
 
 pub(super) fn limiter(queue: &Workqueue) -> RateLimiter {

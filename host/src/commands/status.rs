@@ -163,7 +163,11 @@ fn plugin(plugin: &Plugin) -> String {
 fn troubles(plugin: &Plugin) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(plugin.queue.stats.quarantine.as_ref().map(|quarantine| quarantine.text.clone()));
-    lines.extend(plugin.queue.stats.next_retry.as_ref().map(|next| retry(next, plugin.queue.stats.waiting)));
+    let queue = &plugin.queue.stats;
+    lines.extend(
+        queue.next_retry.as_ref().map(|next| retry(next, queue.waiting.saturating_sub(queue.settling))),
+    );
+    lines.extend((queue.settling > 0).then(|| settling(queue.settling as u64)));
     if plugin.queue.stats.behind {
         lines
             .push("more changes are pending than its capacity: they merge until it has caught up".to_owned());
@@ -203,6 +207,14 @@ fn retry(next: &NextRetry, waiting: usize) -> String {
         counted(next.attempts.into(), "time"),
         next.retry_in.as_secs_f64()
     )
+}
+
+/// `3 objects wait until they are quiet, as `settle` says`
+fn settling(objects: u64) -> String {
+    match objects {
+        1 => "1 object waits until it is quiet, as `settle` says".to_owned(),
+        _ => format!("{objects} objects wait until they are quiet, as `settle` says"),
+    }
 }
 
 /// `keeps what it acknowledged of 812 objects, 51 KiB; 3 objects are not written yet`
@@ -358,7 +370,7 @@ mod tests {
             "plugins": [
                 {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0},
                  "pull": {"failing": {"why": "ghcr.io does not answer: refused", "attempts": 3, "next-in-ms": 20_500}},
-                 "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}, "waiting": 3,
+                 "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}, "waiting": 4, "settling": 1,
                            "next-retry": {"key": "v1/pods shop/web", "attempts": 2, "retry-in-ms": 4200}}},
                 {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
                  "receipts": {"objects": 812, "bytes": 52_000, "unwritten": 3},
@@ -388,6 +400,7 @@ mod tests {
                 "plugin echo: no version in service, 0 calls acknowledged, 2 notifications pending, 0 dead letters",
                 "  in quarantine for 7 s",
                 "  v1/pods shop/web failed 2 times, and is called again in 4.2 s; 2 more wait",
+                "  1 object waits until it is quiet, as `settle` says",
                 "  more changes are pending than its capacity: they merge until it has caught up",
                 "  its file is refused: not a component",
                 "  its registry: ghcr.io does not answer: refused; failed 3 times, tried again in 20 s",

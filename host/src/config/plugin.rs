@@ -12,7 +12,7 @@ mod workqueue;
 
 use std::{io::ErrorKind, num::NonZeroU64, path::PathBuf, sync::LazyLock, time::Duration};
 
-use informer_dispatch::QuarantineConfig;
+use informer_dispatch::{DeliveryMode, QuarantineConfig};
 use informer_registry::{Digest, Reference};
 use informer_runtime::{Grants, InstancePolicy, LogLevel, TrialConfig};
 use informer_types::{Gvr, ServiceAccount};
@@ -383,6 +383,7 @@ pub(super) fn plugin(
     watched: &Watched,
     context: &mut Context<'_, '_>,
 ) -> Plugin {
+    let settling = settling(&draft);
     let subscriptions = subscriptions(&mut draft, watched, &mut context.problems);
     let timers = timer::timers(std::mem::take(&mut draft.value.timers), &mut context.problems);
     let instance = instance(&draft, &mut context.problems);
@@ -394,6 +395,13 @@ pub(super) fn plugin(
     let poll = draft.value.poll.unwrap_or(POLL);
     let PluginKeys { common, grant, mut plugin, .. } = draft.value;
     common.settle(&mut plugin, &mut context.problems);
+    if let DeliveryMode::Every { .. } = plugin.queue.delivery {
+        for settle in settling {
+            let message = "it merges changes, and delivery = \"every\" delivers each of them";
+            let remedy = "remove it, or write delivery = \"latest\" under [plugin.queue]";
+            context.problems.refuse(&settle, Fault::new(message, remedy));
+        }
+    }
     if plugin.config_json.is_empty() {
         CONFIG_JSON.clone_into(&mut plugin.config_json);
     }
@@ -479,6 +487,12 @@ fn subscriptions(
         subscriptions.extend(subscription::subscription(draft, watched, problems));
     }
     subscriptions
+}
+
+/// The `settle` of each subscription that has one.
+fn settling(plugin: &Draft<PluginKeys>) -> Vec<Located<()>> {
+    let settling = plugin.value.on.iter().filter(|on| !on.value.settle.is_zero());
+    settling.filter_map(|on| Some(on.written("settle")?.with(()))).collect()
 }
 
 /// The longest wait of a table with `min` and `max`. If only `min` is written, it extends a default that is shorter.

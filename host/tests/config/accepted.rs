@@ -60,6 +60,7 @@ fn the_smallest_file_is_enough_and_everything_else_has_a_default() {
     let [on] = plugin.subscriptions.as_slice() else { panic!("{plugin:?}") };
     assert_eq!(on.filter.events, Events::ALL);
     assert_eq!((on.resync, on.relist, on.filter.initial), (None, Relist::Changed, Initial::Deliver));
+    assert_eq!(on.settle, Duration::ZERO);
 }
 
 /// Each key has another value than its default.
@@ -101,7 +102,7 @@ const EVERY_KEY: &str = r#"
         instance = "warm"
         max-calls = 1000
         idle-timeout = "0s"
-        on = [{ watch = "v1/pods", events = ["update"], labels = "app=x", annotations = "auto=true", fields = "status.phase!=Failed", when = "object.spec.nodeName != \"\"", changed = ["generation", "/metadata/labels"], resync = "30s", relist = "all", initial = "skip", enqueue = "controller" }]
+        on = [{ watch = "v1/pods", events = ["update"], labels = "app=x", annotations = "auto=true", fields = "status.phase!=Failed", when = "object.spec.nodeName != \"\"", changed = ["generation", "/metadata/labels"], resync = "30s", settle = "0s", relist = "all", initial = "skip", enqueue = "controller" }]
         workqueue = { workers = 2, capacity = 9, attempts = 6, min = "1s", max = "2s", qps = 3, burst = 4 }
         queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }

@@ -114,6 +114,27 @@ async fn retries_wait_for_the_time_of_the_story_and_not_for_real_time() {
 }
 
 #[tokio::test]
+async fn an_object_is_quiet_after_the_time_of_the_story() {
+    let folder = Folder::with("echo", "settle = \"1m\"").await;
+
+    let story = format!(
+        "steps:\n{ADD}    expect: {{calls: []}}
+  - update: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: settings}}, data: {{a: c}}}}
+    expect: {{calls: []}}
+  - pass: 59s
+    expect: {{calls: []}}
+  - pass: 1s
+    expect:
+      calls: ['on-add v1/configmaps default/settings (live)']
+  - delete: v1/configmaps default/settings
+    expect:
+      calls: ['on-delete v1/configmaps default/settings']
+"
+    );
+    folder.passes(&story).await;
+}
+
+#[tokio::test]
 async fn an_expectation_that_fails_shows_the_place_and_the_difference_in_each_format() {
     let folder = Folder::with("echo", "").await;
     let story = format!(

@@ -28,6 +28,8 @@ pub(crate) struct Slot<K, P> {
     pub(crate) payload: P,
     pub(super) place: Place,
     pub(super) due: Option<Due>,
+    /// When the key is quiet. Boxed, because most queues have none.
+    pub(super) quiet: Option<Box<Due>>,
     links: Links,
 }
 
@@ -71,7 +73,7 @@ struct Links {
 pub enum Stands {
     /// The next free worker may take the key.
     Ready,
-    /// The key failed or was added with a delay, and its wait is not over.
+    /// The key failed, was added with a delay or is not quiet yet, and its wait is not over.
     Waiting {
         /// Time until the wait is over.
         retry_in: Duration,
@@ -118,7 +120,7 @@ impl Serialize for Stands {
 
 impl<K, P> Slot<K, P> {
     pub(super) fn new(key: K, payload: P) -> Self {
-        Self { key, payload, place: Place::Idle, due: None, links: Links::default() }
+        Self { key, payload, place: Place::Idle, due: None, quiet: None, links: Links::default() }
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -138,9 +140,14 @@ impl<K, P> Slot<K, P> {
         self.due.map(|(due, _)| due)
     }
 
+    /// When the key is quiet. Returns `None` if it does not wait for that.
+    pub(crate) fn quiet(&self) -> Option<Instant> {
+        self.quiet.as_deref().map(|(due, _)| *due)
+    }
+
     /// The place of the key at `now`, for `informer explain`.
     pub(crate) fn stands(&self, now: Instant) -> Stands {
-        match (self.place(), self.due()) {
+        match (self.place(), self.due().into_iter().chain(self.quiet()).min()) {
             (Place::InFlight { since }, _) => {
                 Stands::InFlight { lasting: now.saturating_duration_since(since) }
             }

@@ -1,6 +1,12 @@
 //! The configuration of a notification queue, and how the queue falls behind and catches up.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::{
+    collections::BTreeMap,
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
+
+use informer_types::Source;
 
 use crate::{QuarantineConfig, coalesce::Rule};
 
@@ -21,6 +27,9 @@ pub struct QueueConfig {
     pub quarantine: QuarantineConfig,
     /// Number of dead letters kept. If there are more, the oldest is evicted and counted.
     pub dead_letters: NonZeroUsize,
+    /// How long an object of a source has to be without a change before its change is delivered; at most
+    /// [`MAX_SETTLE`](super::MAX_SETTLE). Changes of other sources are delivered at once.
+    pub settle: BTreeMap<Source, Duration>,
 }
 
 /// What happens to pending changes of one object.
@@ -80,6 +89,7 @@ impl Default for QueueConfig {
             retry_budget: Some(0.2),
             quarantine: QuarantineConfig::default(),
             dead_letters: NonZeroUsize::MIN.saturating_add(999),
+            settle: BTreeMap::new(),
         }
     }
 }

@@ -55,17 +55,21 @@ impl Keying {
 
     /// Keeps the keys of a notification until the mode is decided.
     pub(super) fn note(&mut self, object: &ObjectRef, entry: &Entry) {
-        for key in (self.keys_of)(&object.source, &entry.change) {
+        for key in self.keys(object, entry) {
             self.undecided.add(key, Lane::of(entry.live));
         }
+    }
+
+    /// The keys that a notification concerns.
+    pub(super) fn keys(&self, object: &ObjectRef, entry: &Entry) -> Vec<ObjectKey> {
+        (self.keys_of)(&object.source, &entry.change)
     }
 
     /// Adds the keys of a notification to the workqueue. If [`decide`](Self::decide) added them already, only checks them.
     ///
     /// # Errors
     /// [`AddError::TooLong`].
-    pub(super) fn enqueue(&self, object: &ObjectRef, entry: &Entry, added: bool) -> Result<(), AddError> {
-        let keys = (self.keys_of)(&object.source, &entry.change);
+    pub(super) fn enqueue(&self, keys: &[ObjectKey], entry: &Entry, added: bool) -> Result<(), AddError> {
         keys.iter().map(ToString::to_string).try_for_each(|key| match added {
             true => check_length(&key),
             false => self.queue.enqueue(&key, Lane::of(entry.live), &entry.observed.trace),

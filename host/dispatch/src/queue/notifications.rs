@@ -1,10 +1,17 @@
 //! The notification queue as a data structure: the caller passes the time.
 
+mod arrived;
+mod item;
 mod settlement;
 
-use std::time::Instant;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
-use informer_types::{Cause, EventTrace, Failure, FailureKind, Notification, Step, TokenBucket, Tracer};
+use informer_types::{
+    Cause, Failure, FailureKind, Notification, ObjectKey, Source, Step, TokenBucket, Tracer,
+};
 
 use super::{
     config::{Delivery, QueueConfig},
@@ -12,14 +19,17 @@ use super::{
     stats::{Backlog, QueueStats, Standing},
 };
 use crate::{
-    coalesce::{Effect, Merge, Pending},
+    coalesce::{Effect, Pending},
     dead_letter::DeadLetter,
     entry::{Entry, ObjectRef, Tokens},
-    keyed::{Circuit, Face, Idle, Keyed, Lane, Place, SlotId},
+    keyed::{Circuit, Face, Idle, Keyed, Lane, Place, Slot, SlotId},
     letters::LetterBox,
     receipts::Receipts,
     retry::RetryBudget,
 };
+
+use arrived::Arrived;
+use item::{InFlight, Item};
 
 /// See [`Queue`](super::Queue) for the promises.
 #[derive(Debug)]
@@ -29,6 +39,8 @@ pub(super) struct Notifications {
     pub(super) letters: LetterBox<DeadLetter>,
     pub(super) receipts: Receipts,
     delivery: Delivery,
+    /// How long an object has to be quiet before its change is delivered.
+    settle: BTreeMap<Source, Duration>,
     rate: Option<TokenBucket>,
     /// A notification was ready, and the rate held it back.
     held_by_rate: bool,
@@ -44,31 +56,6 @@ pub(super) struct Notifications {
     wake: usize,
     /// The sync tokens that the present change releases.
     released: Tokens,
-}
-
-/// What is pending or in flight for an object.
-#[derive(Debug)]
-pub(super) struct Item {
-    pending: Pending,
-    /// While the object waits for a retry: newer state does not wait longer than this.
-    floor: Instant,
-    /// The entry in flight, while there is one.
-    in_flight: Option<InFlight>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct InFlight {
-    /// The entry is a deletion, so the handler does not know the object afterwards.
-    deletion: bool,
-    /// When the entry was queued.
-    queued: Instant,
-}
-
-/// What the step of a notification that arrives shows.
-struct Arrived {
-    verb: &'static str,
-    cause: Cause,
-    trace: EventTrace,
 }
 
 /// A notification in flight.
@@ -91,6 +78,7 @@ impl Notifications {
             letters: LetterBox::new(config.dead_letters),
             receipts: Receipts::default(),
             delivery: Delivery::new(config.delivery),
+            settle: config.settle.clone(),
             rate: bucket(config),
             held_by_rate: false,
             budget: RetryBudget::new(config.retry_budget),
@@ -104,7 +92,7 @@ impl Notifications {
         }
     }
 
-    pub(super) fn configure(&mut self, config: &QueueConfig) {
+    pub(super) fn configure(&mut self, config: &QueueConfig, now: Instant) {
         self.delivery.set_mode(config.delivery);
         if !matches!((&self.rate, config.rate), (Some(bucket), Some(rate)) if bucket.has_rate(rate.per_second, rate.tokens()))
         {
@@ -113,6 +101,22 @@ impl Notifications {
         self.budget.share = config.retry_budget;
         self.keyed.circuit.set_config(config.quarantine.clone());
         self.letters.set_capacity(config.dead_letters);
+        if self.settle != config.settle {
+            self.set_settle(config.settle.clone(), now);
+        }
+    }
+
+    /// Changes how long objects have to be quiet. Those that are not quiet yet wait as long as that from their last change.
+    pub(super) fn set_settle(&mut self, settle: BTreeMap<Source, Duration>, now: Instant) {
+        self.settle = settle;
+        for id in self.keyed.ids(|slot| slot.payload.settling.is_some()) {
+            self.advance(id, true, now);
+        }
+    }
+
+    /// The version in service has no handler, only a reconciler.
+    fn takes_keys(&self) -> bool {
+        !self.closed && self.keying.as_ref().map(Keying::mode) == Some(Mode::Keys)
     }
 
     /// A version is in service. If it takes keys, everything pending becomes keys.
@@ -127,6 +131,10 @@ impl Notifications {
         for id in self.keyed.ids(|_| true) {
             let Some((object, pending)) = self.take_pending(id) else { continue };
             self.keyed.stop_waiting(id);
+            self.keyed.end_quiet(id);
+            if let Some(slot) = self.keyed.get_mut(id) {
+                slot.payload.settling = None;
+            }
             self.end_if_empty(id);
             for entry in pending {
                 self.enqueue(&object, entry, before == Mode::Undecided);
@@ -150,20 +158,20 @@ impl Notifications {
             self.discard(&object, entry);
             return;
         }
+        let settles = entry.is_change() && self.settle.contains_key(&object.source);
         match &mut self.keying {
-            Some(keying) if keying.mode() == Mode::Keys => return self.enqueue(&object, entry, false),
+            Some(keying) if keying.mode() == Mode::Keys && !settles => {
+                return self.enqueue_at_once(&object, entry);
+            }
             Some(keying) if keying.mode() == Mode::Undecided => keying.note(&object, &entry),
             _ => {}
         }
-        self.make_room();
+        self.make_room(now);
         let id = match self.keyed.find(&object) {
             Some(id) => id,
-            None => {
-                let item = Item { pending: Pending::default(), floor: now, in_flight: None };
-                self.keyed.insert(object, item)
-            }
+            None => self.keyed.insert(object, Item::new(now)),
         };
-        self.extend(id, entry);
+        self.extend(id, entry, now);
     }
 
     /// Discards what is pending, and from now on every offer and every retry.
@@ -191,9 +199,11 @@ impl Notifications {
     pub(super) fn stats(&self, now: Instant) -> QueueStats {
         let oldest = self.keyed.slots().flat_map(|slot| slot.payload.queued()).min();
         let (dead_letters, dead_letters_evicted) = self.letters.counts();
+        let settling = self.keyed.settling();
         QueueStats {
             pending: self.pending,
-            waiting: self.keyed.waiting(),
+            waiting: self.keyed.waiting() + settling,
+            settling,
             next_retry: self.keyed.next_retry(Item::attempts, now),
             in_flight: self.keyed.in_flight(),
             objects: self.keyed.len(),
@@ -217,14 +227,16 @@ impl Notifications {
             pending: item.pending.iter().map(|entry| entry.change.verb()).collect(),
             attempts: item.attempts(),
             since: now.saturating_duration_since(oldest),
+            quiet_in: slot.quiet().map(|quiet| quiet.saturating_duration_since(now)),
         })
     }
 
     // --- taking in
 
     /// Takes in a notification of an object.
-    fn extend(&mut self, id: SlotId, mut entry: Entry) {
+    fn extend(&mut self, id: SlotId, mut entry: Entry, now: Instant) {
         let rule = self.delivery.rule();
+        self.note_change(id, &entry, now);
         let Some(slot) = self.keyed.get_mut(id) else {
             // Not reached: the map has existing slots only.
             return self.released.add(entry.tokens);
@@ -237,19 +249,38 @@ impl Notifications {
         let effect = slot.payload.pending.push(rule, entry);
         arrived.note(&self.tracer, &slot.key, &effect);
         let newer = self.count(effect);
-        self.advance(id, newer);
+        self.advance(id, newer, now);
         self.end_if_empty(id);
     }
 
+    /// Begins, prolongs or ends the wait until an object is quiet.
+    fn note_change(&mut self, id: SlotId, entry: &Entry, now: Instant) {
+        let Some(slot) = self.keyed.get_mut(id) else { return };
+        let settles = entry.is_change() && self.settle.contains_key(&slot.key.source);
+        let is_retried = slot.due().is_some();
+        slot.payload.note_change(entry, settles, is_retried, now);
+        if let (Some(settling), Some(keying)) = (&mut slot.payload.settling, &self.keying)
+            && keying.mode() == Mode::Keys
+        {
+            settling.note(keying.keys(&slot.key, entry));
+        }
+    }
+
+    /// When an object is quiet, if its next notification waits for that.
+    fn quiet_at(&self, id: SlotId, now: Instant) -> Option<Instant> {
+        let slot = self.keyed.get(id)?;
+        slot.payload.quiet_at(*self.settle.get(&slot.key.source)?, now)
+    }
+
     /// Merges everything pending if the queue falls behind.
-    fn make_room(&mut self) {
+    fn make_room(&mut self, now: Instant) {
         if !self.delivery.falls_behind(self.pending) {
             return;
         }
         self.counts.overflows += 1;
         for id in self.keyed.ids(|slot| slot.payload.pending.len() > 1) {
             let newer = self.merge_pending(id);
-            self.advance(id, newer);
+            self.advance(id, newer, now);
             self.end_if_empty(id);
         }
     }
@@ -281,21 +312,39 @@ impl Notifications {
         Some((slot.key.clone(), pending))
     }
 
-    /// Moves an object forward after a notification was added: into its lane, or to the end of the shorter wait that newer
-    /// state has.
-    fn advance(&mut self, id: SlotId, newer: bool) {
+    /// Moves an object forward after a notification was added: into its lane, to the end of the shorter wait that newer state has,
+    /// or to the time when the object is quiet.
+    fn advance(&mut self, id: SlotId, newer: bool, now: Instant) {
         let Some(slot) = self.keyed.get(id).filter(|slot| slot.in_flight_since().is_none()) else { return };
-        let floor = slot.payload.floor;
-        match slot.due() {
-            Some(due) if newer && floor < due => {
-                self.keyed.wait_until(id, floor);
-                self.wake(1);
+        let (floor, idle) = (slot.payload.floor, slot.place() == Place::Idle);
+        match (slot.due(), self.quiet_at(id, now)) {
+            (Some(_), Some(quiet)) if newer => self.wait_for_quiet(id, quiet.max(floor)),
+            (Some(_), Some(_)) => {}
+            (None, Some(quiet)) => {
+                self.keyed.leave_lane(id);
+                self.wait_for_quiet(id, quiet);
             }
-            Some(_) => {}
-            None => {
-                self.wake(usize::from(slot.place() == Place::Idle));
+            (Some(due), None) => {
+                self.keyed.end_quiet(id);
+                if newer && floor < due {
+                    self.keyed.wait_until(id, floor);
+                    self.wake(1);
+                }
+            }
+            (None, None) => {
+                self.keyed.end_quiet(id);
+                self.wake(usize::from(idle));
                 self.make_ready(id);
             }
+        }
+    }
+
+    fn wait_for_quiet(&mut self, id: SlotId, quiet: Instant) {
+        let before = self.keyed.get(id).and_then(Slot::quiet);
+        if before != Some(quiet) {
+            self.keyed.quiet_at(id, quiet);
+            // A worker that sleeps until an earlier time looks again by itself.
+            self.wake(usize::from(before.is_none_or(|before| quiet < before)));
         }
     }
 
@@ -307,11 +356,37 @@ impl Notifications {
         }
     }
 
-    /// Adds the keys of a notification to the workqueue. With that the notification is acknowledged. If a key is too long, the
-    /// notification becomes a dead letter.
+    /// Adds the keys of a notification that does not wait. Those of a deletion come after those of the changes before it.
+    fn enqueue_at_once(&mut self, object: &ObjectRef, entry: Entry) {
+        if let Some(id) = self.keyed.find(object).filter(|_| entry.is_deletion()) {
+            self.enqueue_pending(id);
+        }
+        self.enqueue(object, entry, false);
+    }
+
+    /// Adds the keys of all changes of an object that is quiet.
+    fn enqueue_pending(&mut self, id: SlotId) {
+        let settling = self.keyed.get_mut(id).and_then(|slot| slot.payload.settling.take());
+        self.keyed.end_quiet(id);
+        let Some((object, pending)) = self.take_pending(id) else { return };
+        self.end_if_empty(id);
+        let keys = settling.map(|settling| settling.into_keys()).unwrap_or_default();
+        for entry in pending {
+            self.enqueue_keys(&object, entry, &keys, false);
+        }
+    }
+
+    /// Adds the keys of a notification to the workqueue.
     fn enqueue(&mut self, object: &ObjectRef, entry: Entry, added: bool) {
+        let keys = self.keying.as_ref().map(|keying| keying.keys(object, &entry)).unwrap_or_default();
+        self.enqueue_keys(object, entry, &keys, added);
+    }
+
+    /// Adds keys of a notification to the workqueue. With that the notification is acknowledged. If a key is too long, the
+    /// notification becomes a dead letter.
+    fn enqueue_keys(&mut self, object: &ObjectRef, entry: Entry, keys: &[ObjectKey], added: bool) {
         if let Some(keying) = &self.keying {
-            match keying.enqueue(object, &entry, added) {
+            match keying.enqueue(keys, &entry, added) {
                 Ok(()) => {
                     self.counts.acknowledged += 1;
                     self.letters.withdraw(object);
@@ -348,7 +423,20 @@ impl Notifications {
         Some(())
     }
 
+    /// Objects that are quiet become ready, or their keys are added.
+    fn end_quiets(&mut self, now: Instant) {
+        while let Some(id) = self.keyed.pop_quiet(now) {
+            if self.keyed.get(id).is_some_and(|slot| slot.due().is_some()) {
+                // A retry, which the budget may hold back.
+                self.keyed.wait_until(id, now);
+            } else {
+                self.make_ready(id);
+            }
+        }
+    }
+
     fn end_waits(&mut self, now: Instant) {
+        self.end_quiets(now);
         while self.keyed.first_due().is_some_and(|due| due <= now) {
             if !self.budget.allows(now) {
                 self.held_by_budget = true;
@@ -356,12 +444,25 @@ impl Notifications {
             }
             self.counts.over_budget += u64::from(std::mem::take(&mut self.held_by_budget));
             if let Some((id, _)) = self.keyed.pop_due(now) {
-                self.make_ready(id);
+                self.make_retry_ready(id);
             }
         }
     }
 
+    /// A retry is due. What is pending with it does not wait until the object is quiet.
+    fn make_retry_ready(&mut self, id: SlotId) {
+        self.keyed.end_quiet(id);
+        if let Some(slot) = self.keyed.get_mut(id) {
+            slot.payload.end_settling();
+        }
+        self.make_ready(id);
+    }
+
+    /// Puts an object into its lane, or adds its keys if the plugin takes keys.
     fn make_ready(&mut self, id: SlotId) {
+        if self.takes_keys() {
+            return self.enqueue_pending(id);
+        }
         let Some(slot) = self.keyed.get(id) else { return };
         self.keyed.make_ready(id, Lane::of(slot.payload.pending.is_live()));
     }
@@ -369,11 +470,15 @@ impl Notifications {
     /// When something can be handed out that cannot be now. Returns `None` if that needs an offer, a settlement or the end of a
     /// pause.
     fn next_due(&self, now: Instant) -> Option<Instant> {
+        if self.takes_keys() {
+            return self.keyed.first_quiet();
+        }
         let ready = || self.rate.as_ref().map_or(now, |rate| rate.next(now));
-        let next = match self.keyed.first_due() {
+        let retry = self.keyed.first_due().map(|due| due.max(self.budget.next(now)));
+        let next = match retry.into_iter().chain(self.keyed.first_quiet()).min() {
             _ if self.keyed.circuit.paused => return None,
             _ if self.keyed.has_ready() => ready(),
-            Some(due) => ready().max(due).max(self.budget.next(now)),
+            Some(due) => ready().max(due),
             None => return None,
         };
         Some(next.max(self.keyed.circuit.next(now)?))
@@ -411,6 +516,10 @@ impl Face for Notifications {
 
     /// Hands out the next ready object. From here on its attempt counts.
     fn take(&mut self, now: Instant) -> Option<Taken> {
+        if self.takes_keys() {
+            self.end_quiets(now);
+            return None;
+        }
         if !self.keyed.circuit.admits(now) {
             return None;
         }
@@ -419,6 +528,9 @@ impl Face for Notifications {
         let id = self.keyed.begin(now)?;
         let slot = self.keyed.get_mut(id)?;
         let mut entry = slot.payload.pending.pop()?;
+        if slot.payload.pending.is_empty() {
+            slot.payload.settling = None;
+        }
         slot.payload.in_flight = Some(InFlight { deletion: entry.is_deletion(), queued: entry.queued });
         // From here on the handler may have seen the object.
         (entry.attempts, entry.unseen) = (entry.attempts.saturating_add(1), false);
@@ -438,7 +550,7 @@ impl Face for Notifications {
 
     /// Something will be handed out later without a further offer.
     fn wakes_another(&mut self, _now: Instant) -> bool {
-        self.keyed.waiting() > 0 || (self.rate.is_some() && self.keyed.has_ready())
+        self.keyed.has_waits() || (self.rate.is_some() && self.keyed.has_ready())
     }
 
     fn give_back(&mut self, taken: Taken, now: Instant) {
@@ -456,49 +568,4 @@ impl Face for Notifications {
 
 fn bucket(config: &QueueConfig) -> Option<TokenBucket> {
     config.rate.map(|rate| TokenBucket::new(rate.per_second, rate.tokens()))
-}
-
-// === impl Item ===
-
-impl Item {
-    /// When each entry was queued, pending or in flight.
-    fn queued(&self) -> impl Iterator<Item = Instant> {
-        let in_flight = self.in_flight.map(|in_flight| in_flight.queued);
-        self.pending.iter().map(|entry| entry.queued).chain(in_flight)
-    }
-
-    /// Failed calls of the oldest pending entry. No other entry was called yet.
-    fn attempts(&self) -> u32 {
-        self.pending.iter().next().map_or(0, |entry| entry.attempts)
-    }
-}
-
-// === impl Arrived ===
-
-impl Arrived {
-    fn of(entry: &Entry) -> Self {
-        let trace = entry.observed.trace.clone();
-        Self { verb: entry.change.verb(), cause: entry.cause, trace }
-    }
-
-    /// Writes the step that the notification took.
-    fn note(&self, tracer: &Tracer, object: &ObjectRef, effect: &Effect) {
-        let Self { verb, cause, .. } = *self;
-        let step = || match effect {
-            Effect::Grew => Step::Queued { verb, cause },
-            Effect::Merged { merge, .. } => Step::Merged { verb, cause, into: word(*merge) },
-            Effect::Cancelled(_) => Step::Cancelled { verb },
-        };
-        tracer.note_of(&object.source, &self.trace, None, || (object.key.clone(), step()));
-    }
-}
-
-fn word(merge: Merge) -> &'static str {
-    match merge {
-        Merge::Add => "add",
-        Merge::Update => "update",
-        Merge::Delete => "delete",
-        // A resync changes nothing of the pending notification.
-        Merge::Resync => "what it is",
-    }
 }

@@ -52,9 +52,11 @@ pub struct QueueStats {
 
     /// Notifications that are not in flight, those that wait for a retry included.
     pub pending: usize,
-    /// Objects that wait for a retry.
+    /// Objects that wait for a retry, or until they are quiet.
     pub waiting: usize,
-    /// The first of these objects. `None` if no call is to be repeated.
+    /// Those of them that wait only until they are quiet.
+    pub settling: usize,
+    /// The first of the objects that wait for a retry. `None` if no call is to be repeated.
     pub next_retry: Option<NextRetry>,
     /// Notifications in flight.
     pub in_flight: usize,
@@ -102,6 +104,9 @@ pub struct Standing {
     /// Age of the oldest notification, pending or in flight.
     #[serde(rename = "since-ms", with = "millis")]
     pub since: Duration,
+    /// Time until the object is quiet if it does not change any more. `None` if it does not wait for that.
+    #[serde(rename = "quiet-in-ms", with = "millis")]
+    pub quiet_in: Option<Duration>,
 }
 
 /// What was pending in a queue when it was closed.

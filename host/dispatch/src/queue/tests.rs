@@ -8,6 +8,7 @@ mod merging;
 mod quarantine;
 mod rate;
 mod retrying;
+mod settling;
 mod waiting;
 
 use std::{pin::pin, time::Duration};

@@ -2,19 +2,20 @@
 
 use std::{
     num::{NonZeroU32, NonZeroUsize},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use informer_dispatch::{
     DeliveryMode, Fate, Lease, MergeCounts, QuarantineConfig, Queue, QueueConfig, QueueStats, Rate, Settled,
     Settlement,
 };
-use informer_types::{Delivery, Failure, FailureKind, NotificationSink};
+use informer_types::{Delivery, Failure, FailureKind, NotificationSink, Source};
 use proptest::prelude::*;
 
 use crate::{
     contract::{Contract, End, assert_deletion_is_as_told},
     history::{Collection, Event, OBJECTS, cases, event},
+    quiet::Quiet,
 };
 
 #[derive(Clone, Debug)]
@@ -55,6 +56,10 @@ struct Play {
     calls: Vec<(Lease, Delivery)>,
     collection: Collection,
     contract: Contract,
+    /// Watches the wait of each object until it is quiet. `None` if changes do not merge.
+    quiet: Option<Quiet>,
+    /// Calls are held back by nothing but the state of their objects.
+    is_free: bool,
     /// For each object: its last finished call resulted in a dead letter.
     dead: [bool; OBJECTS],
 }
@@ -89,15 +94,28 @@ fn config() -> impl Strategy<Value = QueueConfig> {
         every.prop_map(|capacity| DeliveryMode::Every { capacity: NonZeroUsize::new(capacity).unwrap() }),
     ];
     let rate = prop::option::of((1.0..1000.0, 1..5_u32));
-    (delivery, rate, prop::option::of(1..6_u32)).prop_map(|(delivery, rate, after)| QueueConfig {
-        delivery,
-        rate: rate.map(|(per_second, burst)| Rate { per_second, burst: NonZeroU32::new(burst).unwrap() }),
-        quarantine: QuarantineConfig {
-            after: after.and_then(NonZeroU32::new),
-            ..QuarantineConfig::default()
-        },
-        ..QueueConfig::default()
+    let settle = prop::option::of(1..60_u64);
+    (delivery, rate, prop::option::of(1..6_u32), settle).prop_map(|(delivery, rate, after, settle)| {
+        QueueConfig {
+            delivery,
+            settle: settle.into_iter().map(|millis| (pods(), Duration::from_millis(millis))).collect(),
+            rate: rate.map(|(per_second, burst)| Rate { per_second, burst: NonZeroU32::new(burst).unwrap() }),
+            quarantine: QuarantineConfig {
+                after: after.and_then(NonZeroU32::new),
+                ..QuarantineConfig::default()
+            },
+            ..QueueConfig::default()
+        }
     })
+}
+
+fn pods() -> Source {
+    Source::new("v1/pods".parse().unwrap())
+}
+
+/// The time of the paused clock.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 fn bound(config: &QueueConfig) -> Option<usize> {
@@ -118,6 +136,8 @@ impl Play {
             calls: Vec::new(),
             collection: Collection::default(),
             contract: Contract::default(),
+            quiet: (config.delivery == DeliveryMode::Latest).then(|| Quiet::new(config)),
+            is_free: config.rate.is_none(),
             dead: Default::default(),
         }
     }
@@ -126,6 +146,7 @@ impl Play {
         match *step {
             Step::Happen { object, event } => {
                 if let Some(notification) = self.collection.apply(object, event) {
+                    self.quiet.iter_mut().for_each(|quiet| quiet.offered(&notification, now()));
                     self.queue.offer(notification);
                 }
             }
@@ -148,8 +169,12 @@ impl Play {
         if self.calls.len() >= self.workers {
             return false;
         }
-        let Some((lease, delivery)) = self.queue.take() else { return false };
+        let Some((lease, delivery)) = self.queue.take() else {
+            self.check_that_nothing_is_due();
+            return false;
+        };
         self.contract.begin(&delivery);
+        self.quiet.iter_mut().for_each(|quiet| quiet.began(&delivery, now()));
         assert_deletion_is_as_told(&delivery, &self.collection);
         self.calls.push((lease, delivery));
         true
@@ -170,7 +195,7 @@ impl Play {
             How::Permanent => Settlement::Permanent { failure },
             How::Drop => {
                 drop(lease);
-                self.contract.end(&delivery, End::Again);
+                self.end(&delivery, End::Again);
                 return;
             }
         };
@@ -187,7 +212,22 @@ impl Play {
             Settled::Enqueued => panic!("the queue has no workqueue beside it"),
             Settled::Discarded => panic!("the queue is not closed"),
         };
-        self.contract.end(&delivery, end);
+        self.end(&delivery, end);
+    }
+
+    fn end(&mut self, delivery: &Delivery, end: End) {
+        self.contract.end(delivery, end);
+        self.quiet.iter_mut().for_each(|quiet| quiet.ended(delivery, end == End::Again));
+    }
+
+    fn check_that_nothing_is_due(&self) {
+        let stats = self.queue.stats();
+        if let Some(quiet) =
+            self.quiet.as_ref().filter(|_| self.is_free && !stats.paused && stats.quarantine.is_none())
+        {
+            let in_flight = self.calls.iter().map(|(lease, _)| lease.object().key.name.parse().unwrap());
+            quiet.assert_none_is_due(&in_flight.collect::<Vec<_>>(), now());
+        }
     }
 
     /// Everything succeeds from now on, until nothing is left.
@@ -216,6 +256,7 @@ impl Play {
         let bound = self.bound.map_or(0, |capacity| capacity + self.workers);
         assert!(stats.pending <= bound.max(2 * stats.objects), "the bound: {stats:?}");
         assert!(stats.objects <= OBJECTS && stats.waiting <= stats.objects, "{stats:?}");
+        assert!(stats.settling <= stats.waiting, "{stats:?}");
         assert_eq!(stats.oldest.is_some(), stats.objects > 0, "{stats:?}");
     }
 

@@ -4,7 +4,9 @@
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use informer_dispatch::{DispatchConfig, Dispatcher, Fate, Queue, QueueConfig, QueueStats, RetryConfig};
-use informer_types::{Backoff, Delivery, EventHandler, Failure, FailureKind, NotificationSink, Outcome};
+use informer_types::{
+    Backoff, Delivery, EventHandler, Failure, FailureKind, NotificationSink, Outcome, Source,
+};
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use tokio::time::sleep;
@@ -98,8 +100,16 @@ fn config(workers: usize) -> DispatchConfig {
     }
 }
 
-async fn play(workers: usize, later: usize, calls: Vec<Call>, events: Vec<(u64, usize, Event)>) {
-    let queue = Queue::new(&QueueConfig::default());
+async fn play(
+    workers: usize,
+    later: usize,
+    settle: Option<u64>,
+    calls: Vec<Call>,
+    events: Vec<(u64, usize, Event)>,
+) {
+    let settle =
+        settle.map(|millis| (Source::new("v1/pods".parse().unwrap()), Duration::from_millis(millis)));
+    let queue = Queue::new(&QueueConfig { settle: settle.into_iter().collect(), ..QueueConfig::default() });
     let contract = Arc::new(Mutex::new(Contract::default()));
     let handler =
         Arc::new(Handler { calls: Mutex::new(calls), made: Mutex::new(0), contract: Arc::clone(&contract) });
@@ -133,10 +143,11 @@ proptest! {
     fn any_history_any_failures_and_any_number_of_workers_keep_the_contract(
         workers in 1..5_usize,
         later in 1..5_usize,
+        settle in prop::option::of(1..60_u64),
         calls in prop::collection::vec(call(), 1..20),
         events in prop::collection::vec((0..15_u64, 0..OBJECTS, event()), 0..80),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        runtime.unwrap().block_on(play(workers, later, calls, events));
+        runtime.unwrap().block_on(play(workers, later, settle, calls, events));
     }
 }

@@ -13,4 +13,6 @@ mod dispatched;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
+mod quiet;
+#[cfg(test)]
 mod races;

@@ -2,16 +2,20 @@
 
 use std::{sync::LazyLock, time::Duration};
 
-use informer_dispatch::{Events, FilterConfig, Initial, When};
+use informer_dispatch::{Events, FilterConfig, Initial, MAX_SETTLE, When};
 use informer_types::{AnnotationSelector, FieldSelector, Gvr, LabelSelector};
 
 use crate::config::{
     key::{Draft, Key, Section},
     problem::{Fault, Problems},
-    value::{ChangedPart, Choice, Holds, Name},
+    value::{ChangedPart, Choice, Holds, Name, outside as out_of_bounds},
     watch::{Watch, never_if_zero, resync_fault, whole_object},
     watched::Watched,
 };
+
+/// A call takes milliseconds, and changes merge during calls anyway. A longer time would delay an object that is never quiet by more
+/// than ten minutes.
+const SETTLE: (Duration, Duration) = (Duration::from_millis(10), MAX_SETTLE);
 
 /// The changes of one watch that a plugin receives.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +29,8 @@ pub struct Subscription {
     pub resync: Option<Duration>,
     /// The objects that are delivered after a relist.
     pub relist: Relist,
+    /// How long an object has to be without a change before its change is delivered; zero means not at all.
+    pub settle: Duration,
     /// The key that a change adds to the workqueue, if the component takes keys and no notifications.
     pub enqueue: Enqueue,
 }
@@ -125,6 +131,13 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
             "How often every object is delivered again as an update. \"0s\" means never. Bounds: 0s, or \
              1s to 168h. Default: the period of the watch.",
         ),
+        K::<Duration>::new("settle", |on| &mut on.settle).check(settle_fault).also("\"2s\"").doc(
+            "How long an object has to be without a change before its change is delivered. Each change \
+             begins this time anew, and what changed meanwhile is one notification, or adds its keys \
+             once. An object that is never quiet is delivered ten times this time after its first change. \
+             Deletions, first lists, resyncs and replays are delivered at once. A plugin with delivery = \
+             \"every\" cannot have it. Bounds: 0s, or 10ms to 1m.",
+        ),
         K::<Relist>::new("relist", |on| &mut on.relist).doc(
             "What to deliver after a relist: the objects that \"changed\" meanwhile, or \"all\" of them.",
         ),
@@ -154,6 +167,7 @@ impl Default for Subscription {
             filter: FilterConfig::default(),
             resync: None,
             relist: Relist::default(),
+            settle: Duration::ZERO,
             enqueue: Enqueue::default(),
         }
     }
@@ -194,6 +208,10 @@ impl Choice for Initial {
 impl Choice for Enqueue {
     const WORDS: &'static [(&'static str, Self)] =
         &[("object", Self::Object), ("controller", Self::Controller)];
+}
+
+fn settle_fault(quiet: &Duration) -> Option<Fault> {
+    if quiet.is_zero() { None } else { out_of_bounds(quiet, &SETTLE) }
 }
 
 /// Judges the keys that depend on one another and on the watch. Returns `None` if the watch is missing, which is noted.

@@ -1,4 +1,9 @@
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use informer_types::Source;
 
 use super::*;
 
@@ -173,4 +178,19 @@ async fn a_backlog_is_delivered_by_the_next_dispatcher_of_the_queue() {
     until_settled(&queue).await;
 
     assert!(handler.calls()[0].starts_with("web: +a1 #2"), "{:?}", handler.calls());
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_delivers_objects_that_are_not_quiet_yet() {
+    let handler = Handler::new(|_| slow(10));
+    let Running { queue, handle, .. } = run(1, &handler);
+    let settle = BTreeMap::from([(Source::new("v1/pods".parse().unwrap()), Duration::from_secs(60))]);
+    queue.configure(&QueueConfig { settle, ..QueueConfig::default() });
+    queue.offer(added("web", "a1", Cause::Live));
+    let start = Instant::now();
+
+    let left = handle.drain(Duration::from_secs(25)).await;
+
+    assert_eq!((left.notifications, queue.stats().acknowledged), (0, 1));
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }

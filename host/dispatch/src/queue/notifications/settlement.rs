@@ -9,7 +9,6 @@ use crate::{
     dead_letter::DeadLetter,
     entry::ObjectRef,
     keyed::{ALL_WORKERS, SlotId, Spared},
-    queue::keying::{Keying, Mode},
     retry::{Fate, MAX_RETRY_DELAY, Settled, Settlement},
 };
 
@@ -29,13 +28,13 @@ impl Notifications {
         if settlement.is_retry() && self.takes_keys() {
             // The version in service has no handler, so there is nothing to retry.
             self.note_called(called, Then::GivenBack);
-            return self.turn_into_keys(taken);
+            return self.turn_into_keys(taken, now);
         }
         let settled = match settlement {
-            Settlement::Acknowledged => self.acknowledge(taken),
+            Settlement::Acknowledged => self.acknowledge(taken, now),
             Settlement::Permanent { failure } => {
                 self.keyed.circuit.undecided(taken.id, true);
-                let settled = self.give_up(taken, Fate::DeadLetter, failure);
+                let settled = self.give_up(taken, Fate::DeadLetter, failure, now);
                 self.wake_for_probe();
                 settled
             }
@@ -61,21 +60,17 @@ impl Notifications {
         self.note_called(called, if self.closed { Then::Discarded } else { Then::GivenBack });
         self.counts.given_back += u64::from(!self.closed);
         if self.takes_keys() {
-            self.turn_into_keys(taken);
+            self.turn_into_keys(taken, now);
         } else {
             self.wait(taken, Duration::ZERO, Duration::ZERO, now);
             self.wake_for_probe();
         }
     }
 
-    fn takes_keys(&self) -> bool {
-        !self.closed && self.keying.as_ref().map(Keying::mode) == Some(Mode::Keys)
-    }
-
-    fn turn_into_keys(&mut self, taken: Taken) -> Settled {
+    fn turn_into_keys(&mut self, taken: Taken, now: Instant) -> Settled {
         self.keyed.circuit.undecided(taken.id, false);
         self.enqueue(&taken.object, taken.entry, false);
-        self.end(taken.id);
+        self.end(taken.id, now);
         Settled::Enqueued
     }
 
@@ -109,10 +104,11 @@ impl Notifications {
         let rule = self.delivery.rule();
         let slot = self.keyed.get(taken.id);
         if slot.is_some_and(|slot| slot.payload.pending.supersedes(rule, &taken.entry)) {
-            return self.retry(taken, floor, floor, now);
+            // Nothing is left to retry. Only the newer state is delivered, and it may have to wait until the object is quiet.
+            return self.retry(taken, MAX_RETRY_DELAY, floor, now);
         }
         if fate != Fate::Quarantine {
-            return self.give_up(taken, fate, failure);
+            return self.give_up(taken, fate, failure, now);
         }
         if self.keyed.circuit.is_outdated(taken.since) {
             // The version that failed is gone. The attempts start over with the present one.
@@ -125,7 +121,7 @@ impl Notifications {
         self.spare(taken, spared, floor, failure, now)
     }
 
-    fn acknowledge(&mut self, taken: Taken) -> Settled {
+    fn acknowledge(&mut self, taken: Taken, now: Instant) -> Settled {
         self.counts.acknowledged += 1;
         self.letters.withdraw(&taken.object);
         self.receipts.acknowledged(&taken.object, &taken.entry.change);
@@ -133,7 +129,7 @@ impl Notifications {
             self.budget.retry_succeeded();
         }
         self.released.add(taken.entry.tokens);
-        self.end(taken.id);
+        self.end(taken.id, now);
         if !self.keyed.circuit.succeeded() {
             return Settled::Acknowledged;
         }
@@ -141,7 +137,7 @@ impl Notifications {
         Settled::Recovered
     }
 
-    fn give_up(&mut self, taken: Taken, fate: Fate, failure: Failure) -> Settled {
+    fn give_up(&mut self, taken: Taken, fate: Fate, failure: Failure, now: Instant) -> Settled {
         let letter = DeadLetter::new(taken.object, &taken.entry, failure);
         match fate {
             // A quarantine never gives a notification up.
@@ -152,11 +148,12 @@ impl Notifications {
             Fate::Drop => self.counts.dropped += 1,
         }
         self.released.add(taken.entry.tokens);
-        self.end(taken.id);
+        self.end(taken.id, now);
         Settled::GaveUp { fate, letter }
     }
 
-    /// Repeats a call after `delay`, or after `floor` if newer state replaces the notification.
+    /// Repeats a call after `delay`. If newer state replaces the notification, it is delivered after `floor`, or if it waits until
+    /// the object is quiet, then or after `delay`.
     fn retry(&mut self, taken: Taken, delay: Duration, floor: Duration, now: Instant) -> Settled {
         self.counts.retried += u64::from(!self.closed);
         self.wait(taken, delay, floor, now)
@@ -168,7 +165,7 @@ impl Notifications {
         if self.closed {
             self.counts.discarded += 1;
             self.released.add(entry.tokens);
-            self.end(id);
+            self.end(id, now);
             return Settled::Discarded;
         }
         let rule = self.delivery.rule();
@@ -181,27 +178,33 @@ impl Notifications {
         let effect = slot.payload.pending.put_back(rule, entry);
         (slot.payload.in_flight, slot.payload.floor) = (None, now + floor.min(MAX_RETRY_DELAY));
         let superseded = self.count(effect);
-        let delay = if superseded { floor } else { delay };
+        let quiet = self
+            .quiet_at(id, now)
+            .filter(|_| superseded)
+            .map(|quiet| quiet.max(now + floor.min(MAX_RETRY_DELAY)));
+        let delay = if superseded && quiet.is_none() { floor } else { delay };
         let due = now + delay.min(MAX_RETRY_DELAY);
         if due <= now {
-            self.make_ready(id);
+            self.make_retry_ready(id);
         } else {
             self.keyed.wait_until(id, due);
+            quiet.inspect(|quiet| self.keyed.quiet_at(id, *quiet));
         }
         self.wake(1);
+        let delay = quiet.map_or(delay, |quiet| delay.min(quiet.saturating_duration_since(now)));
         Settled::Retrying { delay, superseded }
     }
 
-    /// The object is no longer in flight. It becomes ready if something is pending, and is forgotten if not.
-    fn end(&mut self, id: SlotId) {
+    /// The object is no longer in flight. If something is pending, it becomes ready or waits until it is quiet; if not,
+    /// it is forgotten.
+    fn end(&mut self, id: SlotId, now: Instant) {
         self.keyed.end(id);
         let Some(slot) = self.keyed.get_mut(id) else { return };
         slot.payload.in_flight = None;
         if slot.payload.pending.is_empty() {
             self.keyed.forget(id);
         } else {
-            self.make_ready(id);
-            self.wake(1);
+            self.advance(id, false, now);
         }
     }
 

@@ -222,3 +222,98 @@ async fn a_closed_queue_adds_no_keys() {
 
     assert_eq!((workqueue.keys(), queue.stats().discarded), (0, 1));
 }
+
+/// An undecided queue as `by_controller` makes it, whose objects have to be quiet for 100 ms.
+fn settling_by_controller() -> (Queue, RateLimitingQueue) {
+    let (queue, workqueue) = by_controller();
+    let source = Source::new("v1/pods".parse().unwrap());
+    let settle = BTreeMap::from([(source, Duration::from_millis(100))]);
+    queue.configure(&QueueConfig { settle, ..QueueConfig::default() });
+    (queue, workqueue)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_keys_of_all_changes_are_added_once_the_object_is_quiet() {
+    let (queue, workqueue) = settling_by_controller();
+    decide(&queue, RECONCILER);
+    let (web, api, orphan) =
+        (owned("p", "a1", Some("web")), owned("p", "a2", Some("api")), owned("p", "a3", None));
+    offer(&queue, [update(&web, &api)]);
+    time::advance(Duration::from_millis(50)).await;
+    offer(&queue, [update(&api, &orphan)]);
+    time::advance(Duration::from_millis(99)).await;
+    assert!(queue.take().is_none() && workqueue.take().is_none());
+    assert_eq!(queue.stats().settling, 1);
+    time::advance(Duration::from_millis(1)).await;
+
+    assert!(queue.take().is_none(), "a worker of the queue adds the keys");
+
+    assert_eq!(keys(&workqueue), ["shop/web", "shop/api"]);
+    assert_eq!((queue.stats().objects, queue.stats().acknowledged), (0, 1));
+    assert_balanced(&queue);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_adds_the_keys_that_wait_too() {
+    let (queue, workqueue) = settling_by_controller();
+    decide(&queue, RECONCILER);
+    let (web, api) = (owned("p", "a1", Some("web")), owned("p", "a2", Some("api")));
+
+    offer(&queue, [add(&web), update(&web, &api), delete(&api)]);
+
+    assert_eq!(keys(&workqueue), ["shop/web", "shop/api"]);
+    assert_eq!(queue.stats().objects, 0);
+    assert_balanced(&queue);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_waits_adds_the_keys_of_quiet_objects() {
+    let (queue, workqueue) = settling_by_controller();
+    decide(&queue, RECONCILER);
+    offer(&queue, [add(&owned("p", "a1", Some("web")))]);
+    let start = time::Instant::now();
+
+    tokio::select! {
+        _ = queue.next() => panic!("nothing is for the handler"),
+        work = workqueue.get() => assert_eq!(&**work.unwrap().key(), "shop/web"),
+    }
+
+    assert_eq!(start.elapsed().as_millis(), 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_that_wait_are_added_when_the_plugin_ends_or_need_not_wait() {
+    for ends in [true, false] {
+        let (queue, workqueue) = settling_by_controller();
+        decide(&queue, RECONCILER);
+        offer(&queue, [add(&owned("p", "a1", Some("web")))]);
+
+        if ends {
+            queue.end_settling();
+        } else {
+            queue.configure(&QueueConfig::default());
+        }
+
+        assert_eq!(keys(&workqueue), ["shop/web"]);
+        assert_balanced(&queue);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_until_it_is_quiet_follows_a_change_of_the_version() {
+    let (queue, workqueue) = settling_by_controller();
+    decide(&queue, RECONCILER);
+    let (web, api) = (owned("p", "a1", Some("web")), owned("p", "a2", Some("api")));
+    offer(&queue, [add(&web)]);
+
+    decide(&queue, HANDLER);
+    offer(&queue, [update(&web, &api)]);
+    time::advance(Duration::from_millis(100)).await;
+    assert_eq!(deliver_all(&queue), ["p: +a2"]);
+
+    offer(&queue, [update(&api, &web)]);
+    decide(&queue, RECONCILER);
+    assert_eq!(keys(&workqueue), ["shop/api", "shop/web"]);
+    assert_eq!(queue.stats().objects, 0);
+    assert_balanced(&queue);
+}

@@ -105,10 +105,18 @@ fn key_in_words(standing: &KeyStanding) -> String {
 }
 
 fn in_words(standing: &Standing) -> String {
-    let Standing { stands, pending, attempts, since } = standing;
+    let Standing { stands, pending, attempts, since, quiet_in } = standing;
     let pending = pending.join(", ");
     match stands {
         Stands::Ready => format!("{pending} waits for a worker, for {since:.1?}"),
+        Stands::Waiting { .. }
+            if let Some(quiet_in) = quiet_in
+                && *attempts == 0 =>
+        {
+            format!(
+                "{pending} waits until the object is quiet, which is in {quiet_in:.1?} if it does not change; it is pending for {since:.1?}"
+            )
+        }
         // A quarantine holds back what was never called; its own sentence follows.
         Stands::Waiting { .. } if *attempts == 0 => {
             format!("{pending} waits for its first call, for {since:.1?}")
@@ -125,4 +133,27 @@ fn in_words(standing: &Standing) -> String {
 
 fn given_up(what: &str, DeadLetter { attempts, failure, .. }: &DeadLetter) -> String {
     format!("{what} ({attempts} calls): {}", failure.lines().next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_object_that_is_not_quiet_yet_is_told_apart_from_one_that_failed() {
+        let [retry_in, since] = [1300, 2700].map(Duration::from_millis);
+        let stands = Stands::Waiting { retry_in };
+        let words = |attempts, quiet_in| {
+            in_words(&Standing { stands, pending: vec!["update"], attempts, since, quiet_in })
+        };
+
+        assert_eq!(
+            words(0, Some(retry_in)),
+            "update waits until the object is quiet, which is in 1.3s if it does not change; it is pending for 2.7s"
+        );
+        let failed = "update failed 1 times and is repeated in 1.3s; it is pending for 2.7s";
+        assert_eq!((words(1, Some(retry_in)).as_str(), words(1, None).as_str()), (failed, failed));
+    }
 }

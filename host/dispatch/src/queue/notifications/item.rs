@@ -1,0 +1,74 @@
+//! What is pending or in flight for one object.
+
+use std::time::{Duration, Instant};
+
+use crate::{coalesce::Pending, entry::Entry, queue::settling::Settling};
+
+/// What is pending or in flight for an object.
+#[derive(Debug)]
+pub(in crate::queue) struct Item {
+    pub(super) pending: Pending,
+    /// While the object waits for a retry: newer state does not wait longer than this.
+    pub(super) floor: Instant,
+    /// The changes that are delivered once the object is quiet. `None` if what is pending does not wait for that.
+    pub(super) settling: Option<Box<Settling>>,
+    /// The entry in flight, while there is one.
+    pub(super) in_flight: Option<InFlight>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InFlight {
+    /// The entry is a deletion, so the handler does not know the object afterwards.
+    pub(super) deletion: bool,
+    /// When the entry was queued.
+    pub(super) queued: Instant,
+}
+
+// === impl Item ===
+
+impl Item {
+    /// An object of which nothing is pending.
+    pub(super) fn new(now: Instant) -> Self {
+        Self { pending: Pending::default(), floor: now, settling: None, in_flight: None }
+    }
+
+    /// Before an entry becomes pending: begins or prolongs the wait until the object is quiet, if the entry `settles`. A deletion
+    /// ends the wait. A change goes with what is pending and does not wait, unless that waits for a retry.
+    pub(super) fn note_change(&mut self, entry: &Entry, settles: bool, is_retried: bool, now: Instant) {
+        let goes_along = !is_retried && self.pending.last().is_some_and(|last| !last.is_deletion());
+        match &mut self.settling {
+            settling if entry.is_deletion() => *settling = None,
+            Some(settling) if settles => settling.again(now),
+            settling @ None if settles && !goes_along => *settling = Some(Box::new(Settling::new(now))),
+            _ => {}
+        }
+    }
+
+    /// When the object is quiet, if the next entry waits for that and the time has not come. A deletion does not wait.
+    pub(super) fn quiet_at(&self, quiet: Duration, now: Instant) -> Option<Instant> {
+        let due = self.settling.as_ref()?.due(quiet);
+        (due > now && !self.begins_with_deletion()).then_some(due)
+    }
+
+    /// A retry is due, and what is pending with it does not wait any more. Behind a deletion everything still waits.
+    pub(super) fn end_settling(&mut self) {
+        if !self.begins_with_deletion() {
+            self.settling = None;
+        }
+    }
+
+    fn begins_with_deletion(&self) -> bool {
+        self.pending.first().is_some_and(Entry::is_deletion)
+    }
+
+    /// When each entry was queued, pending or in flight.
+    pub(super) fn queued(&self) -> impl Iterator<Item = Instant> {
+        let in_flight = self.in_flight.map(|in_flight| in_flight.queued);
+        self.pending.iter().map(|entry| entry.queued).chain(in_flight)
+    }
+
+    /// Failed calls of the oldest pending entry. No other entry was called yet.
+    pub(super) fn attempts(&self) -> u32 {
+        self.pending.first().map_or(0, |entry| entry.attempts)
+    }
+}

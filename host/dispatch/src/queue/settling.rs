@@ -1,0 +1,56 @@
+//! When an object that changes is quiet (D-19).
+
+use std::time::{Duration, Instant};
+
+use informer_types::ObjectKey;
+
+/// An object that is never quiet is delivered this many times its quiet time after its first change.
+pub const SETTLES_WITHIN: u32 = 10;
+
+/// The longest quiet time. An object that is never quiet is then as old as the age at which the alert `InformerQueueOld` of
+/// host/deploy/monitoring fires.
+pub const MAX_SETTLE: Duration = Duration::from_secs(60);
+
+/// The changes of an object that are not delivered yet.
+#[derive(Debug)]
+pub(super) struct Settling {
+    /// When the first of them came.
+    first: Instant,
+    /// When the last of them came.
+    last: Instant,
+    /// If the plugin takes keys: the keys that each of them concerns, computed before they merge.
+    keys: Vec<ObjectKey>,
+}
+
+// === impl Settling ===
+
+impl Settling {
+    /// The first change, at `now`.
+    pub(super) fn new(now: Instant) -> Self {
+        Self { first: now, last: now, keys: Vec::new() }
+    }
+
+    /// Another change: the quiet time begins anew.
+    pub(super) fn again(&mut self, now: Instant) {
+        self.last = now;
+    }
+
+    /// Adds keys that are not there yet.
+    pub(super) fn note(&mut self, keys: Vec<ObjectKey>) {
+        for key in keys {
+            if !self.keys.contains(&key) {
+                self.keys.push(key);
+            }
+        }
+    }
+
+    pub(super) fn into_keys(self) -> Vec<ObjectKey> {
+        self.keys
+    }
+
+    /// When the object is delivered if it does not change any more.
+    pub(super) fn due(&self, quiet: Duration) -> Instant {
+        let quiet = quiet.min(MAX_SETTLE);
+        (self.last + quiet).min(self.first + quiet * SETTLES_WITHIN)
+    }
+}
