@@ -253,7 +253,7 @@ async fn a_compiler_that_is_killed_is_reported_and_the_next_component_is_compile
     let mut host = stage.run("", &[("some", &source)]).await;
 
     let compiler = compiler(&host).await.to_string();
-    let killed = tokio::process::Command::new("kill").args(["-KILL", &compiler]).status().await.unwrap();
+    let killed = Command::new("kill").args(["-KILL", &compiler]).status().await.unwrap();
     assert!(killed.success());
 
     host.logged(
