@@ -398,6 +398,8 @@ impl App {
         self.tasks.spawn(async move { state.keep_open(stop).await });
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(reloader.run()).await });
+        let (applier, stop) = (Arc::clone(&self.applier), self.stop.clone());
+        self.tasks.spawn(async move { stop.run_until_cancelled(applier.directories().poll()).await });
         let tenants =
             Tenants::new(Arc::clone(&self.applier), Arc::clone(&self.factory), client, self.state.clone());
         let stop = self.stop.clone();

@@ -30,6 +30,7 @@ use std::{
 
 use parking_lot::{Condvar, Mutex};
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use commits::{Commits, Turn, Write, write};
@@ -42,6 +43,9 @@ pub use receipts::{KeptReceipts, Size as ReceiptsSize};
 
 /// Time between two attempts to open the database.
 const OPEN_EVERY: Duration = Duration::from_secs(5);
+
+/// The most reads at a time. Each needs a thread, and a host with many plugins starts many reads at once.
+const READS: usize = 4;
 
 /// How long a call waits for the call that got the first error of a database to report it. That call does so at once.
 const FIRST_ERROR_WITHIN: Duration = Duration::from_secs(1);
@@ -61,6 +65,8 @@ struct Shared {
     closed: Condvar,
     /// The writes that wait for a commit.
     commits: Commits,
+    /// The turns of reads.
+    reads: Semaphore,
     /// Held while the database is opened. Other calls return the last error instead of waiting for a slow disk.
     opening: Mutex<()>,
 }
@@ -97,8 +103,8 @@ impl State {
             }
         };
         let (slot, opening) = (Mutex::new(slot), Mutex::new(()));
-        let (closed, commits) = (Condvar::new(), Commits::default());
-        Self(Arc::new(Shared { opener, open_every, slot, closed, commits, opening }))
+        let (closed, commits, reads) = (Condvar::new(), Commits::default(), Semaphore::new(READS));
+        Self(Arc::new(Shared { opener, open_every, slot, closed, commits, reads, opening }))
     }
 
     /// Returns the database file, or `None` if the state is in memory.
@@ -125,6 +131,8 @@ impl State {
         &self,
         work: impl FnOnce(&ReadTransaction) -> Result<T, redb::Error> + Send + 'static,
     ) -> Result<T, StateError> {
+        // The semaphore is never closed.
+        let _turn = self.0.reads.acquire().await;
         let state = self.clone();
         blocking(move || state.read_blocking(work)).await
     }

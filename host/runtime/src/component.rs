@@ -12,14 +12,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use informer_system::{FileError, RegularFile};
+use tokio::sync::{AcquireError, SemaphorePermit};
 
 pub use load_error::LoadError;
 pub(crate) use symbols::{Place, Symbols};
 
 use crate::{
     Engine, Grants,
-    engine::{NotCompiled, sha256_hex},
+    engine::{NotCompiled, Prepared, sha256_hex},
     memory::Amount,
 };
 use census::Census;
@@ -31,14 +33,14 @@ const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
 /// The most bytes shown of a file that is not WebAssembly.
 const SHOWN: usize = 20;
 
-/// The compiled code of a plugin. Cheap to clone.
+/// A turn of reading components. The semaphore is never closed.
+type Turn<'a> = Result<SemaphorePermit<'a>, AcquireError>;
+
+/// The compiled code of a plugin. Cheap to clone. Plugins with the same component share its code, wherever their files are.
 #[derive(Clone)]
 pub struct Component {
-    pub(crate) compiled: wasmtime::component::Component,
-    structures: Amount,
+    prepared: Arc<Prepared>,
     digest: Arc<str>,
-    bytes: u64,
-    prepared_in: Duration,
     symbols: Option<Arc<Symbols>>,
 }
 
@@ -55,8 +57,9 @@ impl Component {
     /// # Cancel safety
     /// If the future is dropped, a compilation in another process ends, and one in this process goes on without a caller.
     pub async fn from_file(engine: &Engine, path: &Path) -> Result<Self, LoadError> {
+        let turn = engine.reading.acquire().await;
         let (bytes, digest) = digested(read(engine, path).await?).await?;
-        Self::from_read(engine, path, bytes, digest).await
+        Self::from_read(engine, path, bytes, digest, turn).await
     }
 
     /// Like [`Component::from_file`], but returns `None` without compiling if the digest of the file is `known`.
@@ -71,19 +74,22 @@ impl Component {
         path: &Path,
         known: impl FnOnce(&str) -> bool,
     ) -> Result<Option<Self>, LoadError> {
+        let turn = engine.reading.acquire().await;
         let (bytes, digest) = digested(read(engine, path).await?).await?;
         if known(&digest) {
             return Ok(None);
         }
-        Self::from_read(engine, path, bytes, digest).await.map(Some)
+        Self::from_read(engine, path, bytes, digest, turn).await.map(Some)
     }
 
-    /// Makes a component of the contents of a file.
+    /// Makes a component of the contents of a file. The turn in which the file was read ends before the component is prepared:
+    /// preparing takes turns of its own.
     async fn from_read(
         engine: &Engine,
         path: &Path,
         bytes: Vec<u8>,
         digest: String,
+        turn: Turn<'_>,
     ) -> Result<Self, LoadError> {
         let (path, limit) = (path.to_owned(), engine.component_bytes.saturating_mul(2));
         let reading = tokio::task::spawn_blocking(move || {
@@ -92,8 +98,9 @@ impl Component {
         });
         let (bytes, digest, symbols) =
             reading.await.map_err(|error| LoadError::Compile(error.to_string()))?;
+        drop(turn);
         let component = Self::from_digested(engine, bytes, digest).await?;
-        Ok(Self { symbols: symbols.map(Arc::new), ..component })
+        Ok(Self { symbols, ..component })
     }
 
     /// Reads the bytes of a component without compiling them. Reading runs on another thread than the executor's.
@@ -123,22 +130,20 @@ impl Component {
     async fn from_digested(engine: &Engine, bytes: Vec<u8>, digest: String) -> Result<Self, LoadError> {
         check_preamble(&bytes)?;
         check_size(engine, bytes.len() as u64)?;
-        let (begun, size) = (Instant::now(), bytes.len() as u64);
-        let counting = tokio::task::spawn_blocking(move || {
-            let structures = Census::of(&bytes)?.structures();
-            Ok::<_, LoadError>((structures, bytes))
-        });
-        let (structures, bytes) = counting.await.map_err(|error| LoadError::Compile(error.to_string()))??;
-        let (compiled, prepared_in) = match engine.cached(&digest).await {
-            Some(compiled) => (compiled, begun.elapsed()),
-            None => engine.compile(bytes, &digest).await?,
-        };
-        Ok(Self { compiled, structures, digest: digest.into(), bytes: size, prepared_in, symbols: None })
+        let digest: Arc<str> = digest.into();
+        let prepare = |bytes| prepare(engine, bytes, &digest);
+        let prepared = engine.prepared.get_or(&digest, bytes, prepare).await?;
+        Ok(Self { prepared, digest, symbols: None })
     }
 
     /// Functions and lines of the sources. `None` if there is no debug information.
     pub(crate) fn symbols(&self) -> Option<Arc<Symbols>> {
         self.symbols.clone()
+    }
+
+    /// The code for wasmtime.
+    pub(crate) fn code(&self) -> &wasmtime::component::Component {
+        &self.prepared.code
     }
 
     /// Lower-case hex of the SHA-256 of the component's bytes.
@@ -148,23 +153,23 @@ impl Component {
 
     /// What wasmtime allocates for one instance besides memories and tables.
     pub(crate) fn structures(&self) -> Amount {
-        self.structures
+        self.prepared.structures
     }
 
     /// The size of the component in bytes.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.prepared.bytes
     }
 
     /// The size of its compiled code in bytes, with the tables that belong to it.
     pub fn code_bytes(&self) -> u64 {
-        let code = self.compiled.image_range();
+        let code = self.code().image_range();
         code.end.addr().saturating_sub(code.start.addr()) as u64
     }
 
-    /// How long it took to compile the component, or to load its code from the cache.
+    /// How long it took to compile the component, or to load its code from the cache, for the first plugin with it.
     pub fn prepared_in(&self) -> Duration {
-        self.prepared_in
+        self.prepared.took
     }
 
     /// Checks the imports and exports against the interfaces that this host serves and the grants of the plugin.
@@ -172,7 +177,7 @@ impl Component {
     /// # Errors
     /// [`LoadError`], which names everything that is missing and what to change.
     pub fn check(&self, engine: &Engine, grants: &Grants) -> Result<(), LoadError> {
-        interface::check(&self.compiled.component_type(), &engine.wasmtime, grants)
+        interface::check(&self.code().component_type(), &engine.wasmtime, grants)
     }
 
     /// Checks imports and exports like [`Component::check`], by their full names and without the component. What is missing in
@@ -195,7 +200,7 @@ impl Component {
 
     /// The names of the imports and exports, each list in the order of the component.
     pub fn names(&self, engine: &Engine) -> (Vec<String>, Vec<String>) {
-        let component = self.compiled.component_type();
+        let component = self.code().component_type();
         let imports = component.imports(&engine.wasmtime).map(|(name, _)| name.to_owned()).collect();
         let exports = component.exports(&engine.wasmtime).map(|(name, _)| name.to_owned()).collect();
         (imports, exports)
@@ -206,6 +211,22 @@ impl std::fmt::Debug for Component {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Component({})", self.digest)
     }
+}
+
+/// Counts what an instance takes, and compiles the component or loads its code from the cache.
+async fn prepare(engine: &Engine, bytes: Bytes, digest: &str) -> Result<Prepared, LoadError> {
+    let (begun, size) = (Instant::now(), bytes.len() as u64);
+    let counted = bytes.clone();
+    let turn = engine.reading.acquire().await;
+    let counting =
+        tokio::task::spawn_blocking(move || Ok::<_, LoadError>(Census::of(&counted)?.structures()));
+    let structures = counting.await.map_err(|error| LoadError::Compile(error.to_string()))??;
+    drop(turn);
+    let (code, took) = match engine.cached(digest).await {
+        Some(code) => (code, begun.elapsed()),
+        None => engine.compile(bytes, digest).await?,
+    };
+    Ok(Prepared { code, structures, bytes: size, took })
 }
 
 /// Reads a regular file up to the limit. Reading runs on another thread than the executor's.

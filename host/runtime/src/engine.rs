@@ -3,6 +3,7 @@
 mod compile_cache;
 mod compiler;
 mod compiling;
+mod prepared;
 
 use std::{
     fs::File,
@@ -16,13 +17,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::task::spawn_blocking;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 pub use compile_cache::{CodeCache, CodeKey};
 pub use compiler::{Compiler, compile_on_stdio};
 
 pub(crate) use compile_cache::sha256_hex;
 pub(crate) use compiler::NotCompiled;
+pub(crate) use prepared::Prepared;
 
 use crate::{
     memory::{Ceiling, GuestMemory},
@@ -32,6 +34,11 @@ use crate::{
 use compile_cache::CompileCache;
 use compiler::{CompileLimits, wasmtime_engine};
 use compiling::Compiling;
+use prepared::PreparedComponents;
+
+/// The components that are read at a time, or one for each processor if that is more. Each needs a thread. There are several on
+/// one processor too: a file on a disk that does not answer keeps its reader.
+const READERS: usize = 8;
 
 /// How components are compiled and run.
 #[derive(Clone, Debug)]
@@ -71,6 +78,9 @@ pub struct Engine {
     compiler: Arc<Compiler>,
     limits: CompileLimits,
     compiling: Arc<Compiling>,
+    /// The turns of reading: a host with many plugins reads their components in turns, not all at once.
+    pub(crate) reading: Arc<Semaphore>,
+    pub(crate) prepared: Arc<PreparedComponents>,
     pub(crate) turnstile: Arc<Turnstile>,
     pub(crate) ceiling: Arc<Ceiling>,
     _ticker: Arc<Ticker>,
@@ -125,6 +135,8 @@ impl Engine {
             compiler: Arc::new(config.compiler.clone()),
             limits: CompileLimits { time: config.compile_timeout, memory: config.compile_memory_bytes },
             compiling: Arc::new(Compiling::new(config.compiler.can_be_stopped())),
+            reading: Arc::new(Semaphore::new(guest_threads().get().max(READERS))),
+            prepared: Arc::default(),
             turnstile,
             ceiling: Arc::new(Ceiling::new(config.guest_memory)),
             _ticker: Arc::new(ticker),
@@ -143,10 +155,9 @@ impl Engine {
     /// If the future is dropped, the compilation ends if it runs in another process; otherwise its result is lost.
     pub(crate) async fn compile(
         &self,
-        component: Vec<u8>,
+        component: Bytes,
         digest: &str,
     ) -> Result<(wasmtime::component::Component, Duration), NotCompiled> {
-        let component = Bytes::from(component);
         let attempt = || async {
             let begun = Instant::now();
             let compiled = match self.cached(digest).await {
@@ -165,6 +176,8 @@ impl Engine {
     pub(crate) async fn cached(&self, digest: &str) -> Option<wasmtime::component::Component> {
         let (cache, wasmtime) = (Arc::clone(self.cache.as_ref()?), self.wasmtime.clone());
         let digest = digest.to_owned();
+        // The semaphore is never closed.
+        let _turn = self.reading.acquire().await;
         // The task does not panic.
         spawn_blocking(move || cache.load(&wasmtime, &digest)).await.ok()?
     }

@@ -4,7 +4,7 @@
 //! the directory.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -16,6 +16,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, futures::Notified},
+    task::spawn_blocking,
     time::{sleep, timeout},
 };
 
@@ -36,7 +37,12 @@ struct Watched {
     /// `None` if the system provides no watcher.
     watcher: Option<RecommendedWatcher>,
     directories: BTreeSet<PathBuf>,
+    /// The files, as the last look of all found them.
+    files: Files,
 }
+
+/// `None` stands for a file that does not exist.
+type Files = BTreeMap<PathBuf, Option<Seen>>;
 
 /// The state of a file, compared without reading it. The time is that of the last change of the inode: the modification time is
 /// kept by `cp -p`, and tools for reproducible builds set it to a constant.
@@ -64,15 +70,63 @@ impl Directories {
                 tracing::warn!(%error, "changes of files are noticed only within {POLL:?}");
             })
             .ok();
-        Self { changed, watched: Mutex::new(Watched { watcher, directories: BTreeSet::new() }) }
+        let watched = Watched { watcher, directories: BTreeSet::new(), files: Files::new() };
+        Self { changed, watched: Mutex::new(watched) }
     }
 
     /// Watches the directories of these files and no others. A missing directory does not affect the others.
     pub(super) fn watch(&self, files: impl IntoIterator<Item = PathBuf>) {
-        let wanted: BTreeSet<PathBuf> =
-            files.into_iter().filter_map(|file| file.parent().map(Path::to_owned)).collect();
+        let files = seen_now(files.into_iter().collect());
+        let wanted = files.keys().filter_map(|file| file.parent().map(Path::to_owned)).collect();
         let mut watched = self.watched.lock();
-        let Watched { watcher: Some(watcher), directories } = &mut *watched else { return };
+        watched.files = files;
+        watched.watch(wanted);
+        drop(watched);
+        // Something may have changed before the directories were watched.
+        self.changed.notify_waiters();
+    }
+
+    /// Looks at all files now and then, and notifies of changes that the system does not report: one look for all plugins,
+    /// however many use a file. Never returns.
+    pub(super) async fn poll(&self) {
+        loop {
+            sleep(POLL).await;
+            let known = self.watched.lock().files.clone();
+            let paths = known.keys().cloned().collect();
+            // The look does not panic.
+            let Ok(found) = spawn_blocking(move || seen_now(paths)).await else { continue };
+            if found == known {
+                continue;
+            }
+            let mut watched = self.watched.lock();
+            for (path, seen) in found {
+                watched.files.entry(path).and_modify(|known| *known = seen);
+            }
+            drop(watched);
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Completes once some file may have changed. Call it before you look at a file, so that no change after the look is
+    /// missed.
+    pub(super) fn changed(&self) -> Notified<'_> {
+        self.changed.notified()
+    }
+
+    /// Waits for a change, or until it is time to look anyway; after a change, also until the file is written. It also serves a
+    /// file that is not watched.
+    pub(super) async fn settled(changed: Notified<'_>, file: &Path) {
+        if timeout(POLL, changed).await.is_ok() {
+            settle(file).await;
+        }
+    }
+}
+
+// === impl Watched ===
+
+impl Watched {
+    fn watch(&mut self, wanted: BTreeSet<PathBuf>) {
+        let Self { watcher: Some(watcher), directories, .. } = self else { return };
         for gone in directories.extract_if(.., |directory| !wanted.contains(directory)) {
             // It fails for a directory that was removed, which is not watched any more.
             watcher.unwatch(&gone).ok();
@@ -89,22 +143,6 @@ impl Directories {
                     tracing::warn!(directory = %directory.display(), %error, "changes of files in this directory are noticed only within {POLL:?}");
                 }
             }
-        }
-        drop(watched);
-        // Something may have changed before the directories were watched.
-        self.changed.notify_waiters();
-    }
-
-    /// Completes once some file may have changed. Call it before you look at a file, so that no change after the look is
-    /// missed.
-    pub(super) fn changed(&self) -> Notified<'_> {
-        self.changed.notified()
-    }
-
-    /// Waits for a change, or until it is time to look anyway; after a change, also until the file is written.
-    pub(super) async fn settled(changed: Notified<'_>, file: &Path) {
-        if timeout(POLL, changed).await.is_ok() {
-            settle(file).await;
         }
     }
 }
@@ -127,4 +165,41 @@ pub(super) fn look(path: &Path) -> Option<Seen> {
     let metadata = fs::metadata(path).ok()?;
     let changed = (metadata.ctime(), metadata.ctime_nsec());
     Some(Seen { inode: metadata.ino(), bytes: metadata.len(), changed })
+}
+
+fn seen_now(files: BTreeSet<PathBuf>) -> Files {
+    let look_at = |file: PathBuf| {
+        let seen = look(&file);
+        (file, seen)
+    };
+    files.into_iter().map(look_at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_that_the_system_does_not_report_is_noticed_at_the_next_look_and_only_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("hello.wasm");
+        let watched = Watched { watcher: None, directories: BTreeSet::new(), files: BTreeMap::new() };
+        let directories = Directories { changed: Arc::default(), watched: Mutex::new(watched) };
+        directories.watch([file.clone()]);
+        let notices = async {
+            let changed = directories.changed();
+            tokio::select! {
+                biased;
+                () = changed => true,
+                () = directories.poll() => false,
+                () = sleep(3 * POLL) => false,
+            }
+        };
+
+        fs::write(&file, "first").unwrap();
+        assert!(notices.await);
+
+        let changed = directories.changed();
+        assert!(timeout(3 * POLL, async { tokio::join!(changed, directories.poll()) }).await.is_err());
+    }
 }

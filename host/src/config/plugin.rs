@@ -252,7 +252,7 @@ fn conduct_keys() -> Vec<Field<PluginKeys>> {
             .default(&default_idle_timeout().shown())
             .doc(
                 "Time without a call after which a warm instance ends and frees its memory. \"0s\" means \
-                 never.",
+                 never. Otherwise an instance that had no call yet ends after about a minute.",
             ),
         K::<OnReload>::new("on-reload", |keys| &mut keys.plugin.on_reload).doc(
             "What a new version of the component receives about existing objects. \"keep\": nothing; it \

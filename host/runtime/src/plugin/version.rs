@@ -28,6 +28,10 @@ use crate::{
     schedule::{CallClock, Lane},
 };
 
+/// How long an instance that had no call yet is kept. It holds nothing that the next call could miss, so a host with many
+/// idle plugins needs no memory for their instances.
+const UNCALLED: Duration = Duration::from_secs(10);
+
 /// The longest name or version that is kept.
 const SHOWN_BYTES: usize = 256;
 
@@ -108,7 +112,7 @@ impl Version {
     ) -> Result<(Self, Instance), LoadError> {
         let instantiate = |error: wasmtime::Error| LoadError::Instantiate(format!("{error:#}"));
         let linker = linker(engine, &shared.config.grants).map_err(instantiate)?;
-        let linked = linker.instantiate_pre(&component.compiled).map_err(instantiate)?;
+        let linked = linker.instantiate_pre(component.code()).map_err(instantiate)?;
         let linked = Linked::new(linked).map_err(instantiate)?;
         let mut version = Self {
             engine: engine.wasmtime.clone(),
@@ -199,12 +203,19 @@ impl Version {
         }
     }
 
-    /// Stops the instances that were idle for at least `idle_timeout`.
+    /// Stops the instances that were idle for at least `idle_timeout`, and sooner those that had no call yet. `Duration::MAX`
+    /// keeps all of them.
     pub(super) async fn drop_idle(&self, idle_timeout: Duration) {
         let now = Instant::now();
+        let kept = |instance: &Instance| match instance.calls {
+            0 if idle_timeout < Duration::MAX => idle_timeout.min(UNCALLED),
+            _ => idle_timeout,
+        };
         let expired: Vec<Instance> = match &mut *self.idle.lock() {
             Some(idle) => idle
-                .extract_if(.., |instance| now.saturating_duration_since(instance.idle_since) >= idle_timeout)
+                .extract_if(.., |instance| {
+                    now.saturating_duration_since(instance.idle_since) >= kept(instance)
+                })
                 .collect(),
             None => return,
         };

@@ -14,7 +14,7 @@ use super::pulls::{Pulls, Wanted};
 use crate::{
     app::{
         advice::advised,
-        directories::{Directories, look},
+        directories::{Directories, look, settle},
         origin::Origin,
     },
     config::Source,
@@ -169,7 +169,7 @@ impl Versions {
                 biased;
                 () = self.source_changed.notified() => last = None,
                 () = self.pulls.due(), if from_registry => last = None,
-                () = settled(changed, path.as_deref()) => {}
+                () = settled(changed, path.as_deref(), from_registry) => {}
                 () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => last = None,
             }
         }
@@ -305,10 +305,15 @@ impl Versions {
     }
 }
 
-/// Waits until a file may have changed; for ever if there is none to wait for.
-async fn settled(changed: Notified<'_>, path: Option<&Path>) {
+/// Waits until a file may have changed; for ever if there is none to wait for. The host looks at the components in files
+/// ([`Directories::poll`]); a plugin from a registry looks at the lock file itself.
+async fn settled(changed: Notified<'_>, path: Option<&Path>, from_registry: bool) {
     match path {
-        Some(path) => Directories::settled(changed, path).await,
+        Some(path) if from_registry => Directories::settled(changed, path).await,
+        Some(path) => {
+            changed.await;
+            settle(path).await;
+        }
         None => std::future::pending().await,
     }
 }

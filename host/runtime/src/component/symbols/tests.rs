@@ -65,7 +65,9 @@ fn a_debug_file_of_another_component_is_ignored() {
     };
 
     write("mine");
-    assert!(Symbols::of_file(&path, &running, "mine", 1 << 20).is_some());
+    let symbols = Symbols::of_file(&path, &running, "mine", 1 << 20).unwrap();
+    let again = Symbols::of_file(&path, &running, "mine", 1 << 20).unwrap();
+    assert!(Arc::ptr_eq(&symbols, &again), "they are held once");
     assert!(Symbols::of_file(&path, &running, "other", 1 << 20).is_none());
     assert!(Symbols::of_file(&path, &running, "mine", 10).is_none(), "the file is larger than the limit");
 }
