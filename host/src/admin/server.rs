@@ -50,7 +50,7 @@ type Running = State<Arc<dyn Probe>>;
 ///   `"all": true`.
 /// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one plugin: an [`Explanation`]; 404 if no watch
 ///   serves the resource.
-/// - `POST /record` with a [`RecordRequest`]: a [`Recording`](super::types::Recording) once a bound of it is reached, with bodies of
+/// - `POST /record` with a [`RecordRequest`]: a [`Recording`] once a bound of it is reached, with bodies of
 ///   objects as the plugin may see them; 503 if another recording runs.
 /// - `GET /`: the page for browsers.
 ///
