@@ -117,8 +117,13 @@ impl<'a> Pods<'a> {
             let later = versions.iter().filter(|version| version.at > self.made);
             let read = before.into_iter().chain(later).find_map(|version| version.object.as_ref());
             let marked = Markers::of(self.object).hash(*source);
-            // A source may have had other content for a moment while the plugin made the roll that it needs now. No cache shows that.
-            let is_right = marked.as_ref().is_some_and(|marked| *marked == hash(*source, now));
+            // A source may have had other content for a moment while the plugin made a roll, and has what it had before. No cache
+            // shows that: the marker is right, or there is none because the plugin never saw the other content.
+            let had_it_before = || {
+                let earlier = versions.iter().filter(|version| version.at < self.made);
+                earlier.filter_map(|version| version.object.as_ref()).any(|object| data(object) == data(now))
+            };
+            let is_right = marked.as_ref().map_or_else(had_it_before, |marked| *marked == hash(*source, now));
             if read.map(data) != Some(data(now)) && !is_right {
                 problems.push(format!("its pods have not read {source:?} as it is: {}", data(now)));
             }
