@@ -7,13 +7,17 @@
 //! 3. A [`subject`] lists, watches, caches and counts in a separate process: [`informer`] is ours, [`kube_rs`] is the
 //!    peer.
 //!
+//! Another measurement: [`density`] of the whole host with many idle plugins.
+//!
 //! The tests do not measure time: they assert that every subject handles every event.
 #![forbid(unsafe_code)]
 
 pub mod client;
+pub mod density;
 pub mod driver;
 pub mod informer;
 pub mod kube_rs;
 pub mod pods;
 pub mod server;
 pub mod subject;
+mod usage;

@@ -4,12 +4,13 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use informer_bench::{
+    density::{self, DensityOptions},
     driver::{self, Options},
     pods::Recipe,
     server,
 };
 
-/// Compares our informer and a sandboxed handler with kube-rs and a native handler.
+/// Compares our informer and a sandboxed handler with kube-rs and a native handler, or measures a host with many plugins.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -17,6 +18,8 @@ struct Arguments {
     command: Option<Command>,
     #[command(flatten)]
     options: Options,
+    #[command(flatten)]
+    density: DensityOptions,
 }
 
 #[derive(Subcommand)]
@@ -38,9 +41,10 @@ enum Command {
 /// The server runs on one thread, so that it cannot occupy both cores of a small machine.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let Arguments { command, options } = Arguments::parse();
+    let Arguments { command, options, density } = Arguments::parse();
     match command {
         Some(Command::Serve { pods, page_size, seed }) => server::run(Recipe { pods, page_size, seed }).await,
+        None if !density.plugins.is_empty() => density::report(&density, options.component.as_ref()).await,
         None => driver::report(&options).await,
     }
 }

@@ -5,7 +5,6 @@
 
 mod counter;
 mod sample;
-mod usage;
 
 use std::{
     io::Write,
@@ -20,9 +19,8 @@ use tokio::time::{sleep, timeout};
 
 pub use counter::Counter;
 pub use sample::{Events, Sample, Synced};
-use usage::Usage;
 
-use crate::client;
+use crate::{client, usage::Usage};
 
 /// The time between two samples of the memory, and the number of samples in which it must not change. Together they are
 /// five seconds, half of the time in which jemalloc returns freed pages.

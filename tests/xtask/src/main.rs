@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
+mod bench;
 mod command;
 mod fuzz;
 mod guests;
@@ -37,7 +38,8 @@ usage: cargo xtask <command>
   image [amd64] [arm64]
                        build the container image without a container runtime: target/image/informer.tar (needs Debian or
                        Ubuntu, and a C compiler for the other architecture)
-  bench [..]           measure against kube-rs; tests/bench/README.md lists the options
+  bench [..]           measure against kube-rs, or with --plugins N a host with N idle plugins; tests/bench/README.md lists
+                       the options
   pictures [--check]   draw the pictures of the README (host/docs/*.svg); --check compares them with the files
 ";
 
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(&rest),
         "guests" => guests::build_all(),
         "image" => image::run(&rest),
-        "bench" => bench(&rest),
+        "bench" => bench::run(&rest),
         "pictures" => pictures::run(&rest),
         _ => {
             eprint!("{USAGE}");
@@ -77,13 +79,4 @@ fn demo(rest: &[String]) -> Result<(), String> {
     let mut arguments = vec!["demo", "--component", &component];
     arguments.extend(rest.iter().map(String::as_str));
     Run::new(&host, &arguments).run(&Step::new("run the demo"))
-}
-
-fn bench(rest: &[String]) -> Result<(), String> {
-    guests::build_all()?;
-    let build = ["--release", "--package", "informer-bench", "--features", "jemalloc"];
-    cargo(&[["build"].as_slice(), &build, &["--bins"]].concat()).run(&Step::new("build the benchmark"))?;
-    let mut arguments = [["run"].as_slice(), &build, &["--bin", "informer-bench", "--"]].concat();
-    arguments.extend(rest.iter().map(String::as_str));
-    cargo(&arguments).run(&Step::new("run the benchmark"))
 }

@@ -1,32 +1,49 @@
-//! CPU time and memory of this process, from `/proc` (Linux only).
+//! CPU time, memory and threads of a process, from `/proc` (Linux only).
 
 use anyhow::{Context, Result};
 
 /// The number of time units in a second in `/proc`. The kernel's interface fixes it.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// CPU time and memory of this process.
+/// CPU time, memory and threads of a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Usage {
+pub(crate) struct Usage {
     /// User and system time of all threads since the start of the process, in seconds with two decimals.
-    pub(super) cpu_seconds: f64,
+    pub(crate) cpu_seconds: f64,
     /// The current resident memory in bytes.
-    pub(super) resident_bytes: u64,
+    pub(crate) resident_bytes: u64,
     /// The peak of the resident memory, in bytes.
-    pub(super) peak_bytes: u64,
+    pub(crate) peak_bytes: u64,
+    /// The current number of threads.
+    pub(crate) threads: u64,
 }
 
 // === impl Usage ===
 
 impl Usage {
-    /// The current usage.
+    /// The current usage of this process.
     ///
     /// # Errors
     /// There is no `/proc`, or it does not have the form of Linux.
-    pub(super) fn now() -> Result<Self> {
-        let read = |path| std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"));
-        Self::parse(&read("/proc/self/stat")?, &read("/proc/self/status")?)
-            .context("/proc/self/stat or /proc/self/status is not as on Linux")
+    pub(crate) fn now() -> Result<Self> {
+        Self::in_directory("self")
+    }
+
+    /// The current usage of another process.
+    ///
+    /// # Errors
+    /// The process does not exist, or those of [`Usage::now`].
+    pub(crate) fn of(process: u32) -> Result<Self> {
+        Self::in_directory(&process.to_string())
+    }
+
+    fn in_directory(process: &str) -> Result<Self> {
+        let read = |file| {
+            let path = format!("/proc/{process}/{file}");
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
+        };
+        Self::parse(&read("stat")?, &read("status")?)
+            .with_context(|| format!("/proc/{process}/stat or /proc/{process}/status is not as on Linux"))
     }
 
     fn parse(stat: &str, status: &str) -> Option<Self> {
@@ -39,13 +56,17 @@ impl Usage {
             cpu_seconds: f64::from(ticks) / TICKS_PER_SECOND,
             resident_bytes: kibibytes(status, "VmRSS:")?,
             peak_bytes: kibibytes(status, "VmHWM:")?,
+            threads: field(status, "Threads:")?.parse().ok()?,
         })
     }
 }
 
-fn kibibytes(status: &str, field: &str) -> Option<u64> {
-    let value = status.lines().find_map(|line| line.strip_prefix(field))?;
-    value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+fn kibibytes(status: &str, name: &str) -> Option<u64> {
+    field(status, name)?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
 }
 
 #[cfg(test)]
@@ -60,7 +81,8 @@ mod tests {
 
         let usage = Usage::parse(stat, STATUS).unwrap();
 
-        assert_eq!(usage, Usage { cpu_seconds: 1.75, resident_bytes: 1 << 20, peak_bytes: 2 << 20 });
+        let expected = Usage { cpu_seconds: 1.75, resident_bytes: 1 << 20, peak_bytes: 2 << 20, threads: 3 };
+        assert_eq!(usage, expected);
     }
 
     #[test]
@@ -74,6 +96,7 @@ mod tests {
     fn this_process_uses_memory() {
         let usage = Usage::now().unwrap();
 
-        assert!(usage.resident_bytes > 0 && usage.peak_bytes >= usage.resident_bytes);
+        assert!(usage.resident_bytes > 0 && usage.peak_bytes >= usage.resident_bytes && usage.threads > 0);
+        assert!(Usage::of(std::process::id()).is_ok());
     }
 }
