@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use informer_types::DebugOf;
+use wasmparser::BinaryReader;
 
 use crate::component::{length_into, section_into};
 
@@ -34,20 +35,22 @@ pub(crate) fn split(component: &[u8], folder: &Path) -> Option<(Vec<u8>, Vec<u8>
     Some((stripped, debug))
 }
 
-/// A component or a core module without the sections that only describe its code.
+/// A component or a core module without the sections that only describe its code. Returns `None` if it is cut off, or if
+/// components are nested more deeply than any toolchain nests them.
 fn without(binary: &[u8], depth: usize) -> Option<Vec<u8>> {
-    let (preamble, mut rest) = binary.split_at_checked(PREAMBLE)?;
+    if depth > DEPTH {
+        return None;
+    }
+    let (preamble, sections) = binary.split_at_checked(PREAMBLE)?;
     let in_component = preamble.ends_with(COMPONENT);
     let mut kept = preamble.to_vec();
-    while let Some((&id, after)) = rest.split_first() {
-        let (length, after) = number(after)?;
-        let (contents, next) = after.split_at_checked(length)?;
-        rest = next;
+    let mut reader = BinaryReader::new(sections, 0);
+    while !reader.eof() {
+        let (id, length) = (reader.read_u8().ok()?, reader.read_var_u32().ok()?);
+        let contents = reader.read_bytes(length.try_into().ok()?).ok()?;
         let changed = match id {
             CUSTOM if describes_code(contents) => continue,
-            CORE_MODULE | NESTED_COMPONENT if in_component => {
-                Some(without(contents, depth + 1).filter(|_| depth < DEPTH)?)
-            }
+            CORE_MODULE | NESTED_COMPONENT if in_component => Some(without(contents, depth + 1)?),
             _ => None,
         };
         let contents = changed.as_deref().unwrap_or(contents);
@@ -60,20 +63,8 @@ fn without(binary: &[u8], depth: usize) -> Option<Vec<u8>> {
 
 /// Returns true for the contents of a custom section with DWARF or with the names of functions.
 fn describes_code(contents: &[u8]) -> bool {
-    let name = number(contents).and_then(|(length, rest)| rest.get(..length));
-    name.is_some_and(|name| name == b"name" || name.starts_with(b".debug_"))
-}
-
-/// A number in LEB128, and what follows it.
-fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
-    let mut number = 0_usize;
-    for (at, byte) in bytes.iter().enumerate().take(5) {
-        number |= usize::from(byte & 0x7f) << (7 * at);
-        if byte & 0x80 == 0 {
-            return Some((number, bytes.get(at + 1..)?));
-        }
-    }
-    None
+    let name = BinaryReader::new(contents, 0).read_string();
+    name.is_ok_and(|name| name == "name" || name.starts_with(".debug_"))
 }
 
 #[cfg(test)]
@@ -113,11 +104,37 @@ mod tests {
     }
 
     #[test]
-    fn no_cut_of_a_component_leads_to_a_panic() {
-        let whole = component("");
-        let split: Vec<bool> =
-            (0..whole.len()).map(|at| split(&whole[..at], Path::new("")).is_some()).collect();
+    fn a_component_that_is_nested_too_deeply_is_left_alone() {
+        let empty = wat::parse_str("(component)").unwrap();
+        let nested = |depth: usize| {
+            (0..depth).fold(empty.clone(), |inner, _| {
+                let mut outer = empty.clone();
+                outer.push(NESTED_COMPONENT);
+                length_into(&mut outer, inner.len());
+                outer.extend(inner);
+                outer
+            })
+        };
 
-        assert!(split.contains(&false));
+        assert_eq!(without(&nested(DEPTH), 0), Some(nested(DEPTH)));
+        assert_eq!(without(&nested(DEPTH + 1), 0), None);
+        assert_eq!(without(&nested(2_000), 0), None, "and no stack overflows");
+    }
+
+    #[test]
+    fn a_component_that_is_cut_off_within_a_section_is_left_alone() {
+        let whole = component("(@custom \".debug_info\" \"0123\")");
+        let mut sections = vec![PREAMBLE];
+        let mut reader = BinaryReader::new(&whole[PREAMBLE..], 0);
+        while !reader.eof() {
+            let length = reader.read_u8().and_then(|_| reader.read_var_u32()).unwrap();
+            reader.read_bytes(length as usize).unwrap();
+            sections.push(PREAMBLE + reader.original_position());
+        }
+
+        let without: Vec<usize> =
+            (0..=whole.len()).filter(|at| without(&whole[..*at], 0).is_some()).collect();
+
+        assert_eq!(without, sections, "only after a whole section");
     }
 }

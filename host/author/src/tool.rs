@@ -78,7 +78,11 @@ pub(crate) fn run(command: &mut Command, what: &str) -> Result<(), ToolError> {
 
 /// The SHA-256 of some bytes in lower-case hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    digits(&Sha256::digest(bytes))
+}
+
+fn digits(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn io_error(path: &Path, source: io::Error) -> ToolError {
@@ -124,7 +128,7 @@ impl Cache {
             hash.update(pin.len().to_le_bytes());
             hash.update(pin);
         }
-        let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let digest: String = digits(&hash.finalize()).chars().take(16).collect();
         let folder = self.0.join(kind);
         let complete = folder.join(&digest);
         if complete.is_dir() {
