@@ -27,6 +27,13 @@ async fn advance(millis: u64) {
     time::advance(Duration::from_millis(millis)).await;
 }
 
+/// Nothing is delivered before this time is over.
+async fn nothing_for(queue: &Queue, millis: u64) {
+    advance(millis - 1).await;
+    assert!(queue.take().is_none());
+    advance(1).await;
+}
+
 fn gauges(queue: &Queue) -> (usize, usize, usize) {
     let QueueStats { pending, waiting, settling, .. } = queue.stats();
     (pending, waiting, settling)
@@ -69,9 +76,7 @@ async fn an_object_that_is_never_quiet_is_delivered_after_ten_times_the_time() {
     // The next change has a time of its own.
     queue.offer(change(22, Cause::Live));
     lease.settle(Settlement::Acknowledged);
-    advance(99).await;
-    assert!(queue.take().is_none());
-    advance(1).await;
+    nothing_for(&queue, 100).await;
     assert_eq!(deliver_all(&queue), ["web: a22>a23"]);
 }
 
@@ -138,9 +143,7 @@ async fn a_change_that_waits_for_a_worker_waits_anew_if_the_object_changes() {
     queue.offer(change(2, Cause::Live));
     queue.resume();
 
-    advance(99).await;
-    assert!(queue.take().is_none());
-    advance(1).await;
+    nothing_for(&queue, 100).await;
 
     assert_eq!(deliver_all(&queue), ["web: a1>a3"]);
 }
@@ -186,9 +189,7 @@ async fn a_change_during_a_call_waits_whether_or_not_the_call_fails() {
         advance(50).await;
         lease.settle(settlement);
 
-        advance(49).await;
-        assert!(queue.take().is_none(), "{delivered}");
-        advance(1).await;
+        nothing_for(&queue, 50).await;
         assert_eq!(deliver_all(&queue), [delivered]);
         assert_eq!(gauges(&queue), (0, 0, 0));
         assert_balanced(&queue);
@@ -203,9 +204,7 @@ async fn the_failed_call_of_a_deletion_does_not_hurry_what_follows_it() {
     advance(20).await;
 
     assert_eq!(deliver_all(&queue), ["web: -a1"]);
-    advance(79).await;
-    assert!(queue.take().is_none());
-    advance(1).await;
+    nothing_for(&queue, 80).await;
     assert_eq!(deliver_all(&queue), ["web: +b1"]);
 }
 
