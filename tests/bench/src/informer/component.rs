@@ -1,29 +1,13 @@
 //! The handler as a sandboxed component.
 
-use std::{
-    num::{NonZeroU32, NonZeroUsize},
-    path::Path,
-    sync::Arc,
-};
+use std::{num::NonZeroUsize, path::Path, sync::Arc};
 
 use anyhow::{Context, Result};
-use futures::{
-    FutureExt,
-    future::{BoxFuture, ready},
-};
-use informer_dispatch::workqueue::{RateLimiter, RateLimitingQueue};
 use informer_runtime::{
     CodeCache, CodeKey, Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine,
     LogSink, Plugin, PluginConfig, Sources, TrialConfig,
-    capabilities::{
-        ClientSource, HttpClient, HttpConfig, ListError, ListerQuery, ListerSource, NoConfigFiles,
-        NoKeyValues, NoTimers,
-    },
+    capabilities::{HttpClient, HttpConfig},
 };
-use informer_types::{Gvr, Object, ObjectKey};
-
-/// A lister without objects. The component has no grant to use it.
-struct NoLister;
 
 /// Writes log lines of the component to standard error. There should be none.
 struct StandardError;
@@ -52,22 +36,11 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
         instances: NonZeroUsize::MIN,
         trial: TrialConfig::default(),
     };
-    // The component adds no keys.
-    let workqueue = RateLimitingQueue::new(NonZeroUsize::MIN, RateLimiter::bucket(1.0, NonZeroU32::MIN));
     let plugin = Plugin::new(
         engine,
         config,
-        Sources {
-            lister: Arc::new(NoLister),
-            client: ClientSource::default(),
-            http: HttpClient::new(HttpConfig::default())?,
-            log: Arc::new(StandardError),
-            keyvalue: Arc::new(NoKeyValues),
-            config: Arc::new(NoConfigFiles),
-            workqueue: Arc::new(workqueue),
-            timers: Arc::new(NoTimers),
-            wall_clock: None,
-        },
+        // The component has no grant and adds no keys.
+        Sources { log: Arc::new(StandardError), ..Sources::nothing(HttpClient::new(HttpConfig::default())?) },
     );
     plugin.load(&component).await.context("cannot load the component")?;
     Ok(plugin)
@@ -81,31 +54,6 @@ async fn load_code(component: &Path, code_cache: &Path) -> Result<(Engine, Compo
         .await
         .with_context(|| format!("cannot compile {}; `cargo xtask guests` builds it", component.display()))?;
     Ok((engine, component))
-}
-
-// === impl NoLister ===
-
-impl ListerSource for NoLister {
-    fn get(&self, gvr: &Gvr, _key: &ObjectKey) -> Result<Option<Arc<Object>>, ListError> {
-        Err(ListError::UnknownResource(gvr.clone()))
-    }
-
-    fn list(&self, gvr: &Gvr, _query: &ListerQuery<'_>) -> Result<Vec<Arc<Object>>, ListError> {
-        Err(ListError::UnknownResource(gvr.clone()))
-    }
-
-    fn has_synced(&self, gvr: &Gvr) -> Result<bool, ListError> {
-        Err(ListError::UnknownResource(gvr.clone()))
-    }
-
-    fn wait_until<'a>(
-        &'a self,
-        gvr: &'a Gvr,
-        _namespace: Option<&'a str>,
-        _resource_version: &'a str,
-    ) -> BoxFuture<'a, Result<(), ListError>> {
-        ready(Err(ListError::UnknownResource(gvr.clone()))).boxed()
-    }
 }
 
 // === impl StandardError ===
