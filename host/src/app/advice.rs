@@ -7,7 +7,7 @@ use informer_runtime::LoadError;
 use informer_system::read_file;
 use informer_types::Gvr;
 
-use super::blocking::off_the_workers;
+use super::blocking::on_a_thread;
 use crate::config::Plugin;
 
 /// The most bytes of a file that is looked at.
@@ -23,7 +23,7 @@ pub(super) async fn advised(error: LoadError, file: Option<&Path>, resource: Opt
     match (error, file) {
         (LoadError::CoreModule { advice }, Some(file)) => {
             let file = file.to_owned();
-            let inspected = off_the_workers(move || {
+            let inspected = on_a_thread(move || {
                 let bytes = read_file(&file, BYTES).ok()?;
                 Inspection::of(&bytes).ok()?.advice()
             });

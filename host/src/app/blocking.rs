@@ -16,7 +16,12 @@ pub(super) async fn off_the_workers<T: Send + 'static>(work: impl FnOnce() -> T 
         let _turn = turn;
         work()
     };
-    match tokio::task::spawn_blocking(in_turn).await {
+    on_a_thread(in_turn).await
+}
+
+/// Runs work that waits for a disk. It takes no turn, because a disk that does not answer would keep it.
+pub(super) async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
     }

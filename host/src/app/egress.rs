@@ -12,7 +12,7 @@ use http::{Uri, uri::Scheme};
 use informer_runtime::capabilities::{ApiClient, HttpClient, HttpConfig, HttpConfigError, Protected, Wire};
 use informer_system::{HttpAddress, read_file};
 
-use super::blocking::off_the_workers;
+use super::blocking::on_a_thread;
 use crate::config::Host;
 use control_plane::ControlPlane;
 
@@ -58,7 +58,7 @@ pub(crate) async fn http_client(
     let extra_authorities = match &host.http_ca {
         Some(path) => {
             let path = path.clone();
-            let read = off_the_workers(move || match read_file(&path, AUTHORITY_BYTES) {
+            let read = on_a_thread(move || match read_file(&path, AUTHORITY_BYTES) {
                 Ok(bytes) => Ok(bytes),
                 Err(error) => Err(EgressError::Unreadable { path, source: error.into() }),
             });
