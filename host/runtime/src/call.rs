@@ -49,6 +49,11 @@ pub(crate) trait Call: Send {
         Attempt::default()
     }
 
+    /// What the call is for, for the log. `None` if it is for no object and no key.
+    fn subject(&self) -> Option<Subject> {
+        None
+    }
+
     /// Returns false if the instance may not serve after this answer.
     fn keeps_instance(_: &Self::Answer) -> bool {
         true
@@ -126,10 +131,13 @@ impl Call for &Delivery {
     type Answer = Outcome;
 
     fn attempt(&self) -> Attempt {
-        let Notification { source, change, observed, .. } = &self.notification;
-        let subject = Subject::Object { source: source.clone(), object: Arc::clone(change.object()) };
-        let event = observed.trace.clone();
-        Attempt { number: self.attempt, queued: self.queued, event, subject: Some(subject) }
+        let event = self.notification.observed.trace.clone();
+        Attempt { number: self.attempt, queued: self.queued, event }
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        let Notification { source, change, .. } = &self.notification;
+        Some(Subject::Object { source: source.clone(), object: Arc::clone(change.object()) })
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Outcome> {
@@ -170,8 +178,11 @@ impl Call for &Request {
     type Answer = Reconciled;
 
     fn attempt(&self) -> Attempt {
-        let subject = Some(Subject::Key(Arc::clone(&self.key)));
-        Attempt { number: self.attempt, queued: self.queued, event: self.trace.clone(), subject }
+        Attempt { number: self.attempt, queued: self.queued, event: self.trace.clone() }
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        Some(Subject::Key(Arc::clone(&self.key)))
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {
@@ -189,8 +200,11 @@ impl Call for &SignalCall {
     type Answer = Reconciled;
 
     fn attempt(&self) -> Attempt {
-        let subject = Some(Subject::Key(self.signal.to_string().into()));
-        Attempt { number: self.attempt, queued: self.queued, event: EventTrace::default(), subject }
+        Attempt { number: self.attempt, queued: self.queued, event: EventTrace::default() }
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        Some(Subject::Key(self.signal.to_string().into()))
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {

@@ -92,8 +92,9 @@ impl Component {
         turn: Turn<'_>,
     ) -> Result<Self, LoadError> {
         let (path, limit) = (path.to_owned(), engine.component_bytes.saturating_mul(2));
+        let in_use = Arc::clone(&engine.symbols);
         let reading = tokio::task::spawn_blocking(move || {
-            let symbols = Symbols::of_file(&path, &bytes, &digest, limit);
+            let symbols = Symbols::of_file(&in_use, &path, &bytes, &digest, limit);
             (bytes, digest, symbols)
         });
         let (bytes, digest, symbols) =

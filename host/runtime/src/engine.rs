@@ -3,6 +3,7 @@
 mod compile_cache;
 mod compiler;
 mod compiling;
+mod in_use;
 mod prepared;
 
 use std::{
@@ -24,9 +25,11 @@ pub use compiler::{Compiler, compile_on_stdio};
 
 pub(crate) use compile_cache::sha256_hex;
 pub(crate) use compiler::NotCompiled;
+pub(crate) use in_use::InUse;
 pub(crate) use prepared::Prepared;
 
 use crate::{
+    component::Symbols,
     memory::{Ceiling, GuestMemory},
     schedule::{TURN, Turnstile},
     threads::guest_threads,
@@ -81,6 +84,8 @@ pub struct Engine {
     /// The turns of reading: a host with many plugins reads their components in turns, not all at once.
     pub(crate) reading: Arc<Semaphore>,
     pub(crate) prepared: Arc<PreparedComponents>,
+    /// Functions and lines, by the digests of what they were read from.
+    pub(crate) symbols: Arc<InUse<Symbols>>,
     pub(crate) turnstile: Arc<Turnstile>,
     pub(crate) ceiling: Arc<Ceiling>,
     _ticker: Arc<Ticker>,
@@ -137,6 +142,7 @@ impl Engine {
             compiling: Arc::new(Compiling::new(config.compiler.can_be_stopped())),
             reading: Arc::new(Semaphore::new(guest_threads().get().max(READERS))),
             prepared: Arc::default(),
+            symbols: Arc::default(),
             turnstile,
             ceiling: Arc::new(Ceiling::new(config.guest_memory)),
             _ticker: Arc::new(ticker),

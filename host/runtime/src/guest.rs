@@ -75,8 +75,6 @@ pub(crate) struct Attempt {
     pub(crate) queued: Duration,
     /// The trace of the event that it is for.
     pub(crate) event: EventTrace,
-    /// The notification's object, or the key.
-    pub(crate) subject: Option<Subject>,
 }
 
 /// The clock of [`Sources::wall_clock`], as wasmtime reads it.
@@ -154,9 +152,9 @@ impl Guest {
         }
     }
 
-    /// Begins a call with this time limit.
-    pub(crate) fn begin(&mut self, allowed: Duration, attempt: Attempt) {
-        self.output.begin(attempt.subject.clone());
+    /// Begins a call with this time limit. `subject` is the notification's object, or the key.
+    pub(crate) fn begin(&mut self, allowed: Duration, attempt: Attempt, subject: Option<Subject>) {
+        self.output.begin(subject);
         self.call.renew();
         self.call.allowed = allowed;
         self.call.clock.start(allowed);

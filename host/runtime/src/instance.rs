@@ -54,7 +54,7 @@ impl Instance {
         store.set_max_component_handles(COMPONENT_HANDLES);
         store.epoch_deadline_callback(|context| tick(&context));
         start_epoch(&mut store);
-        store.data_mut().begin(allowed, Attempt::default());
+        store.data_mut().begin(allowed, Attempt::default(), None);
         let charged = store.data_mut().memory.charge_structures(structures);
         let instantiated = if charged {
             clock.within(linked.instantiate(&mut store)).await
@@ -75,7 +75,7 @@ impl Instance {
         let Self { store, exports, clock, .. } = self;
         let allowed = call.allowed(&store.data().config.limits);
         start_epoch(store);
-        store.data_mut().begin(allowed, call.attempt());
+        store.data_mut().begin(allowed, call.attempt(), call.subject());
         let returned = clock.within(call.run(exports, store)).await;
         let answer = finish(store, returned)?;
         if store.data().memory.refused.is_some() {

@@ -42,7 +42,7 @@ pub trait WallClock: Send + Sync + 'static {
     fn now(&self) -> Duration;
 }
 
-/// Caches, queues and logs of a plugin that only answers `describe`: there are none.
+/// The caches, queues and logs of [`Sources::nothing`]: there are none.
 struct Nothing;
 
 // === impl Sources ===

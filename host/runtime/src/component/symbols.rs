@@ -3,13 +3,7 @@
 //! The information is in the component, or in a debug file beside it (`informer build` writes both). It is read when the component
 //! is loaded from a file of the operator; what a registry sends is never read for it.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fmt,
-    ops::Range,
-    path::Path,
-    sync::{Arc, Weak},
-};
+use std::{collections::HashMap, fmt, ops::Range, path::Path, sync::Arc};
 
 use addr2line::{
     Context,
@@ -21,10 +15,7 @@ use parking_lot::Mutex;
 use wasmparser::{BinaryReaderError, KnownCustom, Name, Parser, Payload};
 use wasmtime::FrameInfo;
 
-use crate::engine::sha256_hex;
-
-/// The symbols in use by the digests of what they were read from. It keeps none of them alive.
-static IN_USE: Mutex<BTreeMap<String, Weak<Symbols>>> = Mutex::new(BTreeMap::new());
+use crate::engine::{InUse, sha256_hex};
 
 /// The most bytes of debug information that are kept for a component. Tables of lines of a Rust plugin have one or two million.
 const KEPT_BYTES: usize = 16 << 20;
@@ -89,29 +80,26 @@ struct Found<'a> {
 impl Symbols {
     /// Those of a component in a file, from its debug file or from itself. Returns `None` if there are none. A debug file of another
     /// component is ignored: it is older or newer. Plugins with the same component and the same debug information share them.
-    pub(super) fn of_file(path: &Path, component: &[u8], digest: &str, limit: u64) -> Option<Arc<Self>> {
+    pub(super) fn of_file(
+        in_use: &InUse<Self>,
+        path: &Path,
+        component: &[u8],
+        digest: &str,
+        limit: u64,
+    ) -> Option<Arc<Self>> {
+        let shared = |contents: Arc<str>, debug: &[u8], folder| match in_use.get(&contents) {
+            Some(symbols) => Some(symbols),
+            None => {
+                let symbols = Self::of(component, debug, folder)?;
+                Some(in_use.share(&contents, || symbols))
+            }
+        };
         let beside = read_file(&DebugOf::file(path), limit).ok();
         let beside = beside.and_then(|debug| {
             let debug_of = debug_of(&debug).filter(|debug_of| debug_of.component == digest)?;
-            let contents = format!("{digest} {}", sha256_hex(&debug));
-            Self::shared(contents, || Self::of(component, &debug, debug_of.folder))
+            shared(format!("{digest} {}", sha256_hex(&debug)).into(), &debug, debug_of.folder)
         });
-        beside.or_else(|| Self::shared(digest.to_owned(), || Self::of(component, component, String::new())))
-    }
-
-    /// The symbols in use with these contents, or new ones.
-    fn shared(contents: String, make: impl FnOnce() -> Option<Self>) -> Option<Arc<Self>> {
-        if let Some(symbols) = IN_USE.lock().get(&contents).and_then(Weak::upgrade) {
-            return Some(symbols);
-        }
-        let made = Arc::new(make()?);
-        let mut in_use = IN_USE.lock();
-        in_use.retain(|_, symbols| symbols.strong_count() > 0);
-        if let Some(symbols) = in_use.get(&contents).and_then(Weak::upgrade) {
-            return Some(symbols);
-        }
-        in_use.insert(contents, Arc::downgrade(&made));
-        Some(made)
+        beside.or_else(|| shared(digest.into(), component, String::new()))
     }
 
     /// `debug` is the same component with debug information. Returns `None` if it is not, or has none.

@@ -1,14 +1,10 @@
 //! The components in use. Each is compiled once and held once, however many plugins use it.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
 
+use super::in_use::InUse;
 use crate::memory::Amount;
 
 /// A component that can be instantiated.
@@ -24,13 +20,10 @@ pub(crate) struct Prepared {
 
 /// The components of one engine by digest. It keeps none of them alive.
 #[derive(Default)]
-pub(crate) struct PreparedComponents(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    in_use: HashMap<Arc<str>, Weak<Prepared>>,
+pub(crate) struct PreparedComponents {
+    in_use: InUse<Prepared>,
     /// Those that are being prepared.
-    preparing: HashMap<Arc<str>, Weak<Preparation>>,
+    preparing: InUse<Preparation>,
 }
 
 /// The preparation of one component. Its callers take turns until one of them has prepared the component.
@@ -57,35 +50,17 @@ impl PreparedComponents {
         bytes: Vec<u8>,
         prepare: impl FnOnce(Bytes) -> F,
     ) -> Result<Arc<Prepared>, E> {
-        let preparation = match self.join(digest, bytes) {
-            Ok(prepared) => return Ok(prepared),
-            Err(preparation) => preparation,
-        };
+        if let Some(prepared) = self.in_use.get(digest) {
+            return Ok(prepared);
+        }
+        let new = || Preparation { bytes: bytes.into(), turn: tokio::sync::Mutex::default() };
+        let preparation = self.preparing.share(digest, new);
         let _turn = preparation.turn.lock().await;
-        if let Some(prepared) = self.get(digest) {
+        // Another caller may have prepared it meanwhile.
+        if let Some(prepared) = self.in_use.get(digest) {
             return Ok(prepared);
         }
-        let prepared = Arc::new(prepare(preparation.bytes.clone()).await?);
-        self.0.lock().in_use.insert(Arc::clone(digest), Arc::downgrade(&prepared));
-        Ok(prepared)
-    }
-
-    fn get(&self, digest: &str) -> Option<Arc<Prepared>> {
-        self.0.lock().in_use.get(digest)?.upgrade()
-    }
-
-    /// The component if it is in use, or its preparation, which may have begun.
-    fn join(&self, digest: &Arc<str>, bytes: Vec<u8>) -> Result<Arc<Prepared>, Arc<Preparation>> {
-        let mut state = self.0.lock();
-        state.in_use.retain(|_, prepared| prepared.strong_count() > 0);
-        state.preparing.retain(|_, preparation| preparation.strong_count() > 0);
-        if let Some(prepared) = state.in_use.get(digest).and_then(Weak::upgrade) {
-            return Ok(prepared);
-        }
-        Err(state.preparing.get(digest).and_then(Weak::upgrade).unwrap_or_else(|| {
-            let new = Arc::new(Preparation { bytes: bytes.into(), turn: tokio::sync::Mutex::default() });
-            state.preparing.insert(Arc::clone(digest), Arc::downgrade(&new));
-            new
-        }))
+        let prepared = prepare(preparation.bytes.clone()).await?;
+        Ok(self.in_use.share(digest, || prepared))
     }
 }

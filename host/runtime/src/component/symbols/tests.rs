@@ -65,11 +65,12 @@ fn a_debug_file_of_another_component_is_ignored() {
     };
 
     write("mine");
-    let symbols = Symbols::of_file(&path, &running, "mine", 1 << 20).unwrap();
-    let again = Symbols::of_file(&path, &running, "mine", 1 << 20).unwrap();
-    assert!(Arc::ptr_eq(&symbols, &again), "they are held once");
-    assert!(Symbols::of_file(&path, &running, "other", 1 << 20).is_none());
-    assert!(Symbols::of_file(&path, &running, "mine", 10).is_none(), "the file is larger than the limit");
+    let in_use = InUse::default();
+    let read = |digest, limit| Symbols::of_file(&in_use, &path, &running, digest, limit);
+    let symbols = read("mine", 1 << 20).unwrap();
+    assert!(Arc::ptr_eq(&symbols, &read("mine", 1 << 20).unwrap()), "they are held once");
+    assert!(read("other", 1 << 20).is_none());
+    assert!(read("mine", 10).is_none(), "the file is larger than the limit");
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! Values that are shared as long as someone uses them.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
+
+use parking_lot::Mutex;
+
+/// The values in use by key. It keeps none of them alive.
+pub(crate) struct InUse<V>(Mutex<HashMap<Arc<str>, Weak<V>>>);
+
+// === impl InUse ===
+
+impl<V> InUse<V> {
+    /// The value of this key. Returns `None` if nobody uses one.
+    pub(crate) fn get(&self, key: &str) -> Option<Arc<V>> {
+        self.0.lock().get(key)?.upgrade()
+    }
+
+    /// The value of this key, or `make` of it if nobody uses one. `make` must be quick, because all keys wait for it.
+    pub(crate) fn share(&self, key: &Arc<str>, make: impl FnOnce() -> V) -> Arc<V> {
+        let mut values = self.0.lock();
+        values.retain(|_, value| value.strong_count() > 0);
+        if let Some(value) = values.get(key).and_then(Weak::upgrade) {
+            return value;
+        }
+        let made = Arc::new(make());
+        values.insert(Arc::clone(key), Arc::downgrade(&made));
+        made
+    }
+}
+
+impl<V> Default for InUse<V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
