@@ -1,4 +1,4 @@
-//! Values that are shared as long as someone uses them.
+//! Values that are shared while they are in use.
 
 use std::{
     collections::HashMap,
@@ -13,12 +13,12 @@ pub(crate) struct InUse<V>(Mutex<HashMap<Arc<str>, Weak<V>>>);
 // === impl InUse ===
 
 impl<V> InUse<V> {
-    /// The value of this key. Returns `None` if nobody uses one.
+    /// The value of this key. Returns `None` if it is not in use.
     pub(crate) fn get(&self, key: &str) -> Option<Arc<V>> {
         self.0.lock().get(key)?.upgrade()
     }
 
-    /// The value of this key, or `make` of it if nobody uses one. `make` must be quick, because all keys wait for it.
+    /// The value of this key, or what `make` returns if it is not in use. `make` must be quick, because all keys wait for it.
     pub(crate) fn share(&self, key: &Arc<str>, make: impl FnOnce() -> V) -> Arc<V> {
         let mut values = self.0.lock();
         values.retain(|_, value| value.strong_count() > 0);
