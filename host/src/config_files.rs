@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeMap,
+    hash::{BuildHasher, RandomState},
     io::{self, ErrorKind},
     path::{Path, PathBuf},
     sync::Arc,
@@ -32,13 +33,14 @@ const FILES: usize = 10_000;
 pub(crate) struct ConfigFiles {
     /// Files, and directories of files. If two files have the same name, the later one wins.
     paths: Arc<Mutex<Vec<PathBuf>>>,
+    hasher: RandomState,
 }
 
 // === impl ConfigFiles ===
 
 impl ConfigFiles {
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
-        Self { paths: Arc::new(Mutex::new(paths)) }
+        Self { paths: Arc::new(Mutex::new(paths)), hasher: RandomState::new() }
     }
 
     /// Replaces the paths.
@@ -64,6 +66,15 @@ impl ConfigFiles {
             }
         }
         Ok(None)
+    }
+
+    /// A hash of the names and texts of all files, to notice changes. It is good in this process only.
+    ///
+    /// # Errors
+    /// [`ConfigFilesError`] as for [`ConfigSource::files`].
+    pub(crate) async fn state(&self) -> Result<u64, ConfigFilesError> {
+        let hasher = self.hasher.clone();
+        self.files().await.map(|files| hasher.hash_one(files))
     }
 
     /// Runs the work outside the threads of the executor. Without paths there is nothing to do.

@@ -1,6 +1,7 @@
 //! Adapters between the crates: the listers of the cache for `runtime`, and the calls of `runtime` for `dispatch`.
 
 mod calls;
+mod repeats;
 mod signals;
 mod timers;
 mod witness;
@@ -8,12 +9,13 @@ mod witness;
 use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::BoxFuture;
-use informer_cache::{ListQuery, Lister, SharedInformer};
-use informer_runtime::capabilities::{ListError, ListerQuery, ListerSource};
+use informer_cache::{ListQuery, Lister, SharedInformer, ValueQuery};
+use informer_runtime::capabilities::{CacheState, IndexPage, ListError, ListerQuery, ListerSource};
 use informer_types::{Gvr, Object, ObjectKey};
 use parking_lot::RwLock;
 
 pub(crate) use calls::Calls;
+pub(crate) use repeats::Repeats;
 pub(crate) use signals::{Selections, SignalCalls};
 pub(crate) use timers::Timers;
 pub use witness::Witness;
@@ -53,6 +55,22 @@ impl ListerSource for CacheLister {
         let lister = &cache.lister;
         let query = ListQuery { namespace: query.namespace, labels: query.labels, index: query.index };
         lister.list(&query).map_err(|unknown| ListError::UnknownIndex(unknown.to_string()))
+    }
+
+    fn index_values(&self, gvr: &Gvr, page: &IndexPage<'_>) -> Result<Vec<(String, usize)>, ListError> {
+        let IndexPage { index, namespaces, after, limit } = *page;
+        let query = ValueQuery { index, namespaces, after, limit };
+        let found = self.of(gvr)?.lister.index_values(&query);
+        found.map_err(|unknown| ListError::UnknownIndex(unknown.to_string()))
+    }
+
+    fn state(&self, gvr: &Gvr) -> Result<CacheState, ListError> {
+        let Cache { lister, informer } = &*self.of(gvr)?;
+        Ok(CacheState {
+            synced: lister.has_synced(),
+            resource_version: informer.last_synced_version().ok().flatten().unwrap_or_default(),
+            age: informer.data_age(),
+        })
     }
 
     fn has_synced(&self, gvr: &Gvr) -> Result<bool, ListError> {

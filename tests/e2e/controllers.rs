@@ -158,6 +158,33 @@ fn most_at_once(lines: &[String]) -> usize {
     most
 }
 
+/// Objects of several resources with one name have keys of their own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_names_what_it_is_of_if_the_subscription_says_so() {
+    let server = server().await;
+    let objects = ConfigMaps::at(&server.url()).await;
+    let lines = "resource-in-key = true\n[[plugin.on]]\nwatch = \"v1/secrets\"\nresource-in-key = true";
+    let source = tokio::task::spawn_blocking(|| guest("reconciles")).await.unwrap();
+    let text = watch("v1/secrets") + &configuration(&source, lines);
+    let host = TestHost::start(&server.url(), &text).await.unwrap();
+    host.synced().await;
+
+    objects.create("web").await;
+    let access = informer::config::Access::Server(server.url().parse().unwrap());
+    let connection = informer::connect::connect(&access);
+    let client = connection.await.unwrap().client;
+    let secrets = kube::Api::<k8s_openapi::api::core::v1::Secret>::default_namespaced(client);
+    let secret = serde_json::from_value(json!({"metadata": {"name": "web"}})).unwrap();
+    secrets.create(&kube::api::PostParams::default(), &secret).await.unwrap();
+
+    for of in ["v1/configmaps", "v1/secrets"] {
+        host.lines.said("controller", &format!("reconcile {of} default/web "), "").await;
+    }
+    idle(&host, "controller").await;
+    assert_eq!(keys(&host, "controller")["succeeded"], 2);
+    host.stop().await;
+}
+
 /// At most `workers` keys are in flight, and a key is never in flight twice (W-2, W-3).
 #[tokio::test(flavor = "multi_thread")]
 async fn several_workers_reconcile_different_keys_at_once_and_never_the_same_key() {

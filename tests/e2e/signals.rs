@@ -1,6 +1,9 @@
-//! Calls that are about no single object: `on-synced`, and timers.
+//! Calls that are about no single object: `on-synced`, timers and `on-config`. And calls that a handler asks for.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use informer::admin::{Probe, types::Chosen};
 use informer_devserver::DevServer;
@@ -56,7 +59,10 @@ async fn a_plugin_is_notified_once_after_all_initial_notifications() {
     host.until("the call is acknowledged", |_| signals(&host)["succeeded"] == 1).await;
     let status = signals(&host);
     assert_eq!((&status["adds"], &status["keys"]), (&json!(1), &json!(0)));
-    assert_eq!(host.plugin(NAME)["exports"], json!(["handler", "sync-handler", "timer-handler"]));
+    assert_eq!(
+        host.plugin(NAME)["exports"],
+        json!(["handler", "sync-handler", "timer-handler", "config-handler"])
+    );
     host.stop().await;
 }
 
@@ -190,4 +196,57 @@ async fn a_plugin_sets_timers_and_cancels_them() {
     assert!(lines(&host, "timer long").is_empty());
     let report = tokio::time::timeout(Duration::from_secs(60), host.stop()).await.unwrap();
     assert!(report.undelivered.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_is_called_again_in_the_present_state_unless_the_object_is_gone() {
+    let server = server().await;
+    let objects = ConfigMaps::at(&server.url()).await;
+    let host = start(&server, "changed = \"/data/other\"").await;
+    host.synced().await;
+
+    objects.create_with("a", json!({"again": "300"})).await;
+
+    host.lines.said(NAME, "update default/a resync", "").await;
+    // The condition leaves this change out; the next call shows it all the same.
+    objects.merge("a", json!({"after": "1"})).await;
+    host.lines.said(NAME, "timer a attempt 1", "").await;
+    objects.merge("a", json!({"again": null})).await;
+    host.until("the last call asks for nothing", |_| {
+        let before = lines(&host, "update default/a resync").len();
+        host.app().next_due().is_none() && before > 1
+    })
+    .await;
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_is_notified_of_each_change_of_its_configuration_files() {
+    let server = server().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("how");
+    std::fs::write(&file, "retry").unwrap();
+    let table = "[plugin.retry]\nmin = \"1ms\"\n[plugin.config]\ntimes = 1\nonly = \"config\"\n";
+    let component = tokio::task::spawn_blocking(|| guest("signals")).await.unwrap();
+    let paths = format!("config-files = [{:?}]\n[[plugin.on]]", folder.path());
+    let text = plugin(NAME, &component, "v1/configmaps", table).replace("[[plugin.on]]", &paths);
+    let host = TestHost::start(&server.url(), &(watch("v1/configmaps") + &text)).await.unwrap();
+    host.lines.said(NAME, "synced v1/configmaps 0 ", "").await;
+
+    // The host may not have looked at the files yet, so they change until it notices.
+    let round = AtomicUsize::new(0);
+    host.until("the change is noticed", |_| {
+        let text = ["retry", "permanent"][round.fetch_add(1, Ordering::Relaxed) % 2];
+        std::fs::write(&file, text).unwrap();
+        !lines(&host, "config {").is_empty()
+    })
+    .await;
+
+    host.until("a successful call", |_| signals(&host)["succeeded"].as_u64() > Some(1)).await;
+    let said = lines(&host, "config {");
+    assert!(
+        said.iter().all(|line| line.contains("\"only\":\"config\"") && line.contains("\"how\":")),
+        "{said:?}"
+    );
+    host.stop().await;
 }

@@ -39,9 +39,10 @@ const V0_1: [TextFile<'static>; 12] = wit![
     "worlds.wit",
 ];
 
-const V0_2: [TextFile<'static>; 15] = wit![
+const V0_2: [TextFile<'static>; 16] = wit![
     "":
     "client.wit",
+    "config-handler.wit",
     "delivery.wit",
     "handler.wit",
     "lister.wit",

@@ -10,7 +10,7 @@ mod store;
 
 use std::{collections::HashSet, sync::Arc};
 
-use informer_types::{Object, ObjectKey};
+use informer_types::{Namespaces, Object, ObjectKey};
 use parking_lot::RwLock;
 
 pub(crate) use object_set::ObjectSet;
@@ -18,6 +18,9 @@ pub use path::{IndexPath, IndexPaths};
 pub(crate) use store::{Present, is_unchanged};
 
 use store::{Store, Values, Write};
+
+/// client-go's name of the index that every informer has (F-8, I-13). A configured index of this name takes precedence.
+pub(crate) const NAMESPACE_INDEX: &str = "namespace";
 
 /// The thread-safe store of one informer.
 #[derive(Default)]
@@ -30,6 +33,19 @@ pub(crate) struct Indexer {
 #[error("there is already an index `{0}`, with other paths")]
 pub(crate) struct IndexExists(pub(crate) String);
 
+/// Selects values of an index, with the number of objects that have each. A value without such objects is left out.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueQuery<'a> {
+    /// The name of the index. The index `namespace` always exists (F-8, I-13).
+    pub index: &'a str,
+    /// The namespaces whose objects count.
+    pub namespaces: &'a Namespaces,
+    /// The last value of the page before, which is left out. `None` means the first page.
+    pub after: Option<&'a str>,
+    /// The most values on the page.
+    pub limit: usize,
+}
+
 /// The result of a replacement.
 #[derive(Debug, Default)]
 pub(crate) struct Replaced {
@@ -37,6 +53,25 @@ pub(crate) struct Replaced {
     pub(crate) deleted: Vec<Arc<Object>>,
     /// The listed objects in their order. If a key is listed twice, the last one wins (I-10).
     pub(crate) present: Vec<Present>,
+}
+
+// === impl ValueQuery ===
+
+impl ValueQuery<'_> {
+    fn page<'v>(&self, values: impl Iterator<Item = (&'v str, &'v ObjectSet)>) -> Vec<(String, usize)> {
+        let counted = values.map(|(value, objects)| (value, self.count(objects)));
+        let present = counted.filter(|(_, objects)| *objects > 0);
+        present.map(|(value, objects)| (value.to_owned(), objects)).take(self.limit).collect()
+    }
+
+    fn count(&self, objects: &ObjectSet) -> usize {
+        match self.namespaces {
+            Namespaces::All => objects.len(),
+            some @ Namespaces::Only(_) => {
+                objects.iter().filter(|object| some.contains(object.namespace())).count()
+            }
+        }
+    }
 }
 
 // === impl Indexer ===
@@ -76,6 +111,16 @@ impl Indexer {
         let store = self.store.read();
         let index = store.index(name).ok_or_else(|| store.index_names())?;
         Ok(index.get(value).cloned().collect())
+    }
+
+    /// A page of the values of an index. If there is no such index, the error is the names of the indexes.
+    pub(crate) fn index_values(&self, query: &ValueQuery<'_>) -> Result<Vec<(String, usize)>, Vec<String>> {
+        let store = self.store.read();
+        match store.index(query.index) {
+            Some(index) => Ok(query.page(index.values(query.after))),
+            None if query.index == NAMESPACE_INDEX => Ok(query.page(store.namespaces(query.after))),
+            None => Err(store.index_names()),
+        }
     }
 
     /// The number of objects.

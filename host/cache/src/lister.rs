@@ -5,10 +5,7 @@ use std::{fmt, sync::Arc};
 use informer_types::{LabelSelector, Object, ObjectKey};
 use tokio::sync::watch;
 
-use crate::indexer::Indexer;
-
-/// client-go's name of the index that every informer has (F-8, I-13). A configured index of this name takes precedence.
-const NAMESPACE_INDEX: &str = "namespace";
+use crate::indexer::{Indexer, NAMESPACE_INDEX, ValueQuery};
 
 /// Reads one informer's cache. It never sends a request to the API server (L-1). Cheap to clone.
 ///
@@ -84,6 +81,18 @@ impl Lister {
             (left.namespace(), left.name()).cmp(&(right.namespace(), right.name()))
         });
         Ok(objects)
+    }
+
+    /// Returns a page of the values of an index, each with the number of objects that have it.
+    ///
+    /// # Ordering
+    /// The values are sorted by their bytes. Pages do not come from one state of the cache.
+    ///
+    /// # Errors
+    /// [`UnknownIndex`] if the informer does not have the index.
+    pub fn index_values(&self, query: &ValueQuery<'_>) -> Result<Vec<(String, usize)>, UnknownIndex> {
+        let unknown = |indexes| UnknownIndex { name: query.index.to_owned(), indexes };
+        self.indexer.index_values(query).map_err(unknown)
     }
 
     /// The number of objects in the cache.

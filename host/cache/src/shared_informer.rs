@@ -237,7 +237,7 @@ impl SharedInformer {
         self.inner.indexer.list(None)
     }
 
-    /// Notifies one listener of one object again, with cause `replay`. `change` receives the object's state in the
+    /// Notifies one listener of one object again, with this cause. `change` receives the object's state in the
     /// cache, or `None` if the cache does not have it, and returns the change to notify of. Returns false if `change`
     /// returns `None` or the listener was removed.
     ///
@@ -250,13 +250,14 @@ impl SharedInformer {
         &self,
         listener: &Registration,
         key: &ObjectKey,
+        cause: Cause,
         change: impl FnOnce(Option<Arc<Object>>) -> Option<Change>,
     ) -> bool {
         self.has(listener)
             && listener.processor.with(listener.id, |listener| {
                 let change = change(self.inner.indexer.get(&key.namespace, &key.name));
                 let found = change.is_some();
-                listener.notify_all(change, Cause::Replay);
+                listener.notify_all(change, cause);
                 found
             })
     }

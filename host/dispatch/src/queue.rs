@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Change, Delivery, Notification, NotificationSink, ObjectKey, Source, Tracer};
+use informer_types::{Change, Delivery, Notification, NotificationSink, Source, Tracer, WorkKey};
 
 pub use config::{DeliveryMode, QueueConfig, Rate};
 pub use settling::{MAX_SETTLE, SETTLES_WITHIN};
@@ -96,7 +96,7 @@ impl Queue {
     pub fn with_keys(
         self,
         workqueue: RateLimitingQueue,
-        keys_of: impl Fn(&Source, &Change) -> Vec<ObjectKey> + Send + Sync + 'static,
+        keys_of: impl Fn(&Source, &Change) -> Vec<WorkKey> + Send + Sync + 'static,
     ) -> Self {
         self.0.with(|queue, _| queue.keying = Some(Keying::new(workqueue, Arc::new(keys_of))));
         self

@@ -155,7 +155,7 @@ impl RetryConfig {
     pub fn settle(&self, outcome: Outcome, attempt: u32, random: f64) -> Settlement {
         let floor = self.backoff.min.min(MAX_RETRY_DELAY);
         match outcome {
-            Outcome::Acknowledged => Settlement::Acknowledged,
+            Outcome::Acknowledged | Outcome::Again(_) => Settlement::Acknowledged,
             Outcome::Permanent { failure } => Settlement::Permanent { failure },
             Outcome::Retry { failure, .. } if self.attempts.is_some_and(|most| attempt >= most.get()) => {
                 Settlement::Spent { floor, fate: self.on_exhausted, failure }

@@ -155,19 +155,23 @@ impl Call for &Delivery {
         let (answer,) = match &notification.change {
             Change::Added { object } => {
                 let object = event(store, object);
-                handler.on_add.call_async(store, (object, cause)).await?
+                handler.on_add.call_async(&mut *store, (object, cause)).await?
             }
             Change::Updated { old, new } => {
                 let old = hold(store, old, &masks);
                 let new = event(store, new);
-                handler.on_update.call_async(store, (old, new, cause)).await?
+                handler.on_update.call_async(&mut *store, (old, new, cause)).await?
             }
             Change::Deleted { object, final_state_known } => {
                 let object = event(store, object);
-                handler.on_delete.call_async(store, (object, *final_state_known)).await?
+                handler.on_delete.call_async(&mut *store, (object, *final_state_known)).await?
             }
         };
-        Ok(outcome(answer))
+        let again = store.data().call.again;
+        Ok(match (outcome(answer), again) {
+            (Outcome::Acknowledged, Some(after)) => Outcome::Again(after),
+            (outcome, _) => outcome,
+        })
     }
 }
 
@@ -195,7 +199,7 @@ impl Call for &Request {
 
 // === impl SignalCall ===
 
-/// `sync-handler.on-synced` or `timer-handler.on-timer`.
+/// `sync-handler.on-synced`, `timer-handler.on-timer` or `config-handler.on-config`.
 impl Call for &SignalCall {
     type Answer = Reconciled;
 
@@ -223,9 +227,20 @@ impl Call for &SignalCall {
                 store.data_mut().receives(name.len());
                 on_timer.call_async(store, (name.to_string(),)).await?
             }
+            Signal::Config => {
+                let on_config =
+                    exports.on_config.as_ref().ok_or(Interruption::NotExported("config-handler"))?;
+                match start_config(store.data_mut()).await {
+                    Ok(config) => {
+                        store.data_mut().receives(config.len());
+                        on_config.call_async(store, (config,)).await?
+                    }
+                    Err(error) => (Err(types::Failure::Retry(error.to_string())),),
+                }
+            }
         };
         Ok(match outcome(answer) {
-            Outcome::Acknowledged => Reconciled::Done,
+            Outcome::Acknowledged | Outcome::Again(_) => Reconciled::Done,
             Outcome::Retry { after, failure } => Reconciled::Retry { after, failure },
             Outcome::Permanent { failure } => Reconciled::Terminal { failure },
         })

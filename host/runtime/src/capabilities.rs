@@ -37,7 +37,7 @@ pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, Cli
 pub use config::{ConfigFilesError, ConfigSource, NoConfigFiles};
 pub(crate) use interface::{Grant, Interface, VERSIONS};
 pub use keyvalue::{Kept, KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Place, Quota};
-pub use lister::{ListError, ListerQuery, ListerSource};
+pub use lister::{CacheState, IndexPage, ListError, ListerQuery, ListerSource};
 pub use metrics::{MetricFamily, MetricKind, MetricValue, MetricsStats};
 pub use timer::{NoTimers, TimerError, TimerSource};
 

@@ -32,6 +32,7 @@ pub(crate) struct Linked {
     pub(crate) reconciler: Option<Functions<1>>,
     pub(crate) sync_handler: Option<Functions<1>>,
     pub(crate) timer_handler: Option<Functions<1>>,
+    pub(crate) config_handler: Option<Functions<1>>,
 }
 
 /// The places of the functions of an exported interface.
@@ -47,6 +48,8 @@ pub(crate) struct Exports {
     pub(crate) on_synced: Option<Handle<(String, u32, String)>>,
     /// `timer-handler.on-timer`.
     pub(crate) on_timer: Option<Handle<(String,)>>,
+    /// `config-handler.on-config`.
+    pub(crate) on_config: Option<Handle<(String,)>>,
 }
 
 /// `plugin`.
@@ -84,6 +87,7 @@ impl Linked {
             reconciler: Functions::of(component, "reconciler", ["reconcile"])?,
             sync_handler: Functions::of(component, "sync-handler", ["on-synced"])?,
             timer_handler: Functions::of(component, "timer-handler", ["on-timer"])?,
+            config_handler: Functions::of(component, "config-handler", ["on-config"])?,
             pre,
         })
     }
@@ -113,6 +117,7 @@ impl Linked {
             reconcile: typing.only(self.reconciler.as_ref())?,
             on_synced: typing.only(self.sync_handler.as_ref())?,
             on_timer: typing.only(self.timer_handler.as_ref())?,
+            on_config: typing.only(self.config_handler.as_ref())?,
         })
     }
 }

@@ -54,6 +54,10 @@ pub(crate) struct CallState {
     pub(crate) allowed: Duration,
     pub(crate) clock: Arc<CallClock>,
     pub(crate) attempt: Attempt,
+    /// The call is one of `handler`.
+    pub(crate) handles: bool,
+    /// The time after which the handler asked for another call for its object.
+    pub(crate) again: Option<Duration>,
     /// The trace of the call, if it is for a sampled event.
     pub(crate) trace: Option<CallTrace>,
     /// Calls made to the host so far.
@@ -140,6 +144,8 @@ impl Guest {
                 allowed: Duration::ZERO,
                 clock: Arc::new(clock),
                 attempt: Attempt::default(),
+                handles: false,
+                again: None,
                 trace: None,
                 host_calls: 0,
                 received_bytes: 0,
@@ -154,8 +160,9 @@ impl Guest {
 
     /// Begins a call with this time limit. `subject` is the notification's object, or the key.
     pub(crate) fn begin(&mut self, allowed: Duration, attempt: Attempt, subject: Option<Subject>) {
-        self.output.begin(subject);
         self.call.renew();
+        self.call.handles = matches!(subject, Some(Subject::Object { .. }));
+        self.output.begin(subject);
         self.call.allowed = allowed;
         self.call.clock.start(allowed);
         self.call.trace = attempt.event.begin_call(&self.config.name);
@@ -228,6 +235,7 @@ impl CallState {
         self.lists.renew();
         (self.host_calls, self.received_bytes, self.sent_bytes) = (0, 0, 0);
         self.attempt = Attempt::default();
+        (self.handles, self.again) = (false, None);
         self.trace = None;
     }
 }

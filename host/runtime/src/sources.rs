@@ -8,8 +8,8 @@ use informer_types::{AddError, Gvr, Object, ObjectKey, Workqueue};
 use crate::{
     LogLevel, LogLine, LogSink,
     capabilities::{
-        ClientSource, ConfigSource, HttpClient, KeyValueSource, ListError, ListerQuery, ListerSource,
-        NoConfigFiles, NoKeyValues, NoTimers, TimerSource,
+        CacheState, ClientSource, ConfigSource, HttpClient, IndexPage, KeyValueSource, ListError,
+        ListerQuery, ListerSource, NoConfigFiles, NoKeyValues, NoTimers, TimerSource,
     },
 };
 
@@ -78,6 +78,14 @@ impl ListerSource for Nothing {
     }
 
     fn list(&self, gvr: &Gvr, _: &ListerQuery<'_>) -> Result<Vec<Arc<Object>>, ListError> {
+        Err(ListError::UnknownResource(gvr.clone()))
+    }
+
+    fn index_values(&self, gvr: &Gvr, _: &IndexPage<'_>) -> Result<Vec<(String, usize)>, ListError> {
+        Err(ListError::UnknownResource(gvr.clone()))
+    }
+
+    fn state(&self, gvr: &Gvr) -> Result<CacheState, ListError> {
         Err(ListError::UnknownResource(gvr.clone()))
     }
 

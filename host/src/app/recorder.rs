@@ -13,6 +13,7 @@ use informer_cache::SharedInformer;
 use informer_runtime::capabilities::{ApiAnswer, ApiFailure, ApiRequest};
 use informer_types::{
     Change, Delivery, Failure, FailureKind, Gvr, Object, ObjectKey, Outcome, Reconciled, Request, SignalCall,
+    WorkKey,
 };
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -174,7 +175,7 @@ impl Witness for Recorder {
         let version = object.resource_version().to_owned();
         let object = RecordedObject { resource: gvr.to_string(), key: key.clone(), old, new, own: false };
         let failure = match outcome {
-            Outcome::Acknowledged => None,
+            Outcome::Acknowledged | Outcome::Again(_) => None,
             Outcome::Retry { after: None, failure } => Some(failed("retry", failure)),
             Outcome::Retry { after: Some(after), failure } => {
                 Some(failed(&format!("retry after {after:?}"), failure))
@@ -189,7 +190,7 @@ impl Witness for Recorder {
         if !self.wants(plugin, request.attempt) {
             return;
         }
-        let found = request.key.parse().ok().map(|key| self.objects(&key));
+        let found = WorkKey::object_in(&request.key).map(|key| self.objects(&key));
         let (objects, versions) = found.unwrap_or_default();
         let failure = match outcome {
             Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => None,

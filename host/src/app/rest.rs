@@ -28,7 +28,8 @@ impl App {
     pub fn next_due(&self) -> Option<Duration> {
         let plugins = self.applier.plugins().all();
         let queues = plugins.iter().flat_map(|one| {
-            [one.queue().next_due(), one.workqueue().next_due(), one.signals().queue().next_due()]
+            let keys = [one.workqueue(), one.signals().queue(), one.repeats()];
+            [one.queue().next_due()].into_iter().chain(keys.map(RateLimitingQueue::next_due))
         });
         let resyncs = self.factory.informers().into_iter().map(|informer| informer.next_resync());
         queues.chain(resyncs).flatten().min()
@@ -40,6 +41,7 @@ impl App {
             plugin.queue().advance(by);
             plugin.workqueue().advance(by);
             plugin.signals().queue().advance(by);
+            plugin.repeats().advance(by);
         }
         for informer in self.factory.informers() {
             informer.hasten_resyncs(by);
@@ -72,6 +74,7 @@ impl App {
                 && at_rest(plugin.workqueue())
                 && !plugin.subscriptions().announces()
                 && at_rest(plugin.signals().queue())
+                && at_rest(plugin.repeats())
         }) && self.factory.informers().iter().all(|informer| !ready_now(informer.next_resync()))
     }
 

@@ -39,7 +39,7 @@ use crate::{
     connect::KubeClient,
     logging::{LeveledLog, PluginLevel},
     state::State,
-    wiring::Calls,
+    wiring::{Calls, Repeats},
 };
 
 use gate::Gate;
@@ -130,11 +130,11 @@ impl RunningPlugin {
         let name: Arc<str> = config.name.as_str().into();
         let config_files = ConfigFiles::new(config.config_files.clone());
         let log_level = PluginLevel::new(config.log_level);
-        let tracer = parts.tracer.of_plugin(&*name);
-        let (receipts, queue, workqueue) = queues(&config, parts, &tracer);
+        let (records, queue, workqueue) = queues(&config, parts);
         let signals = Signals::new(&config, &parts.stage);
+        let repeats = Repeats::new(parts.stage.stops_clocks());
         let gate = Gate::new(queue.clone(), workqueue.clone(), signals.queue().clone());
-        let subscriptions = Subscriptions::new(&config, watches, &parts.factory, &queue, (receipts, tracer))?;
+        let subscriptions = Subscriptions::new(&config, watches, &parts.factory, &queue, records)?;
         let api = parts.api.of_plugin(config.account.clone());
         let sources = Sources {
             lister: Arc::clone(subscriptions.lister()) as _,
@@ -150,7 +150,7 @@ impl RunningPlugin {
         let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
         let queues = (queue.clone(), workqueue.clone(), signals.queue().clone());
         let stand = parts.stage.stand.clone();
-        let calls = Arc::new(Calls::new(Arc::clone(&plugin), queues, &config.subscriptions, stand));
+        let calls = Calls::new(Arc::clone(&plugin), queues, repeats, &config.subscriptions, stand);
         let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &name);
         let (dispatcher, reconcilers) = {
             let _guests = parts.guests.enter();
@@ -224,6 +224,11 @@ impl RunningPlugin {
 
     pub(super) fn signals(&self) -> &Signals {
         &self.signals
+    }
+
+    /// The objects for which the handler asked for another call.
+    pub(super) fn repeats(&self) -> &RateLimitingQueue {
+        self.versions.calls().repeats().queue()
     }
 
     pub(super) fn letters(&self) -> &Letters {
@@ -358,7 +363,16 @@ impl RunningPlugin {
             let swaps = async { tokio::join!(self.versions.try_after_swaps(), self.replay_after_swaps()) };
             let find_gone = self.subscriptions.find_gone();
             let announce = self.signals.announce(&self.subscriptions);
-            let own = async { tokio::join!(Box::pin(find_gone), Box::pin(announce)) };
+            let follow_config = self.signals.follow_config(&self.config_files, self.plugin());
+            let repeat = self.subscriptions.repeat(self.versions.calls().repeats());
+            let own = async {
+                tokio::join!(
+                    Box::pin(find_gone),
+                    Box::pin(announce),
+                    Box::pin(follow_config),
+                    Box::pin(repeat)
+                )
+            };
             tokio::join!(self.open(), Box::pin(follow), swaps, Box::pin(expire), own);
         };
         self.stop.run_until_cancelled(all).await;
@@ -502,8 +516,9 @@ impl RunningPlugin {
     }
 }
 
-/// The queues of a plugin, without anything in them, and the receipts of what they deliver.
-fn queues(config: &config::Plugin, parts: &Parts, tracer: &Tracer) -> (KeptBehind, Queue, RateLimitingQueue) {
+/// The queues of a plugin, without anything in them, with the receipts and the trace of what they deliver.
+fn queues(config: &config::Plugin, parts: &Parts) -> ((KeptBehind, Tracer), Queue, RateLimitingQueue) {
+    let tracer = parts.tracer.of_plugin(config.name.as_str());
     let receipts = KeptBehind::start(config, parts.state.clone());
     let queue = Queue::traced(&settings::queue(config), tracer.clone());
     let queue = queue.with_receipts(receipts.receipts().clone());
@@ -514,7 +529,7 @@ fn queues(config: &config::Plugin, parts: &Parts, tracer: &Tracer) -> (KeptBehin
         queue.stop_clock();
         workqueue.stop_clock();
     }
-    (receipts, queue, workqueue)
+    ((receipts, tracer), queue, workqueue)
 }
 
 /// The name of this host in the Events that it records: in a cluster, the name of the pod.

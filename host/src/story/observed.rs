@@ -70,10 +70,10 @@ impl Observed {
 
 impl Witness for Observed {
     fn handled(&self, _plugin: &str, delivery: &Delivery, outcome: &Outcome) {
-        let call = call(delivery);
+        let call = call(delivery, outcome);
         self.add(Kind::Calls, Seen::text(call.clone()));
         match outcome {
-            Outcome::Acknowledged => {}
+            Outcome::Acknowledged | Outcome::Again(_) => {}
             Outcome::Retry { after: None, failure } => self.failed(&call, "retry", failure),
             Outcome::Retry { after: Some(after), failure } => {
                 self.failed(&call, &format!("retry after {after:?}"), failure);
@@ -104,7 +104,7 @@ impl Witness for Observed {
     fn signalled(&self, _plugin: &str, call: &SignalCall, outcome: &Reconciled) {
         let note = match &call.signal {
             Signal::Synced(_) => Some(format!("{} objects", call.selected.objects)),
-            Signal::Timer(_) => None,
+            Signal::Timer(_) | Signal::Config => None,
         };
         let again = (call.attempt > 1).then(|| format!("attempt {}", call.attempt));
         let notes: Vec<String> = note.into_iter().chain(again).collect();
@@ -169,7 +169,7 @@ pub(super) fn json(body: &[u8]) -> Value {
 }
 
 /// `on-add apps/v1/deployments default/web (live)`
-fn call(delivery: &Delivery) -> String {
+fn call(delivery: &Delivery, outcome: &Outcome) -> String {
     let notification = &delivery.notification;
     let (word, note) = match &notification.change {
         Change::Added { .. } => ("on-add", Some(notification.cause.as_str())),
@@ -180,6 +180,9 @@ fn call(delivery: &Delivery) -> String {
     let mut notes: Vec<String> = note.map(str::to_owned).into_iter().collect();
     if delivery.attempt > 1 {
         notes.push(format!("attempt {}", delivery.attempt));
+    }
+    if let Outcome::Again(after) = outcome {
+        notes.push(format!("again after {after:?}"));
     }
     format!("{word} {} {}{}", notification.source.gvr(), notification.key(), in_brackets(&notes))
 }

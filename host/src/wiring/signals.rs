@@ -42,6 +42,7 @@ impl Reconciler for SignalCalls {
             Signal::Synced(gvr) => self.selections.of(gvr),
             Signal::Timer(name) if self.timers.begin(name, request.attempt) => Selected::default(),
             Signal::Timer(_) => return Some(Reconciled::Done),
+            Signal::Config => Selected::default(),
         };
         let call = SignalCall { signal, selected, attempt: request.attempt, queued: request.queued };
         let seen = self.stand.is_taken().then(|| call.clone());

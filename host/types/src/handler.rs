@@ -20,6 +20,9 @@ pub struct Delivery {
 pub enum Outcome {
     /// The handler returned ok. The notification is delivered.
     Acknowledged,
+    /// The handler returned ok. The notification is delivered, and the object is to be delivered again after this time, unless
+    /// another call for it comes first.
+    Again(Duration),
     /// The attempt failed and is to be repeated.
     Retry {
         /// The delay that the handler requested. `None` means the backoff.

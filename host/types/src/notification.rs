@@ -76,20 +76,13 @@ impl Change {
         }
     }
 
-    /// The keys of the controlling owners of the object, and of its old state in an update, each once. An owner is in
-    /// the namespace of its object or cluster-scoped; only its resource shows which. Cluster-scoped controllers are
-    /// rare (nodes that own static pods), so all owners are taken to be in the object's namespace.
-    pub fn controllers(&self) -> Vec<ObjectKey> {
-        let of = |object: &Object| {
-            object.controller().map(|controller| ObjectKey::new(object.namespace(), &*controller.name))
-        };
+    /// The old state of an update, and then the newest known state.
+    pub fn states(&self) -> impl Iterator<Item = &Arc<Object>> {
         let old = match self {
-            Self::Updated { old, .. } => of(old),
+            Self::Updated { old, .. } => Some(old),
             Self::Added { .. } | Self::Deleted { .. } => None,
         };
-        let new = of(self.object());
-        let old = old.filter(|old| Some(old) != new.as_ref());
-        old.into_iter().chain(new).collect()
+        old.into_iter().chain([self.object()])
     }
 
     /// The word in configuration, logs and metrics: `add`, `update` or `delete`.

@@ -4,6 +4,9 @@ use std::{fmt, future::Future, str::FromStr, sync::Arc, time::Duration};
 
 use crate::{Gvr, Reconciled};
 
+/// The key of `[[plugin]]` whose files [`Signal::Config`] is about.
+const CONFIG_FILES: &str = "config-files";
+
 /// What a plugin is called for besides notifications and keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Signal {
@@ -11,6 +14,8 @@ pub enum Signal {
     Synced(Gvr),
     /// The timer of this name fires.
     Timer(Arc<str>),
+    /// A file of the configuration changed.
+    Config,
 }
 
 /// The text is no signal.
@@ -57,24 +62,27 @@ impl Signal {
         match self {
             Self::Synced(_) => "on-synced",
             Self::Timer(_) => "on-timer",
+            Self::Config => "on-config",
         }
     }
 
-    /// What the function is called for: the resource, or the name of the timer.
+    /// What the function is called for: the resource, the name of the timer, or the files.
     pub fn subject(&self) -> String {
         match self {
             Self::Synced(gvr) => gvr.to_string(),
             Self::Timer(name) => name.to_string(),
+            Self::Config => CONFIG_FILES.to_owned(),
         }
     }
 }
 
 impl fmt::Display for Signal {
-    /// `synced v1/pods` or `timer nightly`: the key of the signal in its queue.
+    /// `synced v1/pods`, `timer nightly` or `changed config-files`: the key of the signal in its queue.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Synced(gvr) => write!(f, "synced {gvr}"),
             Self::Timer(name) => write!(f, "timer {name}"),
+            Self::Config => write!(f, "changed {CONFIG_FILES}"),
         }
     }
 }
@@ -87,6 +95,7 @@ impl FromStr for Signal {
         match text.split_once(' ') {
             Some(("synced", gvr)) => gvr.parse().map(Self::Synced).map_err(|_| invalid()),
             Some(("timer", name)) if !name.is_empty() => Ok(Self::Timer(name.into())),
+            Some(("changed", CONFIG_FILES)) => Ok(Self::Config),
             _ => Err(invalid()),
         }
     }
@@ -100,12 +109,22 @@ mod tests {
     fn a_signal_is_read_from_the_text_that_shows_it() {
         for (signal, text) in [
             (Signal::Synced("apps/v1/deployments".parse().unwrap()), "synced apps/v1/deployments"),
+            (Signal::Config, "changed config-files"),
             (Signal::Timer("a name of two words".into()), "timer a name of two words"),
         ] {
             assert_eq!(signal.to_string(), text);
             assert_eq!(text.parse(), Ok(signal));
         }
-        for text in ["", "synced", "synced ", "synced pods", "timer ", "delayed v1/pods"] {
+        for text in [
+            "",
+            "synced",
+            "synced ",
+            "synced pods",
+            "timer ",
+            "changed",
+            "changed v1/pods",
+            "delayed v1/pods",
+        ] {
             assert_eq!(text.parse::<Signal>().unwrap_err().to_string(), format!("`{text}` is no signal"));
         }
     }

@@ -1,8 +1,8 @@
 //! The workqueue of a plugin, as the plugin sees it, and the interface between its workers and a reconciler.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{fmt, future::Future, sync::Arc, time::Duration};
 
-use crate::{EventTrace, Failure};
+use crate::{EventTrace, Failure, ObjectKey};
 
 /// client-go's rate-limited workqueue without `Get` and `Done`, which only the workers call. `dispatch` implements it, and
 /// `runtime` passes it to the guest.
@@ -39,6 +39,15 @@ pub trait Workqueue: Send + Sync + 'static {
     fn waiting(&self) -> usize;
 }
 
+/// The key that a notification adds to the workqueue. Its text is `shop/web`, or `v1/pods shop/web` with a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WorkKey {
+    /// What the key is of: `v1/pods`, or `apps/v1/ReplicaSet` for the kind of an owner. `None` if the subscription does not want it.
+    pub of: Option<Arc<str>>,
+    /// The namespace and the name.
+    pub key: ObjectKey,
+}
+
 /// Why a key was not added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddError {
@@ -56,6 +65,30 @@ pub enum AddError {
         /// The longest key allowed.
         limit: usize,
     },
+}
+
+// === impl WorkKey ===
+
+impl WorkKey {
+    /// The namespace and the name in the text of a key. Returns `None` if the text is of another form: the guest chose it.
+    pub fn object_in(text: &str) -> Option<ObjectKey> {
+        text.rsplit_once(' ').map_or(text, |(_, key)| key).parse().ok()
+    }
+}
+
+impl From<ObjectKey> for WorkKey {
+    fn from(key: ObjectKey) -> Self {
+        Self { of: None, key }
+    }
+}
+
+impl fmt::Display for WorkKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(of) = &self.of {
+            write!(f, "{of} ")?;
+        }
+        self.key.fmt(f)
+    }
 }
 
 /// One call for a key.

@@ -114,6 +114,50 @@ async fn retries_wait_for_the_time_of_the_story_and_not_for_real_time() {
 }
 
 #[tokio::test]
+async fn a_handler_is_called_again_for_an_object_after_the_time_that_it_asked_for() {
+    let folder = Folder::with("signals", "").await;
+
+    let again = |name: &str, data: &str| {
+        format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {data}}}")
+    };
+    let (asks, changed) = (again("a", "{again: '60000'}"), again("a", "{again: '60000', more: x}"));
+    let (fails, quiet) = (again("a", "{again: '60000', fail: why}"), again("b", "{again: '1000'}"));
+    let story = format!(
+        "steps:
+  - add: {asks}
+    expect: {{calls: ['on-add v1/configmaps default/a (live, again after 60s)']}}
+  - pass: 59s
+    expect: {{calls: []}}
+  - pass: 1s
+    expect: {{calls: ['on-update v1/configmaps default/a (resync, again after 60s)']}}
+  - pass: 30s
+  - name: a change ends the wait and begins another one
+    update: {changed}
+    expect: {{calls: ['on-update v1/configmaps default/a (live, again after 60s)']}}
+  - pass: 59s
+    expect: {{calls: []}}
+  - pass: 1s
+    expect: {{calls: ['on-update v1/configmaps default/a (resync, again after 60s)']}}
+  - name: a call that fails asks for nothing
+    update: {fails}
+    expect:
+      calls: ['on-update v1/configmaps default/a (live)']
+      failures: ['on-update v1/configmaps default/a (live): permanent: why']
+  - pass: 1h
+    expect: {{calls: []}}
+  - add: {quiet}
+    expect: {{calls: ['on-add v1/configmaps default/b (live, again after 1s)']}}
+  - name: an object that is gone is not delivered
+    delete: v1/configmaps default/b
+    expect: {{calls: ['on-delete v1/configmaps default/b (again after 1s)']}}
+  - pass: 1h
+    expect: {{calls: []}}
+"
+    );
+    folder.passes(&story).await;
+}
+
+#[tokio::test]
 async fn an_object_is_quiet_after_the_time_of_the_story() {
     let folder = Folder::with("echo", "settle = \"1m\"").await;
 

@@ -1,6 +1,10 @@
 //! A named index: the objects by their values at one or several paths.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ops::Bound::{Excluded, Unbounded},
+    sync::Arc,
+};
 
 use informer_types::{Object, Pointer, locate};
 use serde_json::{Value, value::RawValue};
@@ -11,7 +15,7 @@ use super::{IndexPaths, ObjectSet};
 pub(crate) struct Index {
     pub(super) name: String,
     pub(super) paths: IndexPaths,
-    values: HashMap<Box<str>, ObjectSet>,
+    values: BTreeMap<Box<str>, ObjectSet>,
 }
 
 /// The paths of all indexes, arranged so that one pass over an object finds the first part of each.
@@ -32,11 +36,17 @@ pub(crate) struct IndexValues(Vec<Vec<String>>);
 
 impl Index {
     pub(crate) fn new(name: String, paths: IndexPaths) -> Self {
-        Self { name, paths, values: HashMap::new() }
+        Self { name, paths, values: BTreeMap::new() }
     }
 
     pub(crate) fn get(&self, value: &str) -> impl Iterator<Item = &Arc<Object>> {
         self.values.get(value).into_iter().flat_map(ObjectSet::iter)
+    }
+
+    /// The values behind `after`, in the order of their bytes, with their objects.
+    pub(super) fn values(&self, after: Option<&str>) -> impl Iterator<Item = (&str, &ObjectSet)> {
+        let from = after.map_or(Unbounded, Excluded);
+        self.values.range::<str, _>((from, Unbounded)).map(|(value, objects)| (&**value, objects))
     }
 
     #[cfg(test)]

@@ -57,6 +57,10 @@ impl ObjectSet {
         self.table.capacity()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.table.is_empty()
     }

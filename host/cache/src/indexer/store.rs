@@ -76,6 +76,14 @@ impl Store {
         self.indexes.iter().find(|index| index.name == name)
     }
 
+    /// The namespaces behind `after`, in the order of their bytes, with their objects.
+    pub(super) fn namespaces(&self, after: Option<&str>) -> impl Iterator<Item = (&str, &ObjectSet)> {
+        let names = self.namespaces.iter().map(|(name, objects)| (&**name, objects));
+        let mut behind: Vec<_> = names.filter(|(name, _)| after.is_none_or(|after| *name > after)).collect();
+        behind.sort_unstable_by_key(|(name, _)| *name);
+        behind.into_iter()
+    }
+
     pub(super) fn index_names(&self) -> Vec<String> {
         self.indexes.iter().map(|index| index.name.clone()).collect()
     }

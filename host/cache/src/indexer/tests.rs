@@ -221,3 +221,51 @@ fn a_table_that_shrank_releases_its_memory() {
 
     assert!(indexer.store.read().capacity() < 200);
 }
+
+fn values(indexer: &Indexer, query: ValueQuery<'_>) -> Vec<(String, usize)> {
+    indexer.index_values(&query).unwrap()
+}
+
+#[test]
+fn the_values_of_an_index_come_in_order_page_by_page_with_the_objects_that_count() {
+    let indexer = by_node();
+    for (node, name) in [(r#""b""#, "p1"), (r#"["a","b"]"#, "p2"), (r#""""#, "p3"), ("{}", "p4")] {
+        indexer.put(on(node, name, "1"));
+    }
+    indexer.put(object("other", "p5", "1", r#"{"node":"c"}"#));
+    let all = ValueQuery { index: "by-node", namespaces: &Namespaces::All, after: None, limit: 9 };
+
+    let counted = |values: &[(&str, usize)]| -> Vec<(String, usize)> {
+        values.iter().map(|(value, objects)| ((*value).to_owned(), *objects)).collect()
+    };
+    assert_eq!(values(&indexer, all), counted(&[("", 1), ("a", 1), ("b", 2), ("c", 1)]));
+    assert_eq!(values(&indexer, ValueQuery { limit: 2, ..all }), counted(&[("", 1), ("a", 1)]));
+    let second = ValueQuery { after: Some("a"), limit: 2, ..all };
+    assert_eq!(values(&indexer, second), counted(&[("b", 2), ("c", 1)]));
+    assert_eq!(values(&indexer, ValueQuery { after: Some("c"), ..all }), []);
+    let shop = Namespaces::Only(["shop".into()].into());
+    assert_eq!(
+        values(&indexer, ValueQuery { namespaces: &shop, ..all }),
+        counted(&[("", 1), ("a", 1), ("b", 2)])
+    );
+    // Only pages with a value that counts are full.
+    assert_eq!(values(&indexer, ValueQuery { namespaces: &shop, after: Some("b"), limit: 1, ..all }), []);
+
+    let namespaces = ValueQuery { index: "namespace", ..all };
+    assert_eq!(values(&indexer, namespaces), counted(&[("other", 1), ("shop", 4)]));
+    assert_eq!(values(&indexer, ValueQuery { after: Some("other"), ..namespaces }), counted(&[("shop", 4)]));
+    assert_eq!(indexer.index_values(&ValueQuery { index: "no", ..all }), Err(vec!["by-node".to_owned()]));
+}
+
+/// A value without objects is gone (I-6).
+#[test]
+fn a_value_is_listed_as_long_as_an_object_has_it() {
+    let indexer = by_node();
+    indexer.put(on(r#""a""#, "p1", "1"));
+    indexer.put(on(r#""b""#, "p1", "2"));
+
+    let all = ValueQuery { index: "by-node", namespaces: &Namespaces::All, after: None, limit: 9 };
+    assert_eq!(values(&indexer, all), [("b".to_owned(), 1)]);
+    indexer.remove(&ObjectKey::new("shop", "p1"));
+    assert_eq!(values(&indexer, all), []);
+}

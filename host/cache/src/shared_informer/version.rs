@@ -1,5 +1,7 @@
 //! The resource version of the cache.
 
+use std::time::Duration;
+
 use futures::future::try_join_all;
 
 use super::SharedInformer;
@@ -30,6 +32,13 @@ impl SharedInformer {
             return Ok(None);
         }
         of_all(applied, |versions| versions.min())
+    }
+
+    /// The time since the last list, event or bookmark: the cache shows the state of that time or a newer one. With several namespaces
+    /// it is the longest one of them. Returns `None` before the first list.
+    pub fn data_age(&self) -> Option<Duration> {
+        let ages: Option<Vec<Duration>> = self.inner.cells.iter().map(|cell| cell.data_age()).collect();
+        ages?.into_iter().max()
     }
 
     /// Returns the newest resource version in the cache: no notification so far is newer. With several namespaces it is

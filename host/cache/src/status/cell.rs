@@ -274,6 +274,13 @@ impl ReflectorCell {
         self.has_quarantined.store(false, Ordering::Relaxed);
     }
 
+    /// The time since the last list, event or bookmark. Returns `None` before the first list.
+    pub(crate) fn data_age(&self) -> Option<Duration> {
+        let mut state = self.state.lock();
+        state.settle();
+        state.current_at.map(|at| at.elapsed())
+    }
+
     pub(crate) fn snapshot(&self) -> ReflectorStatus {
         let mut state = self.state.lock();
         state.settle();

@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use informer_cache::{InformerFactory, ListenerStatus, SharedInformer, WatchConfig};
-use informer_types::{Change, Object, ObjectKey, SyncToken};
+use informer_types::{Cause, Change, Object, ObjectKey, SyncToken};
 
 use crate::{
     server::{Answer, Live, Script},
@@ -104,9 +104,9 @@ async fn one_object_is_replayed_in_its_cached_state_or_as_deleted() {
     let (world, _watch) = world().await;
     let added = |cached: Option<Arc<Object>>| cached.map(|object| Change::Added { object });
 
-    assert!(world.informer.replay_object(&world.registration, &key("b"), added));
+    assert!(world.informer.replay_object(&world.registration, &key("b"), Cause::Replay, added));
     assert!(
-        !world.informer.replay_object(&world.registration, &key("c"), added),
+        !world.informer.replay_object(&world.registration, &key("c"), Cause::Replay, added),
         "there is no change to deliver"
     );
     assert_eq!(world.received(), ["add shop/b@2 replay"]);
@@ -117,7 +117,7 @@ async fn one_object_is_replayed_in_its_cached_state_or_as_deleted() {
         assert!(cached.is_none());
         Some(Change::Deleted { object: last, final_state_known: false })
     };
-    assert!(world.informer.replay_object(&world.registration, &key("c"), gone));
+    assert!(world.informer.replay_object(&world.registration, &key("c"), Cause::Replay, gone));
     assert_eq!(world.received()[1], "delete shop/a@1 replay?");
 }
 
@@ -129,7 +129,7 @@ async fn a_removed_listener_cannot_be_replayed_or_retargeted() {
     world.registration.remove();
 
     assert!(!world.informer.replay(&world.registration, token(&Arc::default())));
-    assert!(!world.informer.replay_object(&world.registration, &key("a"), added));
+    assert!(!world.informer.replay_object(&world.registration, &key("a"), Cause::Replay, added));
     let sink = Arc::clone(&other) as _;
     assert!(!world.informer.retarget_listener(
         &world.registration,

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
-use informer_types::{AddError, Change, EventTrace, ObjectKey, Source};
+use informer_types::{AddError, Change, EventTrace, Source, WorkKey};
 
 use crate::{
     ObjectRef,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Returns the keys that a change of an object concerns: its own, or those of its controllers.
-pub(super) type KeysOf = dyn Fn(&Source, &Change) -> Vec<ObjectKey> + Send + Sync;
+pub(super) type KeysOf = dyn Fn(&Source, &Change) -> Vec<WorkKey> + Send + Sync;
 
 /// What becomes of the notifications of a plugin. It is decided when a version is put into service, not at each call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +38,8 @@ pub(super) struct Keying {
 #[derive(Debug, Default)]
 struct Undecided {
     /// In the order of the notifications. A key is listed again if it moves to the live lane.
-    order: Vec<(ObjectKey, Lane)>,
-    lanes: HashMap<ObjectKey, Lane>,
+    order: Vec<(WorkKey, Lane)>,
+    lanes: HashMap<WorkKey, Lane>,
 }
 
 // === impl Keying ===
@@ -61,7 +61,7 @@ impl Keying {
     }
 
     /// The keys that a notification concerns.
-    pub(super) fn keys(&self, object: &ObjectRef, entry: &Entry) -> Vec<ObjectKey> {
+    pub(super) fn keys(&self, object: &ObjectRef, entry: &Entry) -> Vec<WorkKey> {
         (self.keys_of)(&object.source, &entry.change)
     }
 
@@ -69,7 +69,7 @@ impl Keying {
     ///
     /// # Errors
     /// [`AddError::TooLong`].
-    pub(super) fn enqueue(&self, keys: &[ObjectKey], entry: &Entry, added: bool) -> Result<(), AddError> {
+    pub(super) fn enqueue(&self, keys: &[WorkKey], entry: &Entry, added: bool) -> Result<(), AddError> {
         keys.iter().map(ToString::to_string).try_for_each(|key| match added {
             true => check_length(&key),
             false => self.queue.enqueue(&key, Lane::of(entry.live), &entry.observed.trace),
@@ -106,7 +106,7 @@ impl fmt::Debug for Keying {
 // === impl Undecided ===
 
 impl Undecided {
-    fn add(&mut self, key: ObjectKey, lane: Lane) {
+    fn add(&mut self, key: WorkKey, lane: Lane) {
         let known = self.lanes.get(&key).copied();
         if known.is_none() || (known == Some(Lane::Backlog) && lane == Lane::Live) {
             self.lanes.insert(key.clone(), lane);

@@ -9,9 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{
-    Cause, Failure, FailureKind, Notification, ObjectKey, Source, Step, TokenBucket, Tracer,
-};
+use informer_types::{Cause, Failure, FailureKind, Notification, Source, Step, TokenBucket, Tracer, WorkKey};
 
 use super::{
     config::{Delivery, QueueConfig},
@@ -384,7 +382,7 @@ impl Notifications {
 
     /// Adds keys of a notification to the workqueue. With that the notification is acknowledged. If a key is too long, the
     /// notification becomes a dead letter.
-    fn enqueue_keys(&mut self, object: &ObjectRef, entry: Entry, keys: &[ObjectKey], added: bool) {
+    fn enqueue_keys(&mut self, object: &ObjectRef, entry: Entry, keys: &[WorkKey], added: bool) {
         if let Some(keying) = &self.keying {
             match keying.enqueue(keys, &entry, added) {
                 Ok(()) => {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use informer_types::ObjectKey;
+use informer_types::WorkKey;
 
 /// An object that is never quiet is delivered this many times its quiet time after its first change.
 pub const SETTLES_WITHIN: u32 = 10;
@@ -19,7 +19,7 @@ pub(super) struct Settling {
     /// When the last of them came.
     last: Instant,
     /// If the plugin takes keys: the keys that each of them concerns, computed before they merge.
-    keys: Vec<ObjectKey>,
+    keys: Vec<WorkKey>,
 }
 
 // === impl Settling ===
@@ -36,7 +36,7 @@ impl Settling {
     }
 
     /// Adds keys that are not there yet.
-    pub(super) fn note(&mut self, keys: Vec<ObjectKey>) {
+    pub(super) fn note(&mut self, keys: Vec<WorkKey>) {
         for key in keys {
             if !self.keys.contains(&key) {
                 self.keys.push(key);
@@ -44,7 +44,7 @@ impl Settling {
         }
     }
 
-    pub(super) fn into_keys(self) -> Vec<ObjectKey> {
+    pub(super) fn into_keys(self) -> Vec<WorkKey> {
         self.keys
     }
 

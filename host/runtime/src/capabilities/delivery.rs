@@ -1,10 +1,15 @@
 //! `delivery`: facts about the call in flight.
 
+use std::time::Duration;
+
 use wasmtime::component::HasSelf;
 
 use super::interface::Interface;
 use crate::{
-    bindings::informer::plugin::delivery::{self, DeliveryInfo, Host},
+    bindings::informer::plugin::{
+        delivery::{self, DeliveryInfo, Host},
+        types::Error,
+    },
     guest::Guest,
 };
 
@@ -21,5 +26,14 @@ impl Host for Guest {
             plugin: config.name.to_string(),
             host_version: env!("CARGO_PKG_VERSION").to_owned(),
         }
+    }
+
+    fn call_again(&mut self, millis: u32) -> Result<(), Error> {
+        if !self.call.handles {
+            let problem = "only a call of `handler` is for an object that can be delivered again; a reconciler returns `requeue-after`";
+            return Err(Error::invalid(&problem));
+        }
+        self.call.again = Some(Duration::from_millis(millis.into()));
+        Ok(())
     }
 }

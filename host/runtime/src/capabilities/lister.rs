@@ -12,7 +12,7 @@ use informer_types::{Gvr, LabelSelector, Namespaces, Object, ObjectKey};
 use wasmtime::component::HasSelf;
 
 pub(crate) use pages::OpenLists;
-pub use source::{ListError, ListerQuery, ListerSource};
+pub use source::{CacheState, IndexPage, ListError, ListerQuery, ListerSource};
 
 use super::{
     answer::{Budget, meta, meta_bytes, values},
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     bindings::informer::plugin::{
-        lister::{self, Fields, FieldsPage, Host, JsonPage, MetaPage, Page, Selector},
+        lister::{self, Fields, FieldsPage, Host, IndexValue, JsonPage, MetaPage, Page, Selector},
         types::{self, Error, ErrorCode},
     },
     guest::Guest,
@@ -77,17 +77,43 @@ fn list(guest: &Guest, gvr: &Gvr, of: &Selector, granted: &Namespaces) -> Result
         (None, Namespaces::Only(names)) if names.len() == 1 => names.first().map(|only| &**only),
         (asked, _) => asked,
     };
-    // An index may cover a value of a Secret: a plugin that may look values up could guess them.
-    if index.is_some() && gvr.is_secrets() && !guest.config.grants.secrets.contain_all(namespace) {
-        let message = "listing Secrets by an index needs all Secrets, or all Secrets of the namespace, in \
-                       `secrets` under [plugin.grant]";
-        return Err(Error::new(ErrorCode::NotGranted, message));
+    if index.is_some() {
+        may_look_up(guest, gvr, namespace)?;
     }
     let mut objects = guest.sources.lister.list(gvr, &ListerQuery { namespace, labels: &labels, index })?;
     if namespace.is_none() && *granted != Namespaces::All {
         objects.retain(|object| granted.contains(object.namespace()));
     }
     Ok(objects)
+}
+
+/// Checks that the plugin may look values up in an index. An index may cover a value of a Secret: a plugin could guess it.
+fn may_look_up(guest: &Guest, gvr: &Gvr, namespace: Option<&str>) -> Result<(), Error> {
+    if gvr.is_secrets() && !guest.config.grants.secrets.contain_all(namespace) {
+        let message = "listing Secrets by an index needs all Secrets, or all Secrets of the namespace, in \
+                       `secrets` under [plugin.grant]";
+        return Err(Error::new(ErrorCode::NotGranted, message));
+    }
+    Ok(())
+}
+
+/// A page of the values of an index.
+fn values_of(
+    guest: &Guest,
+    gvr: &str,
+    (index, namespace): (&str, Option<&str>),
+    (after, limit): (Option<&str>, u32),
+) -> Result<Vec<(String, usize)>, Error> {
+    let (gvr, granted) = readable(guest, gvr)?;
+    let only = match namespace {
+        Some(asked) if !granted.contains(asked) => return Err(Error::namespace_not_granted(&gvr, asked)),
+        Some(asked) => Some(Namespaces::Only([asked.into()].into())),
+        None => None,
+    };
+    may_look_up(guest, &gvr, namespace)?;
+    let namespaces = only.as_ref().unwrap_or(granted);
+    let page = IndexPage { index, namespaces, after, limit: pages::limit(limit) };
+    Ok(guest.sources.lister.index_values(&gvr, &page)?)
 }
 
 /// One page, with each object converted by `item`. The page ends early if the next object would exceed the limit of
@@ -203,6 +229,37 @@ impl Host for Guest {
         })
         .await?;
         Ok(JsonPage { items, next })
+    }
+
+    fn index_values(
+        &mut self,
+        gvr: String,
+        index: String,
+        namespace: Option<String>,
+        after: Option<String>,
+        limit: u32,
+    ) -> Result<Vec<IndexValue>, Error> {
+        let found = values_of(self, &gvr, (&index, namespace.as_deref()), (after.as_deref(), limit))?;
+        let mut budget = Budget::new(self.config.limits.response_bytes);
+        let mut page = Vec::with_capacity(found.len());
+        for (value, objects) in found {
+            match budget.spend(value.len() + size_of::<IndexValue>()) {
+                Ok(()) => {
+                    page.push(IndexValue { value, objects: u32::try_from(objects).unwrap_or(u32::MAX) });
+                }
+                Err(_) if !page.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.receives(budget.used());
+        Ok(page)
+    }
+
+    fn state(&mut self, gvr: String) -> Result<lister::CacheState, Error> {
+        let (gvr, _) = readable(self, &gvr)?;
+        let CacheState { synced, resource_version, age } = self.sources.lister.state(&gvr)?;
+        let age_ms = age.map(|age| u32::try_from(age.as_millis()).unwrap_or(u32::MAX));
+        Ok(lister::CacheState { synced, resource_version, age_ms })
     }
 
     async fn wait_until(

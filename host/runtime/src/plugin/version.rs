@@ -60,6 +60,8 @@ pub struct VersionInfo {
     pub learns_of_syncs: bool,
     /// True if it exports `timer-handler`.
     pub has_timers: bool,
+    /// True if it exports `config-handler`.
+    pub follows_config: bool,
 }
 
 /// The parts of a plugin that outlive its versions, with the configuration of one version.
@@ -131,6 +133,7 @@ impl Version {
                 reconciles: linked.reconciler.is_some(),
                 learns_of_syncs: linked.sync_handler.is_some(),
                 has_timers: linked.timer_handler.is_some(),
+                follows_config: linked.config_handler.is_some(),
             },
             linked,
             idle: Mutex::new(Some(Vec::new())),

@@ -66,7 +66,7 @@ impl Work for Delivery {
 
     fn failure(answer: &Outcome) -> Option<&Failure> {
         match answer {
-            Outcome::Acknowledged => None,
+            Outcome::Acknowledged | Outcome::Again(_) => None,
             Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
         }
     }
@@ -114,6 +114,7 @@ impl Work for SignalCall {
         match self.signal {
             Signal::Synced(_) => version.learns_of_syncs,
             Signal::Timer(_) => version.has_timers,
+            Signal::Config => version.follows_config,
         }
     }
 

@@ -15,8 +15,8 @@ use informer_runtime::{
     Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LoadError, LogLevel, LogLine, LogSink,
     LogStream, Plugin, PluginConfig, Sources, TrialConfig,
     capabilities::{
-        ClientSource, ConfigSource, HttpClient, HttpConfig, KeyValueSource, ListError, ListerQuery,
-        ListerSource, NoConfigFiles, NoKeyValues, TimerError, TimerSource,
+        CacheState, ClientSource, ConfigSource, HttpClient, HttpConfig, IndexPage, KeyValueSource, ListError,
+        ListerQuery, ListerSource, NoConfigFiles, NoKeyValues, TimerError, TimerSource,
     },
 };
 use informer_types::{
@@ -447,6 +447,25 @@ impl ListerSource for Cache {
                 && query.labels.selects(object)
         });
         Ok(matching.cloned().collect())
+    }
+
+    /// The index `namespace` alone.
+    fn index_values(&self, gvr: &Gvr, page: &IndexPage<'_>) -> Result<Vec<(String, usize)>, ListError> {
+        if page.index != "namespace" {
+            return Err(ListError::UnknownIndex(format!("no index {}", page.index)));
+        }
+        let mut values = BTreeMap::new();
+        for object in self.of(gvr)?.iter().filter(|object| page.namespaces.contains(object.namespace())) {
+            *values.entry(object.namespace().to_owned()).or_default() += 1;
+        }
+        let behind =
+            values.into_iter().filter(|(value, _)| page.after.is_none_or(|after| value.as_str() > after));
+        Ok(behind.take(page.limit).collect())
+    }
+
+    fn state(&self, gvr: &Gvr) -> Result<CacheState, ListError> {
+        let synced = self.has_synced(gvr)?;
+        Ok(CacheState { synced, resource_version: "10".to_owned(), age: Some(Duration::from_millis(1500)) })
     }
 
     fn has_synced(&self, gvr: &Gvr) -> Result<bool, ListError> {

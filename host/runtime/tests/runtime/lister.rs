@@ -101,8 +101,44 @@ async fn has_synced_reports_the_state_of_the_cache() {
 }
 
 #[tokio::test]
+async fn a_plugin_learns_how_old_the_cache_may_be() {
+    let state = r#"CacheState { synced: true, resource_version: "10", age: Some(1.5s) }"#;
+    assert_eq!(ask(r#""what": "state""#).await, [state]);
+}
+
+#[tokio::test]
+async fn the_values_of_an_index_are_listed_with_their_number_of_objects() {
+    let all = ask(r#""what": "index-values", "labels": "namespace""#).await;
+    assert_eq!(all, ["a 2", "b 2", "c 1"]);
+    let one = ask(r#""what": "index-values", "labels": "namespace", "namespace": "b""#).await;
+    assert_eq!(one, ["b 2"]);
+    let none = ask(r#""what": "index-values", "labels": "by-node""#).await;
+    assert_eq!(none, ["error: invalid: no index by-node"]);
+
+    // Each page has one value only.
+    let small = |limits: &mut informer_runtime::Limits| limits.response_bytes = 60;
+    let running =
+        reader(r#""what": "index-values", "labels": "namespace""#).limits(small).load("reader").await;
+    assert_eq!(answers(&running).await, all);
+}
+
+/// A value may be part of a Secret, and a plugin that sees only masked Secrets could read it there.
+#[tokio::test]
+async fn the_values_of_an_index_over_masked_secrets_are_refused() {
+    let setup = Setup::new(r#"{"gvr": "v1/secrets", "what": "index-values", "labels": "namespace"}"#);
+    let setup = setup.read(&["v1/secrets"]).cache("v1/secrets", pods());
+    let refused = answers(&setup.load("reader").await).await;
+    assert!(
+        refused[0].starts_with("error: not-granted: listing Secrets by an index needs all Secrets"),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_resource_without_a_grant_cannot_be_read_in_any_way() {
-    for what in ["get", "get-fields", "list-meta", "list-fields", "list-json", "has-synced"] {
+    for what in
+        ["get", "get-fields", "list-meta", "list-fields", "list-json", "has-synced", "state", "index-values"]
+    {
         let config = format!(r#"{{"gvr": "v1/secrets", "what": "{what}", "name": "x"}}"#);
         let setup = Setup::new(&config).read(&["v1/pods"]).cache("v1/secrets", pods());
 
@@ -128,6 +164,7 @@ async fn lists_show_only_granted_namespaces() {
         ),
         (r#""what": "list-meta", "namespace": "b""#, vec!["b/one", "b/three"]),
         (r#""what": "list-meta", "labels": "app=one""#, vec!["b/one"]),
+        (r#""what": "index-values", "labels": "namespace""#, vec!["b 2"]),
     ] {
         assert_eq!(answers(&within(what, "v1/pods @b").load("reader").await).await, answers_of_b, "{what}");
     }
@@ -138,7 +175,7 @@ async fn lists_show_only_granted_namespaces() {
 
 #[tokio::test]
 async fn a_namespace_without_a_grant_cannot_be_read_in_any_way() {
-    for what in ["get", "get-fields", "list-meta", "list-fields", "list-json"] {
+    for what in ["get", "get-fields", "list-meta", "list-fields", "list-json", "index-values"] {
         let config = format!(r#"{{"gvr": "v1/pods", "what": "{what}", "namespace": "c", "name": "one"}}"#);
         let setup = Setup::new(&config).read(&["v1/pods @a,b"]).cache("v1/pods", pods());
 

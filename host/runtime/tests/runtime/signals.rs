@@ -25,12 +25,17 @@ async fn a_signal_calls_the_export_that_is_made_for_it() {
 
     assert_eq!(signal(&running, synced(), 1).await, Some(Reconciled::Done));
     assert_eq!(signal(&running, timer("nightly"), 2).await, Some(Reconciled::Done));
+    assert_eq!(signal(&running, Signal::Config, 1).await, Some(Reconciled::Done));
 
-    assert_eq!(running.log.messages(), ["synced v1/pods 3 true attempt 1", "timer nightly attempt 2"]);
+    assert_eq!(
+        running.log.messages(),
+        ["synced v1/pods 3 true attempt 1", "timer nightly attempt 2", "config {}"]
+    );
     let stats = running.plugin.stats();
-    assert_eq!((stats.calls, stats.acknowledged, stats.instances.created), (2, 2, 1));
+    assert_eq!((stats.calls, stats.acknowledged, stats.instances.created), (3, 3, 1));
     let version = running.plugin.version().unwrap();
     assert!(version.handles && version.learns_of_syncs && version.has_timers && !version.reconciles);
+    assert!(version.follows_config);
 }
 
 #[tokio::test]
@@ -41,6 +46,7 @@ async fn a_component_without_the_export_is_not_called() {
 
         assert_eq!(signal(&running, synced(), 1).await, None, "{guest}");
         assert_eq!(signal(&running, timer("nightly"), 1).await, None, "{guest}");
+        assert_eq!(signal(&running, Signal::Config, 1).await, None, "{guest}");
         assert_eq!(running.plugin.stats().calls, 0);
     }
 }
@@ -80,4 +86,20 @@ async fn a_guest_sets_and_cancels_timers_and_is_told_why_one_is_refused() {
     assert_eq!(running.keys.asked(), ["set web after 1.5s", "cancel web"]);
     let refused = "refused: limit-exceeded: the plugin has 1 timers, and no more are kept: cancel one, or set one of them again";
     assert_eq!(running.log.messages().last().map(String::as_str), Some(refused));
+}
+
+#[tokio::test]
+async fn a_handler_may_ask_for_another_call_and_a_timer_may_not() {
+    let running = Setup::new("{}").load("signals").await;
+    let asking = object("default", "a", "1", r#"{"data":{"again":"1500"}}"#);
+
+    assert_eq!(running.deliver(added(asking)).await, Outcome::Again(Duration::from_millis(1500)));
+    assert_eq!(running.add("web").await, Outcome::Acknowledged, "the wish of a call ends with it");
+    let failing = object("default", "a", "2", r#"{"data":{"again":"1500","fail":"why"}}"#);
+    assert!(matches!(running.deliver(added(failing)).await, Outcome::Permanent { .. }));
+    assert_eq!(signal(&running, timer("again"), 1).await, Some(Reconciled::Done));
+
+    let refused = "refused: invalid: only a call of `handler` is for an object that can be delivered again; a reconciler \
+                   returns `requeue-after`";
+    assert_eq!(running.log.messages().last().unwrap(), refused);
 }

@@ -80,6 +80,7 @@ fn exports(version: &VersionInfo) -> Vec<String> {
         ("reconciler", version.reconciles),
         ("sync-handler", version.learns_of_syncs),
         ("timer-handler", version.has_timers),
+        ("config-handler", version.follows_config),
     ];
     exports.into_iter().filter(|(_, exported)| *exported).map(|(name, _)| name.to_owned()).collect()
 }

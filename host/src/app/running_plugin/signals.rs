@@ -1,7 +1,7 @@
-//! The signals of one plugin: its caches are complete, and its timers fire. They wait in a queue of their own, which retries, delays
+//! The signals of one plugin: its caches are complete, its timers fire, and its configuration files changed. They wait in a queue of their own, which retries, delays
 //! and quarantines as the queue of keys does.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use informer_dispatch::workqueue::{
     DroppedKey, RateLimiter, RateLimitingQueue, ReconcileConfig, ReconcileLoop, WorkqueueStats,
@@ -9,7 +9,7 @@ use informer_dispatch::workqueue::{
 use informer_runtime::Plugin;
 use informer_types::{Gvr, Signal, SyncToken};
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{letters::NotReplayed, subscriptions::Subscriptions};
@@ -17,11 +17,15 @@ use crate::{
     admin::types::Chosen,
     app::{blocking::off_the_workers, staging::Stage},
     config,
+    config_files::ConfigFiles,
     wiring::{Calls, Selections, SignalCalls, Timers},
 };
 
 /// The most timers that a plugin may set itself.
 const TIMERS: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
+
+/// Time between two looks at the files of a configuration.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// The signals of one plugin.
 pub(in crate::app) struct Signals {
@@ -31,6 +35,34 @@ pub(in crate::app) struct Signals {
     selections: Selections,
     /// The workers that call the plugin; `None` before the start and once the plugin is stopped.
     workers: Mutex<Option<ReconcileLoop>>,
+}
+
+/// What the last look at the files of a configuration found.
+#[derive(Clone, Copy)]
+enum LastLook {
+    Never,
+    Saw(u64),
+    /// The files could not be read. `before` is what the last successful look found.
+    Failed {
+        before: Option<u64>,
+    },
+}
+
+// === impl LastLook ===
+
+impl LastLook {
+    /// The state of the files at the last successful look.
+    fn state(self) -> Option<u64> {
+        match self {
+            Self::Never => None,
+            Self::Saw(state) => Some(state),
+            Self::Failed { before } => before,
+        }
+    }
+
+    fn is_other_than(self, now: u64) -> bool {
+        self.state().is_some_and(|before| before != now)
+    }
 }
 
 // === impl Signals ===
@@ -99,6 +131,38 @@ impl Signals {
             self.select(subscriptions, gvr.clone()).await;
             self.synced(&gvr);
             subscriptions.announce(&gvr);
+        }
+    }
+
+    /// Notifies the plugin whenever a file of its configuration changed, while the version in service wants to know. Never returns.
+    pub(super) async fn follow_config(&self, files: &ConfigFiles, plugin: &Plugin) {
+        let (mut swaps, mut seen) = (plugin.swaps(), LastLook::Never);
+        loop {
+            if plugin.version().is_some_and(|version| version.follows_config) {
+                seen = self.look(files, seen).await;
+                sleep(LOOK_EVERY).await;
+            } else if swaps.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+
+    async fn look(&self, files: &ConfigFiles, before: LastLook) -> LastLook {
+        match files.state().await {
+            Ok(now) => {
+                if before.is_other_than(now)
+                    && let Err(error) = self.queue.raise(&Signal::Config.to_string())
+                {
+                    tracing::warn!(plugin = &*self.plugin, %error, "the plugin is not notified that its configuration changed");
+                }
+                LastLook::Saw(now)
+            }
+            Err(error) => {
+                if !matches!(before, LastLook::Failed { .. }) {
+                    tracing::warn!(plugin = &*self.plugin, %error, "changes of the configuration files are not noticed until they can be read");
+                }
+                LastLook::Failed { before: before.state() }
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! The subscriptions of a plugin, and the caches that it may read.
 
+mod again;
+
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
@@ -14,14 +16,14 @@ use informer_cache::{
     FactoryStopped, InformerFactory, InformerStopped, Registration, ResourceVersion, SharedInformer,
     Subscription, WatchConfig,
 };
-use informer_dispatch::{DeadLetter, Filter, FilterStats, Initial, ObjectRef, Queue};
+use informer_dispatch::{Filter, FilterStats, Initial, Queue};
 use informer_types::{
-    Change, Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Selected, Source, SyncToken, Tracer,
+    Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Selected, Source, SyncToken, Tracer,
 };
 use parking_lot::Mutex;
 use tokio::{select, sync::Notify, time::timeout};
 
-use super::{letters::NotReplayed, receipts::KeptBehind};
+use super::receipts::KeptBehind;
 use crate::{
     app::{
         blocking::off_the_workers,
@@ -481,31 +483,6 @@ impl Subscriptions {
             }
         }
     }
-
-    /// Delivers the object of a dead letter again, with the cause `replay`: as an addition or an update in its present
-    /// state, or as a deletion if it is gone. Returns the verb. The letter is deleted once the plugin acknowledges the
-    /// notification.
-    pub(in crate::app) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
-        let ObjectRef { source, key } = &letter.object;
-        let (informer, registration, behind) = {
-            let claims = self.claims.lock();
-            let claim = claims.get(source.gvr()).ok_or(NotReplayed::NotSubscribed)?;
-            let listening = claim.listening.as_ref().ok_or(NotReplayed::NotSubscribed)?;
-            let informer = claim.subscription.informer().clone();
-            (informer, listening.registration.clone(), listening.is_behind(key))
-        };
-        // An object that is not in an incomplete cache may exist all the same.
-        if behind || !informer.has_synced() {
-            return Err(NotReplayed::NotSynced);
-        }
-        let mut verb = None;
-        let offered = informer.replay_object(&registration, key, |cached| {
-            let change = again(letter, cached)?;
-            verb = Some(change.verb());
-            Some(change)
-        });
-        verb.filter(|_| offered).ok_or(NotReplayed::Stopping)
-    }
 }
 
 // === impl Listening ===
@@ -585,14 +562,6 @@ async fn settled((gvr, registration): (Gvr, Registration)) -> Gvr {
 
 fn informers(claims: &BTreeMap<Gvr, Claim>) -> Vec<(Gvr, SharedInformer)> {
     claims.iter().map(|(gvr, claim)| (gvr.clone(), claim.subscription.informer().clone())).collect()
-}
-
-fn again(letter: &DeadLetter, cached: Option<Arc<Object>>) -> Option<Change> {
-    Some(match cached {
-        Some(object) if letter.verb == "update" => Change::Updated { old: Arc::clone(&object), new: object },
-        Some(object) => Change::Added { object },
-        None => Change::Deleted { object: letter.last_known()?, final_state_known: false },
-    })
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ pub struct Subscription {
     pub settle: Duration,
     /// The key that a change adds to the workqueue, if the component takes keys and no notifications.
     pub enqueue: Enqueue,
+    /// The keys name what they are of.
+    pub resource_in_key: bool,
 }
 
 /// The objects that are delivered after a relist.
@@ -153,6 +155,11 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
              `handler`: the key of the \"object\", or of its \"controller\", the owner that its metadata \
              marks as such. Merged changes add the key of each controller that the object had.",
         ),
+        K::<bool>::new("resource-in-key", |on| &mut on.resource_in_key).doc(
+            "Keys say what they are of, so that objects of several resources with one name have keys of their \
+             own: `v1/pods shop/web`, or `apps/v1/ReplicaSet shop/web` for a controller. Otherwise a key is \
+             `shop/web`.",
+        ),
     ],
 }
 });
@@ -169,6 +176,7 @@ impl Default for Subscription {
             relist: Relist::default(),
             settle: Duration::ZERO,
             enqueue: Enqueue::default(),
+            resource_in_key: false,
         }
     }
 }

@@ -103,4 +103,23 @@ pub mod signals {
             generate_all,
         });
     }
+
+    pub mod config_handler {
+        wit_bindgen::generate!({
+            path: "../../../wit",
+            inline: "
+                package informer:sdk;
+                world config-handler {
+                    export informer:plugin/config-handler@0.2.0;
+                }
+            ",
+            ownership: Borrowing { duplicate_if_necessary: false },
+            pub_export_macro: true,
+            export_macro_name: "export_config_handler",
+            with: {
+                "informer:plugin/types@0.2.0": crate::bindings::informer::plugin::types,
+            },
+            generate_all,
+        });
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::host;
+use crate::{Error, host};
 
 /// Facts about the current call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,4 +39,31 @@ pub fn current() -> Delivery {
         plugin: info.plugin,
         host_version: info.host_version,
     }
+}
+
+/// Asks for another call of the handler for the object of this call, this time after the call returns ok.
+///
+/// The object is delivered as by a resync: `on_update` in the state that the cache has then, twice, with the cause `Resync`. Any other
+/// call for the object ends the wait, and may ask anew. The wait survives instances and reloads, not the host. The time is rounded
+/// down to milliseconds and at most 49 days.
+///
+/// # Errors
+/// Returns [`Error::Host`] outside calls of a handler. A reconciler returns
+/// [`Reconciled::RequeueAfter`](crate::Reconciled::RequeueAfter) instead.
+///
+/// ```
+/// # informer_sdk::testing::TestHost::new();
+/// use std::time::Duration;
+///
+/// use informer_sdk::{Event, Result, delivery};
+///
+/// fn on_add(certificate: &Event) -> Result {
+///     // Looks at it once an hour, whether it changes or not.
+///     delivery::call_again(Duration::from_secs(3600))?;
+///     Ok(())
+/// }
+/// ```
+pub fn call_again(after: Duration) -> Result<(), Error> {
+    let millis = u32::try_from(after.as_millis()).unwrap_or(u32::MAX);
+    Ok(host::delivery::call_again(millis)?)
 }

@@ -9,11 +9,13 @@ use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::bindings::informer::plugin::types;
 use crate::bindings::reconciler::exports::informer::plugin::reconciler;
 use crate::bindings::signals::{
+    config_handler::exports::informer::plugin::config_handler,
     sync_handler::exports::informer::plugin::sync_handler,
     timer_handler::exports::informer::plugin::timer_handler,
 };
 use crate::{
-    Config, Failure, Handler, ReconcileError, ReconcileResult, SyncHandler, Synced, TimerHandler, Update,
+    Config, ConfigHandler, Failure, Handler, ReconcileError, ReconcileResult, SyncHandler, Synced,
+    TimerHandler, Update,
 };
 
 /// A plugin and the slot that keeps its state between calls. [`export!`](crate::export) and the other export macros
@@ -122,6 +124,21 @@ macro_rules! export_timers {
     };
 }
 
+/// Exports a [`ConfigHandler`] besides a handler or a reconciler: write it after the macro that exports the plugin.
+#[macro_export]
+macro_rules! export_config {
+    ($plugin:ty) => {
+        #[cfg(target_family = "wasm")]
+        $crate::bindings::signals::config_handler::export_config_handler!(
+            __InformerComponent with_types_in $crate::bindings::signals::config_handler
+        );
+
+        // The trait is implemented in native builds too.
+        const _: fn(&mut $plugin, $crate::Config) -> $crate::Result =
+            <$plugin as $crate::ConfigHandler>::on_config;
+    };
+}
+
 /// The common part of the export macros: the state, and the export `plugin`.
 #[doc(hidden)]
 #[macro_export]
@@ -224,6 +241,12 @@ impl<P: Exported + SyncHandler> sync_handler::Guest for Component<P> {
 impl<P: Exported + TimerHandler> timer_handler::Guest for Component<P> {
     fn on_timer(name: String) -> Result<(), timer_handler::Failure> {
         call::<P>(|plugin| plugin.on_timer(&name))
+    }
+}
+
+impl<P: Exported + ConfigHandler> config_handler::Guest for Component<P> {
+    fn on_config(config: String) -> Result<(), config_handler::Failure> {
+        call::<P>(|plugin| plugin.on_config(Config::from_json(config)))
     }
 }
 

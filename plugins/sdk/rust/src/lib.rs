@@ -54,7 +54,8 @@
 //! - [`Handler`]: react to each notification.
 //! - [`Reconciler`]: the host calls `reconcile` with the key of each object that changed, and retries failed keys.
 //! - [`Controller`]: a handler that decides itself which keys it adds to the [`workqueue`].
-//! - Besides one of them: [`SyncHandler`], called when a cache is complete, and [`TimerHandler`], called at certain times.
+//! - Besides one of them: [`SyncHandler`], called when a cache is complete, [`TimerHandler`], called at certain times, and
+//!   [`ConfigHandler`], called when the configuration files changed.
 //!
 //! # A tour, in the order of a call
 //! - [`Config`]: the table `[plugin.config]`.
@@ -99,7 +100,7 @@ pub use failure::{Failure, Result};
 pub use handler::{Cause, Handler};
 pub use object::{Field, InvalidKey, Object, ObjectKey, ObjectMeta, Owner};
 pub use reconciler::{Controller, ReconcileError, ReconcileResult, Reconciled, Reconciler};
-pub use signal::{SyncHandler, Synced, TimerHandler};
+pub use signal::{ConfigHandler, SyncHandler, Synced, TimerHandler};
 
 /// Used by the code of [`export!`]. It may change at any time.
 #[doc(hidden)]

@@ -52,6 +52,42 @@ pub struct Selector {
     page_size: u32,
 }
 
+/// What a cache holds, and how old that may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheState {
+    /// True if the first list of the resource is in the cache. Until then, lists are incomplete.
+    pub synced: bool,
+    /// The resource version that the cache has reached. It is empty before the first list, and if the host watches several
+    /// namespaces whose versions have no order.
+    pub resource_version: String,
+    /// The time since the API server last sent a list, an event or a bookmark, in whole milliseconds. `None` before the first list. A
+    /// healthy watch receives a bookmark about once a minute.
+    pub age: Option<Duration>,
+}
+
+/// What the cache of a resource holds, and how old that may be.
+///
+/// # Errors
+/// Returns [`Error::Host`] if the resource is not watched or not granted.
+pub fn state(gvr: &str) -> Result<CacheState, Error> {
+    let wit::CacheState { synced, resource_version, age_ms } = host::lister::state(gvr)?;
+    Ok(CacheState { synced, resource_version, age: age_ms.map(|ms| Duration::from_millis(ms.into())) })
+}
+
+/// Lists the values of an index, each with the number of objects that have it, in the order of their bytes. Only objects that the plugin
+/// may read count. The index `namespace` always exists. Values that come and go meanwhile may be missing or present.
+///
+/// # Errors
+/// An item is [`Error::Host`] if the resource is not watched or not granted, or has no such index. The list ends after an error.
+pub fn index_values<'a>(gvr: &'a str, index: &'a str, namespace: Option<&'a str>) -> List<'a, (String, u32)> {
+    List::new(move |after| {
+        let page = host::lister::index_values(gvr, index, namespace, after, 0)?;
+        let next = page.last().map(|last| last.value.clone());
+        Ok((page.into_iter().map(|value| (value.value, value.objects)).collect(), next))
+    })
+}
+
 /// Returns true if the first list of the resource is in the cache. Until then, lists are incomplete.
 ///
 /// # Errors

@@ -134,6 +134,27 @@ impl ObjectKey {
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
     }
+
+    /// Reads a key that the host added to the workqueue: what it is of, if the subscription has `resource-in-key = true`, and
+    /// the object.
+    ///
+    /// ```
+    /// use informer_sdk::ObjectKey;
+    ///
+    /// assert_eq!(ObjectKey::of_work("shop/web")?, (None, ObjectKey::new("shop", "web")));
+    /// let (of, key) = ObjectKey::of_work("v1/pods shop/web")?;
+    /// assert_eq!((of, key), (Some("v1/pods"), ObjectKey::new("shop", "web")));
+    /// # Ok::<(), informer_sdk::InvalidKey>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`InvalidKey`] if the text is of another form: the plugin added it itself.
+    pub fn of_work(key: &str) -> Result<(Option<&str>, Self), InvalidKey> {
+        match key.rsplit_once(' ') {
+            Some((of, key)) => Ok((Some(of), key.parse()?)),
+            None => Ok((None, key.parse()?)),
+        }
+    }
 }
 
 /// Writes a key as client-go does: `namespace/name`, or `name` for a cluster-scoped object.

@@ -1,6 +1,6 @@
-//! Calls that are about no single object: a cache is complete, or a timer fires.
+//! Calls that are about no single object: a cache is complete, a timer fires, or the configuration changed.
 
-use crate::Result;
+use crate::{Config, Result};
 
 /// The cache of a subscription is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,4 +86,40 @@ pub trait TimerHandler: Sized + 'static {
     /// The [`Failure`](crate::Failure) decides whether the call is made again. A timer of the configuration fires at its next time in
     /// any case.
     fn on_timer(&mut self, name: &str) -> Result;
+}
+
+/// A plugin that is notified when a file of its `config-files` changed. It also implements [`Handler`](crate::Handler) or
+/// [`Reconciler`](crate::Reconciler); [`export_config!`](crate::export_config) exports this trait besides it.
+///
+/// The host makes this call in one instance. The others keep what they have in `self`, so use it for what a change causes, and read
+/// configuration anew in each call otherwise.
+///
+/// ```
+/// use informer_sdk::{Config, ConfigHandler, Handler, Result, log};
+///
+/// struct Rules;
+///
+/// impl Handler for Rules {
+///     fn start(_config: Config) -> std::result::Result<Self, String> {
+///         Ok(Self)
+///     }
+/// }
+///
+/// impl ConfigHandler for Rules {
+///     fn on_config(&mut self, _config: Config) -> Result {
+///         log::info!("the rules changed");
+///         Ok(())
+///     }
+/// }
+///
+/// informer_sdk::export!(Rules);
+/// informer_sdk::export_config!(Rules);
+/// # fn main() {}
+/// ```
+pub trait ConfigHandler: Sized + 'static {
+    /// A file changed, appeared or went. `config` is what `start` would receive now.
+    ///
+    /// # Errors
+    /// The [`Failure`](crate::Failure) decides whether the call is made again.
+    fn on_config(&mut self, config: Config) -> Result;
 }

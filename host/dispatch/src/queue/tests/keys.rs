@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use informer_types::{Body, Change, Header, Object, Owner, Workqueue};
+use informer_types::{Body, Change, Header, Object, ObjectKey, Owner, WorkKey, Workqueue};
 
 use super::*;
 use crate::{
@@ -32,16 +32,25 @@ fn workqueue(capacity: usize) -> RateLimitingQueue {
     RateLimitingQueue::new(NonZeroUsize::new(capacity).unwrap(), limiter)
 }
 
+/// The keys of the controllers of all states, each once.
+fn controllers(change: &Change) -> Vec<WorkKey> {
+    let controlled = change.states().filter_map(|object| Some((object, object.controller()?)));
+    let mut keys: Vec<WorkKey> =
+        controlled.map(|(object, owner)| ObjectKey::new(object.namespace(), &*owner.name).into()).collect();
+    keys.dedup();
+    keys
+}
+
 /// An undecided queue whose keys are those of the controllers, and its workqueue.
 fn by_controller() -> (Queue, RateLimitingQueue) {
     let workqueue = workqueue(10);
-    (queue().with_keys(workqueue.clone(), |_, change| change.controllers()), workqueue)
+    (queue().with_keys(workqueue.clone(), |_, change| controllers(change)), workqueue)
 }
 
 /// An undecided queue whose keys are those of the objects, and its workqueue.
 fn by_object() -> (Queue, RateLimitingQueue) {
     let workqueue = workqueue(10);
-    (queue().with_keys(workqueue.clone(), |_, change| vec![change.object().key()]), workqueue)
+    (queue().with_keys(workqueue.clone(), |_, change| vec![change.object().key().into()]), workqueue)
 }
 
 fn keys(workqueue: &RateLimitingQueue) -> Vec<String> {
@@ -184,7 +193,7 @@ async fn a_component_with_both_gets_notifications_and_only_the_keys_that_it_adds
 async fn a_notification_whose_key_is_too_long_becomes_a_dead_letter() {
     for decided in [true, false] {
         let workqueue = workqueue(10);
-        let long = |_: &Source, _: &Change| vec![ObjectKey::new("shop", "p".repeat(2000).as_str())];
+        let long = |_: &Source, _: &Change| vec![ObjectKey::new("shop", "p".repeat(2000).as_str()).into()];
         let queue = queue().with_keys(workqueue.clone(), long);
         if decided {
             decide(&queue, RECONCILER);

@@ -52,7 +52,11 @@ impl OpenLists {
     pub(super) fn open(&mut self, gvr: Gvr, of: Selector, part: &Page, objects: Vec<Arc<Object>>) -> Cursor {
         let id = self.next_id;
         self.next_id += 1;
-        Cursor { snapshot: Snapshot { id, gvr, of, objects: objects.into() }, at: 0, limit: limit(part) }
+        Cursor {
+            snapshot: Snapshot { id, gvr, of, objects: objects.into() },
+            at: 0,
+            limit: limit(part.limit),
+        }
     }
 
     /// The page that the token names.
@@ -62,7 +66,7 @@ impl OpenLists {
             let message = "the page token belongs to a list of another resource or selector";
             return Err(Error::new(ErrorCode::Invalid, message));
         }
-        Ok(Cursor { snapshot: snapshot.clone(), at, limit: limit(part) })
+        Ok(Cursor { snapshot: snapshot.clone(), at, limit: limit(part.limit) })
     }
 
     /// Ends the page after `taken` objects. Returns the token of the next page, or closes the list and returns `None` if
@@ -106,9 +110,9 @@ impl Cursor {
     }
 }
 
-/// The most objects on the requested page.
-fn limit(part: &Page) -> usize {
-    match usize::try_from(part.limit).unwrap_or(PAGE).min(PAGE) {
+/// The most items on a page of which the guest requested at most this number.
+pub(super) fn limit(requested: u32) -> usize {
+    match usize::try_from(requested).unwrap_or(PAGE).min(PAGE) {
         0 => PAGE,
         limit => limit,
     }

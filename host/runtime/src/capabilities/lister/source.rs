@@ -1,9 +1,9 @@
 //! The host's caches, as the capability needs them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use informer_types::{Gvr, LabelSelector, Object, ObjectKey};
+use informer_types::{Gvr, LabelSelector, Namespaces, Object, ObjectKey};
 
 /// Reads from the host's caches. No function makes a request to the API server.
 pub trait ListerSource: Send + Sync + 'static {
@@ -21,6 +21,21 @@ pub trait ListerSource: Send + Sync + 'static {
     /// # Errors
     /// [`ListError`] if no informer serves the resource, or the resource has no such index.
     fn list(&self, gvr: &Gvr, query: &ListerQuery<'_>) -> Result<Vec<Arc<Object>>, ListError>;
+
+    /// A page of the values of an index, each with the number of objects that have it.
+    ///
+    /// # Ordering
+    /// Sorted by the bytes of the values.
+    ///
+    /// # Errors
+    /// [`ListError`] if no informer serves the resource, or the resource has no such index.
+    fn index_values(&self, gvr: &Gvr, page: &IndexPage<'_>) -> Result<Vec<(String, usize)>, ListError>;
+
+    /// What the cache holds, and how old that may be.
+    ///
+    /// # Errors
+    /// [`ListError::UnknownResource`] if no informer serves the resource.
+    fn state(&self, gvr: &Gvr) -> Result<CacheState, ListError>;
 
     /// Returns true once the first list is in the cache.
     ///
@@ -53,6 +68,30 @@ pub struct ListerQuery<'a> {
     pub labels: &'a LabelSelector,
     /// The name of an index and the value to look up. `None` means no lookup.
     pub index: Option<(&'a str, &'a str)>,
+}
+
+/// Selects values of an index. A value without an object that counts is left out.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexPage<'a> {
+    /// The name of the index.
+    pub index: &'a str,
+    /// The namespaces whose objects count.
+    pub namespaces: &'a Namespaces,
+    /// The last value of the page before. `None` means the first page.
+    pub after: Option<&'a str>,
+    /// The most values on the page.
+    pub limit: usize,
+}
+
+/// What a cache holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheState {
+    /// True once the first list is in the cache.
+    pub synced: bool,
+    /// The version that the cache has reached; empty if it has no single version.
+    pub resource_version: String,
+    /// The time since the last list, event or bookmark. `None` before the first list.
+    pub age: Option<Duration>,
 }
 
 /// Why the caches cannot answer a query.

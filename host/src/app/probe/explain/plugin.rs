@@ -1,7 +1,7 @@
 //! The place of an object in one plugin.
 
 use informer_dispatch::{ObjectRef, Standing, Stands, workqueue::KeyStanding};
-use informer_types::Source;
+use informer_types::{Gvr, ObjectKey, Source, WorkKey};
 
 use crate::{
     admin::types::{self, Chosen, DeadLetter, ExplainRequest, OwnKey},
@@ -29,7 +29,7 @@ pub(super) fn standing(
     let chosen = Chosen { gvr: Some(gvr.to_string()), key: Some(key.to_string()), ..Chosen::default() };
     let letter = plugin.letters().events(&chosen).pop().as_ref().map(dead_letter);
     let own_key = if plugin.subscriptions().contains(gvr) {
-        own_key(plugin, &key.to_string())
+        own_key(plugin, &key_text(plugin, gvr, key))
     } else {
         OwnKey::default()
     };
@@ -77,6 +77,14 @@ fn selected(interest: Interest, cached: bool) -> String {
         Interest::Selected if cached => "selected".to_owned(),
         Interest::Selected => "subscribed".to_owned(),
     }
+}
+
+/// The text of the key of an object in the workqueue.
+fn key_text(plugin: &RunningPlugin, gvr: &Gvr, key: &ObjectKey) -> String {
+    let config = plugin.config();
+    let named = config.subscriptions.iter().any(|on| on.watch == *gvr && on.resource_in_key);
+    let of = named.then(|| gvr.to_string().into());
+    WorkKey { of, key: key.clone() }.to_string()
 }
 
 fn own_key(plugin: &RunningPlugin, key: &str) -> OwnKey {

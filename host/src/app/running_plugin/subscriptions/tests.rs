@@ -3,13 +3,14 @@
 use std::{collections::HashMap, time::SystemTime};
 
 use informer_devserver::DevServer;
+use informer_dispatch::{DeadLetter, ObjectRef};
 use informer_types::{Body, Cause, Failure, FailureKind, Header, Source};
 
 use super::*;
 use crate::app::{
     App,
     applier::tests::{config, start},
-    running_plugin::RunningPlugin,
+    running_plugin::{RunningPlugin, letters::NotReplayed},
     settings,
     successor::{Received, Successor},
 };

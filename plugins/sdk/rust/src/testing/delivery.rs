@@ -1,6 +1,7 @@
 //! The current call: always a first attempt that did not wait.
 
 use crate::bindings::informer::plugin::delivery::DeliveryInfo;
+use crate::bindings::informer::plugin::types::Error;
 
 pub(crate) fn current() -> DeliveryInfo {
     DeliveryInfo {
@@ -9,4 +10,9 @@ pub(crate) fn current() -> DeliveryInfo {
         plugin: "test".to_owned(),
         host_version: env!("CARGO_PKG_VERSION").to_owned(),
     }
+}
+
+/// Nothing is called again in a test.
+pub(crate) fn call_again(_millis: u32) -> Result<(), Error> {
+    Ok(())
 }

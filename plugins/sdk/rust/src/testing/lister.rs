@@ -1,9 +1,13 @@
 //! Reads of the test host's cache.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::state::{error, meta, texts, with_state};
-use crate::bindings::informer::plugin::lister::{Fields, FieldsPage, JsonPage, MetaPage, Page, Selector};
+use crate::bindings::informer::plugin::lister::{
+    CacheState, Fields, FieldsPage, IndexValue, JsonPage, MetaPage, Page, Selector,
+};
 use crate::bindings::informer::plugin::types::{Error, ErrorCode, ObjectKey};
 
 pub(crate) fn get(gvr: &str, key: &ObjectKey) -> Result<Option<String>, Error> {
@@ -44,6 +48,34 @@ pub(crate) fn list_json(gvr: &str, of: Selector<'_>, part: Page<'_>) -> Result<J
 
 pub(crate) fn has_synced(gvr: &str) -> Result<bool, Error> {
     with_state(|state| Ok(state.watched(gvr)?.synced))
+}
+
+/// Only the index `namespace` exists.
+pub(crate) fn index_values(
+    gvr: &str,
+    index: &str,
+    namespace: Option<&str>,
+    after: Option<&str>,
+    _limit: u32,
+) -> Result<Vec<IndexValue>, Error> {
+    if index != "namespace" {
+        let message = "the test host has no index but `namespace`";
+        return Err(error(ErrorCode::Invalid, message.to_owned()));
+    }
+    with_state(|state| {
+        let mut values = BTreeMap::new();
+        for object in state.watched(gvr)?.list(namespace) {
+            *values.entry(meta(object).namespace).or_default() += 1;
+        }
+        let behind = values.into_iter().filter(|(value, _)| after.is_none_or(|after| value.as_str() > after));
+        Ok(behind.map(|(value, objects)| IndexValue { value, objects }).collect())
+    })
+}
+
+/// The test host's cache has no version and is always up to date.
+pub(crate) fn state(gvr: &str) -> Result<CacheState, Error> {
+    let synced = has_synced(gvr)?;
+    Ok(CacheState { synced, resource_version: String::new(), age_ms: synced.then_some(0) })
 }
 
 /// The test host's cache is always up to date.
