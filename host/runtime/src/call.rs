@@ -59,6 +59,11 @@ pub(crate) trait Call: Send {
         true
     }
 
+    /// The failure that the guest returned, if the answer is one.
+    fn failure(_: &mut Self::Answer) -> Option<&mut Failure> {
+        None
+    }
+
     /// Makes the call.
     fn run(
         self,
@@ -140,6 +145,13 @@ impl Call for &Delivery {
         Some(Subject::Object { source: source.clone(), object: Arc::clone(change.object()) })
     }
 
+    fn failure(answer: &mut Outcome) -> Option<&mut Failure> {
+        match answer {
+            Outcome::Acknowledged => None,
+            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
+        }
+    }
+
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Outcome> {
         let handler = exports.handler.as_ref().ok_or(Interruption::NotExported("handler"))?;
         let notification = &self.notification;
@@ -189,6 +201,10 @@ impl Call for &Request {
         Some(Subject::Key(Arc::clone(&self.key)))
     }
 
+    fn failure(answer: &mut Reconciled) -> Option<&mut Failure> {
+        failure_of(answer)
+    }
+
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {
         let reconcile = exports.reconcile.as_ref().ok_or(Interruption::NotExported("reconciler"))?;
         store.data_mut().receives(self.key.len());
@@ -209,6 +225,10 @@ impl Call for &SignalCall {
 
     fn subject(&self) -> Option<Subject> {
         Some(Subject::Key(self.signal.to_string().into()))
+    }
+
+    fn failure(answer: &mut Reconciled) -> Option<&mut Failure> {
+        failure_of(answer)
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {
@@ -269,6 +289,13 @@ fn reconciled(answer: Result<reconciler::Outcome, ReconcileError>) -> Reconciled
         }
         Err(ReconcileError::Retry(message)) => Reconciled::Retry { after: None, failure: failed(message) },
         Err(ReconcileError::Terminal(message)) => Reconciled::Terminal { failure: failed(message) },
+    }
+}
+
+fn failure_of(answer: &mut Reconciled) -> Option<&mut Failure> {
+    match answer {
+        Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => None,
+        Reconciled::Retry { failure, .. } | Reconciled::Terminal { failure } => Some(failure),
     }
 }
 

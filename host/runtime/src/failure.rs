@@ -6,6 +6,7 @@ use informer_types::{Failure, FailureKind};
 use wasmtime::{Trap, WasmBacktrace};
 
 use crate::{
+    LogLevel,
     component::{Place, Symbols},
     guest::Guest,
     interruption::{HANDED_OVER_BYTES, Interruption},
@@ -16,12 +17,29 @@ use crate::{
 /// The most frames shown.
 const FRAMES: usize = 8;
 
-/// Prefixes of functions that no author wrote: what a panic passes before the guest traps, and the engines of languages that show
-/// stacks of their own. These frames are left out.
-const MACHINERY: [&str; 14] = [
-    "std::", "core::", "alloc::", "__rustc", "rust_", "abort", "<alloc::", "<core::", "runtime.", "wasm_",
-    "JS_", "js_", "_Py", "Py",
+/// Prefixes of functions that no author wrote: what a panic passes before the guest traps, and the SDK for Go, whose compiler gives no
+/// lines. These frames are left out.
+const MACHINERY: [&str; 12] = [
+    "std::",
+    "core::",
+    "alloc::",
+    "__rustc",
+    "rust_",
+    "abort",
+    "<alloc::",
+    "<core::",
+    "runtime.",
+    "wasm_",
+    "informer_plugin_",
+    "github.com_informer_host_informer_plugins_sdk_go_",
 ];
+
+/// Prefixes of functions of engines, which run the functions of the author: no frame is one of them.
+const ENGINES: [&str; 4] = ["JS_", "js_", "_Py", "Py"];
+
+/// How Go begins its report of a failure from which nothing recovers, and the stack of each goroutine behind it.
+const GO_FAILED: &str = "fatal error: ";
+const GO_STACK: &str = "goroutine ";
 
 /// The longest message in bytes. Failures are kept as dead letters.
 const MESSAGE_BYTES: usize = 4 * 1024;
@@ -52,12 +70,7 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
             format!("the call took longer than its deadline of {:?}", guest.call.allowed)
         }
         FailureKind::Memory => too_much_memory(guest),
-        FailureKind::GuestMemory => {
-            let ceiling = guest.memory.ceiling_bytes();
-            format!(
-                "the plugins together use the memory of guests, {ceiling} bytes: raise `guest-memory` under [host], or lower `memory` or `instances` under [plugin.limits]"
-            )
-        }
+        FailureKind::GuestMemory => ceiling_reached(guest),
         FailureKind::HostCalls => {
             let most = guest.config.limits.host_calls.map_or(0, NonZeroU32::get);
             format!(
@@ -80,10 +93,32 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
     failure(kind, message)
 }
 
+/// Reports an allocation that was refused in a call that returned. Engines of languages turn it into an error of their own, which does
+/// not name the limit.
+pub(crate) fn without_memory(guest: &Guest, failure: Option<&mut Failure>) {
+    let at_ceiling = guest.memory.refused == Some(Refusal::Ceiling);
+    let hint = if at_ceiling { ceiling_reached(guest) } else { too_much_memory(guest) };
+    match failure {
+        Some(failure) => {
+            let line = failure.message.find('\n').unwrap_or(failure.message.len());
+            failure.message.insert_str(line, &format!(" ({hint})"));
+        }
+        None => guest.output.afterwards(LogLevel::Warn, &hint),
+    }
+}
+
 /// What to do about a refused allocation.
-pub(crate) fn too_much_memory(guest: &Guest) -> String {
+fn too_much_memory(guest: &Guest) -> String {
     let limit = guest.config.limits.memory_bytes;
     format!("the guest wanted more memory than its limit of {limit} bytes (`memory` under [plugin.limits])")
+}
+
+/// What to do about an allocation that was refused because of all plugins.
+fn ceiling_reached(guest: &Guest) -> String {
+    let ceiling = guest.memory.ceiling_bytes();
+    format!(
+        "the plugins together use the memory of guests, {ceiling} bytes: raise `guest-memory` under [host], or lower `memory` or `instances` under [plugin.limits]"
+    )
 }
 
 /// Returns true if the guest ended itself, as each language does after it has printed why.
@@ -115,6 +150,11 @@ fn is_too_much_handed_over(error: &wasmtime::Error) -> bool {
 /// The last lines of stderr as one line, without those that are no help.
 fn one_line(last_words: &str) -> String {
     let lines: Vec<&str> = last_words.lines().map(str::trim).filter(|line| !is_noise(line)).collect();
+    if lines.iter().any(|line| line.starts_with(GO_STACK) && line.ends_with("]:")) {
+        // The stacks are those of the runtime. The first line may be too far from the end.
+        let failed = lines.iter().find(|line| line.starts_with(GO_FAILED));
+        return failed.copied().unwrap_or_default().to_owned();
+    }
     let lines = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
     match lines {
         // The message of a panic stands behind its place.
@@ -138,11 +178,14 @@ fn frames(error: &wasmtime::Error, symbols: Option<&Symbols>) -> Option<String> 
     let places: Vec<Place> = places.collect();
     let mut shown: Vec<&Place> = places.iter().filter(|place| place.is_of_the_author()).collect();
     if shown.is_empty() {
-        // An export has the name of its interface, with `#` before that of the function.
-        let known = |place: &&Place| {
-            !place.function.contains('#')
-                && !MACHINERY.iter().any(|machinery| place.function.starts_with(machinery))
-        };
+        let starts =
+            |place: &Place, names: &[&str]| names.iter().any(|name| place.function.starts_with(name));
+        if places.iter().any(|place| starts(place, &ENGINES)) {
+            return None;
+        }
+        // An export has the name of its interface, with `#` before that of the function. A place with a line is not the author's.
+        let known =
+            |place: &&Place| !place.has_line() && !place.function.contains('#') && !starts(place, &MACHINERY);
         shown = places.iter().filter(known).collect();
     }
     shown.dedup();
@@ -159,6 +202,15 @@ mod tests {
         let panic = "\nthread '<unnamed>' (1) panicked at src/lib.rs:3:5:\nno replicas\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
 
         assert_eq!(one_line(panic), "panicked at src/lib.rs:3:5: no replicas");
+    }
+
+    #[test]
+    fn a_crash_of_go_is_shown_by_its_first_line() {
+        let crash = "fatal error: out of memory\n\nruntime stack:\nruntime.throw(...)\n\ngoroutine 1 [running]:\nmain.eat()\n";
+        assert_eq!(one_line(crash), "fatal error: out of memory");
+
+        let end = "runtime.throw(...)\n\ngoroutine 1 gp=0x1 m=0 [running]:\nmain.eat()\n";
+        assert_eq!(one_line(end), "");
     }
 
     #[test]

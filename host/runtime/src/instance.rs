@@ -9,7 +9,7 @@ use crate::{
     LogLevel,
     call::{Call, Stop},
     exports::{Exports, Linked},
-    failure::{classify, too_much_memory},
+    failure::{classify, without_memory},
     guest::{Attempt, Guest},
     interruption::{HANDED_OVER_BYTES, Interruption},
     memory::Amount,
@@ -77,10 +77,9 @@ impl Instance {
         start_epoch(store);
         store.data_mut().begin(allowed, call.attempt(), call.subject());
         let returned = clock.within(call.run(exports, store)).await;
-        let answer = finish(store, returned)?;
+        let mut answer = finish(store, returned)?;
         if store.data().memory.refused.is_some() {
-            // The guest went on without the memory, and what it answers need not say why it failed.
-            store.data().output.afterwards(LogLevel::Warn, &too_much_memory(store.data()));
+            without_memory(store.data(), C::failure(&mut answer));
         }
         if C::keeps_instance(&answer) {
             // After a refused allocation the state of the guest is unknown. If the tokens may run out, the instance ends so

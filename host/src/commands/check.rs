@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Args;
+use informer_author::{Inspection, Kind};
 use informer_registry::{Interfaces, Puller, Wish};
 use informer_runtime::{Component, Engine, LoadError};
 use informer_types::{one_line, visible_json};
@@ -129,7 +130,9 @@ async fn component(
     let origin = app::Origin::of(plugin);
     let pin = origin.pin(Some(lock)).map_err(|error| LoadError::Source(error.to_string()))?;
     let Some(reference) = plugin.source.reference() else {
-        let component = Component::from_file(engine, plugin.source.file().unwrap_or(Path::new(""))).await?;
+        let file = plugin.source.file().unwrap_or(Path::new(""));
+        check_names(engine, file, plugin).await?;
+        let component = Component::from_file(engine, file).await?;
         return match pin.filter(|pin| pin.hex() != component.digest()) {
             Some(pin) => Err(LoadError::Source(format!(
                 "the file has the digest sha256:{}, and `digest` is {pin}; correct one of them",
@@ -146,6 +149,20 @@ async fn component(
     let wish = Wish { reference, pin, interfaces: &interfaces, known: &|_| false };
     let pulled = puller.pull(wish).await.map_err(|error| LoadError::Source(error.to_string()))?;
     Component::from_bytes(engine, pulled.component.unwrap_or_default()).await
+}
+
+/// Compares the imports and exports of a file with the grants. This takes milliseconds, and compiling takes seconds for some languages.
+/// What is no component is reported by [`Component::from_file`].
+async fn check_names(engine: &Engine, file: &Path, plugin: &Plugin) -> Result<(), LoadError> {
+    let bytes = Component::read_file(engine, file).await?;
+    match Inspection::of(&bytes) {
+        Ok(Inspection { kind: Kind::Component, imports, exports, .. }) => {
+            let imports: Vec<&str> = imports.iter().map(String::as_str).collect();
+            let exports: Vec<&str> = exports.iter().map(String::as_str).collect();
+            Component::check_names(&imports, &exports, &plugin.grants)
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {

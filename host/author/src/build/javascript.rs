@@ -25,6 +25,9 @@ const NPM: Tool = Tool { program: "npm", install: "it comes with Node.js, or as 
 /// The name under which plugins import the SDK.
 const SDK_PACKAGE: &str = "informer-sdk";
 
+/// What componentize-qjs prints before an error of the sources.
+const THROWN: &str = "Failed to finish JavaScript module evaluation: ";
+
 /// The module that the component starts with.
 const ENTRY: &str = "entry.js";
 
@@ -62,7 +65,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let toolchain = toolchain(build)?;
     let (code, component) = (build.scratch("plugin.js"), build.scratch("plugin.wasm"));
     let world = build.world()?;
-    let module = bundle(build, Command::new(toolchain.join("node_modules/.bin/esbuild")), source, &world)?;
+    let module = bundle(build, Command::new(esbuild(&toolchain)), source, &world)?;
     let interfaces = world.exported_interfaces();
     if let Some(missing) = interfaces.iter().find(|name| !module.exports.contains(name)) {
         let (world, exports) = (build.world_name()?, interfaces.join(", "));
@@ -82,10 +85,22 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let output = componentize.output().map_err(|error| tool::io_error(&toolchain, error))?;
     if !output.status.success() {
         let said = [output.stdout, output.stderr].concat();
-        let problem = format!("componentize-qjs failed:\n{}", String::from_utf8_lossy(&said).trim());
-        return Err(BuildError::Project(problem));
+        let said = String::from_utf8_lossy(&said);
+        return Err(BuildError::Project(match said.split_once(THROWN) {
+            Some((_, error)) => format!("{source} throws when it is loaded:\n{}", error.trim()),
+            None => format!("componentize-qjs failed:\n{}", said.trim()),
+        }));
     }
     Build::read(&component)
+}
+
+/// The program of esbuild for this machine, of which npm installs one. The script that starts it adds a stack of its own to each mistake
+/// of the author.
+fn esbuild(toolchain: &Path) -> PathBuf {
+    let modules = toolchain.join("node_modules");
+    let platforms = modules.join("@esbuild").read_dir().into_iter().flatten().flatten();
+    let mut programs = platforms.map(|platform| platform.path().join("bin/esbuild"));
+    programs.find(|program| program.is_file()).unwrap_or_else(|| modules.join(".bin/esbuild"))
 }
 
 /// A module that exports what the source exports. It throws when it is evaluated if a function of the world is missing: the engine would

@@ -23,6 +23,9 @@ const KEPT_BYTES: usize = 16 << 20;
 /// The most frames whose places are remembered: a plugin that fails again and again fails at the same places.
 const REMEMBERED: usize = 512;
 
+/// The bytes behind the head of a loop in which a line is searched for.
+const LOOP_HEAD: u64 = 16;
+
 /// Parts of paths of code that is not the author's: the standard library, packages, the SDKs and generated bindings.
 const FOREIGN: [&str; 9] = [
     "/rustc/",
@@ -154,9 +157,20 @@ impl Symbols {
         name.map(|(_, name)| Place::unlocated(name)).into_iter().collect()
     }
 
-    /// The places of an address. A table that is damaged ends the list.
+    /// The places of an address, or else of the code closely behind it: compilers give no line to the head of a loop, where a missed
+    /// deadline is noticed.
     fn lines(&self, module: &Module, address: u64) -> Option<Vec<Place>> {
         let context = module.context()?;
+        let places = self.at(&context, address)?;
+        if places.first().is_none_or(Place::has_line) {
+            return Some(places);
+        }
+        let mut behind = (1..=LOOP_HEAD).filter_map(|step| self.at(&context, address + step));
+        behind.find(|places| places.first().is_some_and(Place::has_line)).or(Some(places))
+    }
+
+    /// The places of an address. A table that is damaged ends the list.
+    fn at(&self, context: &Context<EndianSlice<'_, LittleEndian>>, address: u64) -> Option<Vec<Place>> {
         let mut places = Vec::new();
         let mut frames = context.find_frames(address).skip_all_loads().ok()?;
         while let Ok(Some(frame)) = frames.next() {
@@ -198,6 +212,11 @@ impl Place {
     /// A function whose source is not known. Its name is demangled.
     pub(crate) fn unlocated(name: &str) -> Self {
         Self { function: addr2line::demangle_auto(name.into(), None).into_owned(), line: None }
+    }
+
+    /// Returns true if its file and line are known.
+    pub(crate) fn has_line(&self) -> bool {
+        self.line.is_some()
     }
 
     /// Returns true for code that the author of the plugin wrote, as far as its path shows.
