@@ -5,6 +5,7 @@
 //!
 //! | module | what it shows |
 //! |---|---|
+//! | `calls` | 10,000 calls in each language leave no memory behind, and an object of 1 MiB arrives whole |
 //! | `controller` | a component in JavaScript that only exports `reconciler` receives keys, reads the cache and is retried |
 //! | `same_lines` | a plugin in each language logs the same lines for the same changes |
 //! | `projects` | what `informer new` writes in each language builds and runs |
@@ -12,7 +13,19 @@
 //! | `story` | a plugin in each language uses its SDK: pages, a conflict, errors of the host, failures with a stack |
 //! | `sdk_go` | the SDK for Go is a module whose tests pass, as do those of new projects |
 //! | `dev` | `informer dev` builds a project at the start and after each change |
+//! | `guide` | each block of code of the plugin author's guide builds, and does what the guide says |
+//! | `mistakes` | what beginners see of their mistakes in each language, and whether it says what to do |
 //! | `resync` | each deployment is delivered again, unchanged, with the cause `resync` |
+//!
+//! What is shown for each toolchain. TypeScript is compiled to the same engine as JavaScript, QuickJS. StarlingMonkey has no test.
+//!
+//! | | Rust | JavaScript | TypeScript | Python | Go | C | by |
+//! |---|---|---|---|---|---|---|---|
+//! | events, fields, configuration, log with fields, lister, indexes, key-values over a restart, apply, update, Events, metrics, retries with a time, permanent failures, workqueue and reconciler | x | x | x | x | x | x | `guide`: one story for all |
+//! | pages, a conflict, errors of the host, unicode, own writes, failures with a stack if the language has one | x | x | | x | x | x | `story` |
+//! | 10,000 calls without growth of guest and host, every second one fails; an object of 1 MiB; unicode | x | x | | x | x | x | `calls` |
+//! | exception or trap, missed deadline, memory limit | x | x | | x | x | x | `mistakes` |
+//! | complete caches, timers, HTTP | x | | | | | | `guide` |
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -21,10 +34,13 @@
     reason = "a test ends by panicking, and prints what it measured"
 )]
 
+mod calls;
 mod cluster;
 mod controller;
 mod dev;
 mod example;
+mod guide;
+mod mistakes;
 #[path = "../e2e/controllers/pods.rs"]
 mod pods;
 mod projects;

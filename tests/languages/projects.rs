@@ -37,15 +37,8 @@ struct Project {
 impl Project {
     async fn new(scratch: &TempDir, language: &str, kind: &str) -> Self {
         let name = format!("{language}-{kind}");
-        let folder = scratch.path().join(&name);
-        let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/sdk/rust");
-        let mut arguments = vec!["new", &name, "--lang", language, "--sdk", sdk.to_str().unwrap()];
-        arguments.extend((kind == "reconciler").then_some("--reconciler"));
-        informer(scratch.path(), &arguments).await;
-        if language == "rust" {
-            // The versions of the workspace: the build resolves nothing anew.
-            fs::copy(sdk.join("../../../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-        }
+        let flags: &[&str] = if kind == "reconciler" { &["--reconciler"] } else { &[] };
+        let folder = new_project(scratch.path(), &name, language, flags).await;
         let configuration = folder.join("informer.toml");
         let text = fs::read_to_string(&configuration).unwrap();
         fs::write(&configuration, format!("[host]\n{PATIENT}{text}")).unwrap();
@@ -88,6 +81,38 @@ impl Project {
         let component = format!("{}.wasm", self.name);
         format!("[[plugin]]{}", plugin.replace(&component, self.folder.join(&component).to_str().unwrap()))
     }
+}
+
+/// The SDK for Rust, which is not published.
+pub(crate) fn sdk() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/sdk/rust").canonicalize().unwrap()
+}
+
+/// Runs `informer new`, and returns the folder of the project.
+pub(crate) async fn new_project(folder: &Path, name: &str, language: &str, flags: &[&str]) -> PathBuf {
+    let sdk = sdk();
+    let arguments = ["new", name, "--lang", language, "--sdk", sdk.to_str().unwrap()];
+    informer(folder, &[&arguments, flags].concat()).await;
+    let project = folder.join(name);
+    lock_versions(&project);
+    project
+}
+
+/// Gives a project in Rust the versions of the workspace: the build resolves nothing anew.
+pub(crate) fn lock_versions(project: &Path) {
+    let lock = project.join("Cargo.lock");
+    if project.join("Cargo.toml").is_file() && !lock.is_file() {
+        fs::copy(sdk().join("../../../Cargo.lock"), lock).unwrap();
+    }
+}
+
+/// Adds the crates that plugins with JSON of their own use.
+pub(crate) fn depends_on_serde(project: &Path) {
+    let manifest = project.join("Cargo.toml");
+    let depends =
+        "[dependencies]\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n";
+    let text = fs::read_to_string(&manifest).unwrap().replace("[dependencies]\n", depends);
+    fs::write(manifest, text).unwrap();
 }
 
 pub(crate) async fn command(folder: &Path, arguments: &[&str]) -> Command {

@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::projects::informer;
+use crate::{guide::recipes, projects::informer};
 
 /// The folder of an SDK.
 fn folder(language: &str) -> PathBuf {
@@ -105,6 +105,11 @@ async fn the_types_of_the_javascript_sdk_fit_its_sources_and_the_projects_in_typ
         informer(&project, &["build"]).await;
         run("node", &[path(&tsc), "--project", path(&project)], scratch.path()).await;
     }
+    // The block of TypeScript in the author's guide.
+    let project = scratch.path().join("handler");
+    fs::write(project.join("src/index.ts"), recipes("ts")).unwrap();
+    run("node", &[path(&tsc), "--project", path(&project)], scratch.path()).await;
+    informer(&project, &["build"]).await;
     // The interfaces of all worlds together.
     let project = scratch.path().join("reconciler");
     let manifest = project.join("informer-plugin.toml");

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     cluster::{Cluster, WATCH},
-    projects::informer,
+    projects::{depends_on_serde, informer, new_project},
 };
 
 /// A plugin that tells the story.
@@ -23,6 +23,15 @@ struct Teller {
     /// The class of an error of the host.
     refused: &'static str,
 }
+
+const RUST: Teller = Teller {
+    language: "rust",
+    source: "src/lib.rs",
+    story: include_str!("story/story.rs"),
+    // A failure in Rust has no stack: a panic is a trap, which has one.
+    traces: ["handler: ", "boom: bad has ", " labels"],
+    refused: "not-granted: reading v1/secrets is not granted",
+};
 
 const JAVASCRIPT: Teller = Teller {
     language: "js",
@@ -96,9 +105,11 @@ const LINES: [&str; 8] = [
 impl Teller {
     async fn tells(&self) {
         let scratch = tempfile::tempdir().unwrap();
-        informer(scratch.path(), &["new", "story", "--lang", self.language]).await;
-        let project = scratch.path().join("story");
+        let project = new_project(scratch.path(), "story", self.language, &[]).await;
         fs::write(project.join(self.source), self.story).unwrap();
+        if self.language == "rust" {
+            depends_on_serde(&project);
+        }
         informer(&project, &["build"]).await;
         let component = project.join("story.wasm");
         let cluster = Cluster::start().await;
@@ -164,6 +175,12 @@ async fn a_plugin_in_javascript_tells_the_story_with_its_sdk() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "builds a project: run by cargo xtask test --all"]
+async fn a_plugin_in_rust_tells_the_story_with_its_sdk() {
+    RUST.tells().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Go: run by cargo xtask test --all"]
 async fn a_plugin_in_go_tells_the_story_with_its_sdk() {
     GO.tells().await;
@@ -173,42 +190,6 @@ async fn a_plugin_in_go_tells_the_story_with_its_sdk() {
 #[ignore = "needs zig, a WASI SDK or Python: run by cargo xtask test --all"]
 async fn a_plugin_in_c_tells_the_story_with_its_sdk() {
     C.tells().await;
-}
-
-/// Half of the calls fail. The plugin compares the memory after 100 calls with that after the last one.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs zig, a WASI SDK or Python: run by cargo xtask test --all"]
-async fn the_memory_of_a_plugin_in_c_does_not_grow_in_ten_thousand_calls() {
-    const GRANTS: &str = r#"
-      [[plugin.on]]
-      watch = "apps/v1/deployments"
-
-      [plugin.workqueue]
-      min = "1ms"
-      max = "1ms"
-      qps = 100000
-      burst = 100000
-
-      [plugin.grant]
-      read = ["apps/v1/deployments"]
-      keyvalue = "64KiB"
-    "#;
-    let scratch = tempfile::tempdir().unwrap();
-    informer(scratch.path(), &["new", "calls", "--lang", "c", "--reconciler"]).await;
-    let project = scratch.path().join("calls");
-    fs::write(project.join("src/plugin.c"), include_str!("story/calls.c")).unwrap();
-    informer(&project, &["build"]).await;
-    let cluster = Cluster::start().await;
-    let plugin = format!("[[plugin]]\nname = \"calls\"\nsource = {:?}\n{GRANTS}", project.join("calls.wasm"));
-    let host = TestHost::start(&cluster.server.url(), &(WATCH.to_owned() + &plugin)).await.unwrap();
-    host.synced().await;
-
-    cluster.deployments.create("web").await;
-    for thousand in 1..=10 {
-        host.lines.said("calls", &format!("{thousand}000 calls, 0 pages more"), "").await;
-    }
-    host.stop().await;
-    cluster.server.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

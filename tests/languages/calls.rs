@@ -1,0 +1,137 @@
+//! 10,000 calls of a reconciler in each language: every second one fails, and neither the guest nor the host grows. An object of 1 MiB
+//! reaches each of them whole.
+
+use std::{fs, time::Instant};
+
+use informer_tests::host::TestHost;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    cluster::{Cluster, WATCH},
+    projects::{informer, new_project},
+};
+
+/// A plugin in one language.
+struct Caller {
+    language: &'static str,
+    /// The file that `informer new` writes, which the other text replaces.
+    source: &'static str,
+    text: &'static str,
+    /// The bytes by which the memory of the guest may grow after the first thousand calls. Languages with a collector reach their
+    /// size later.
+    growth: f64,
+}
+
+const MIB: f64 = 1_048_576.0;
+
+/// TypeScript runs as JavaScript.
+const CALLERS: [Caller; 5] = [
+    Caller { language: "rust", source: "src/lib.rs", text: include_str!("calls/calls.rs"), growth: 0.0 },
+    Caller { language: "js", source: "src/index.js", text: include_str!("calls/calls.js"), growth: MIB },
+    Caller { language: "python", source: "src/app.py", text: include_str!("calls/calls.py"), growth: MIB },
+    Caller { language: "go", source: "main.go", text: include_str!("calls/calls.go"), growth: 4.0 * MIB },
+    Caller { language: "c", source: "src/plugin.c", text: include_str!("calls/calls.c"), growth: 0.0 },
+];
+
+/// The bytes by which the host may grow while all plugins make nine thousand calls: what its allocator keeps.
+const GROWTH_OF_THE_HOST: f64 = 32.0 * MIB;
+
+/// Retries without a pause, and as many writes as the calls make.
+const SETTINGS: &str = r#"
+  [[plugin.on]]
+  watch = "apps/v1/deployments"
+
+  [plugin.workqueue]
+  min = "1ms"
+  max = "1ms"
+  qps = 100000
+  burst = 100000
+
+  [plugin.limits]
+  keyvalue-writes = 100000
+
+  [plugin.grant]
+  read = ["apps/v1/deployments"]
+  keyvalue = "64KiB"
+"#;
+
+// === impl Caller ===
+
+impl Caller {
+    fn name(&self) -> String {
+        format!("calls-{}", self.language)
+    }
+
+    /// Builds the component. Returns the table of its plugin.
+    async fn plugin(&self, scratch: &TempDir) -> String {
+        let Self { language, source, text, .. } = self;
+        let name = self.name();
+        let project = new_project(scratch.path(), &name, language, &["--reconciler"]).await;
+        let manifest = project.join("informer-plugin.toml");
+        let world = fs::read_to_string(&manifest).unwrap();
+        fs::write(manifest, world.replace("\"controller\"", "\"controller-with-standard\"")).unwrap();
+        fs::write(project.join(source), text).unwrap();
+        informer(&project, &["build"]).await;
+        let component = project.join(format!("{name}.wasm"));
+        format!("[[plugin]]\nname = {name:?}\nsource = {component:?}\n{SETTINGS}")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js, Python and Go: run by cargo xtask test --all"]
+async fn ten_thousand_calls_in_each_language_leave_no_memory_behind() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut configuration = WATCH.to_owned();
+    for caller in &CALLERS {
+        configuration += &caller.plugin(&scratch).await;
+    }
+    let cluster = Cluster::start().await;
+    let host = TestHost::start(&cluster.server.url(), &configuration).await.unwrap();
+    host.synced().await;
+    let begun = Instant::now();
+    cluster.deployments.create("web").await;
+    let mut early = Vec::new();
+    for name in CALLERS.iter().map(Caller::name) {
+        host.lines.said(&name, "1000 calls", "").await;
+        early.push(memory(&host, &name));
+    }
+    let host_early = metric(&host, "process_resident_memory_bytes ");
+
+    for (caller, early) in CALLERS.iter().zip(early) {
+        let name = caller.name();
+        host.lines.said(&name, "10000 calls", "").await;
+        let grown = memory(&host, &name) - early;
+        println!("{name}: 10,000 calls within {:.1} s, {grown} bytes more", begun.elapsed().as_secs_f64());
+        assert!(grown <= caller.growth, "{name} grows by {grown} bytes");
+    }
+    let grown = metric(&host, "process_resident_memory_bytes ") - host_early;
+    println!("the host: {grown} bytes more");
+    assert!(grown <= GROWTH_OF_THE_HOST, "the host grows by {grown} bytes");
+    // Last, because a guest takes memory for it.
+    cluster.deployments.create("big").await;
+    cluster.deployments.patch("big", with_text(&format!("{}späti", "x".repeat(1 << 20)))).await;
+    for name in CALLERS.iter().map(Caller::name) {
+        host.lines.said(&name, "big: 1048581 characters, päti", "").await;
+    }
+
+    host.stop().await;
+    cluster.server.shutdown().await;
+}
+
+/// The linear memory of the guest of a plugin, in bytes.
+fn memory(host: &TestHost, plugin: &str) -> f64 {
+    metric(host, &format!("informer_runtime_linear_memory_bytes{{plugin=\"{plugin}\"}} "))
+}
+
+fn metric(host: &TestHost, series: &str) -> f64 {
+    let metrics = host.metrics();
+    let line = metrics.lines().find_map(|line| line.strip_prefix(series));
+    line.unwrap_or_else(|| panic!("no {series} in {metrics}")).parse().unwrap()
+}
+
+/// A change that puts a text into a deployment.
+fn with_text(text: &str) -> Value {
+    let container = json!({"name": "big", "image": "nginx:1.29", "env": [{"name": "TEXT", "value": text}]});
+    json!({"spec": {"template": {"spec": {"containers": [container]}}}})
+}

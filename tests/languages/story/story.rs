@@ -1,0 +1,119 @@
+//! What a plugin in Rust does with the SDK. story.js does the same.
+
+use std::time::Duration;
+
+use informer_sdk::client::{self, ApiCode, ObjectEvent, Patch, WriteOptions};
+use informer_sdk::lister::{self, Selector};
+use informer_sdk::wasi::keyvalue::{atomics, store};
+use informer_sdk::{Cause, Config, Error, Event, Failure, Handler, ObjectKey, Result, Update, delivery, log};
+use serde_json::{Value, json};
+
+const DEPLOYMENTS: &str = "apps/v1/deployments";
+const APPLIED: &str = "/metadata/annotations/example.com~1applied";
+
+#[derive(serde::Deserialize)]
+struct Settings {
+    greeting: String,
+}
+
+#[derive(Default)]
+struct Story {
+    /// The version that the last write made.
+    written: String,
+}
+
+informer_sdk::export!(Story);
+
+impl Handler for Story {
+    fn start(config: Config) -> std::result::Result<Self, String> {
+        let Settings { greeting } = config.parse()?;
+        log::info!(greeting = greeting; "started");
+        Ok(Self::default())
+    }
+
+    fn on_add(&mut self, object: Event, _cause: Cause) -> Result {
+        let attempt = delivery::current().attempt;
+        match object.name() {
+            "go" => self.tell(&object)?,
+            "later" if attempt == 1 => return Err(Failure::retry_after("soon", Duration::from_millis(5))),
+            "later" => log::info!("later: attempt {attempt}"),
+            "bad" => {
+                let labels = object.labels().len();
+                return Err(Failure::permanent(format!("boom: {} has {labels} labels", object.name())));
+            }
+            "uncaught" => drop(lister::get_json("v1/secrets", &ObjectKey::new("default", "x"))?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn on_update(&mut self, update: Update, _cause: Cause) -> Result {
+        if update.new.get::<String>(APPLIED)?.as_deref() == Some("yes") {
+            let own = update.new.resource_version() == self.written;
+            log::info!("own write: {own}, differs: {}", update.changed(&["/metadata/annotations"])?);
+        }
+        Ok(())
+    }
+}
+
+impl Story {
+    fn tell(&mut self, object: &Event) -> Result {
+        let paged = Selector::all().namespace("default").page_size(2);
+        let metas = lister::list_meta(DEPLOYMENTS, &paged);
+        let names: std::result::Result<Vec<_>, _> = metas.map(|meta| meta.map(|meta| meta.name)).collect();
+        log::info!("pages: {}", names?.join(","));
+        if let Err(Error::Host { code, .. }) = lister::get_json("v1/secrets", &ObjectKey::new("default", "x")) {
+            log::info!("refused: {code}");
+        }
+        let missing = client::get::<Value>(DEPLOYMENTS, &ObjectKey::new("default", "none"));
+        if let Err(Error::Api { code, status, .. }) = missing {
+            log::info!("missing: {code} {status}");
+        }
+        let web = ObjectKey::new("default", "web");
+        change(&web)?;
+        keep().map_err(|error| Failure::retry(format!("{error:?}")))?;
+        client::record(&ObjectEvent::new(DEPLOYMENTS, &object.key(), "Told", "Telling").note("the story"))?;
+        let applied = client::patch(DEPLOYMENTS, &web, &Patch::apply(json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"namespace": "default", "name": "web", "annotations": {"example.com/applied": "yes"}},
+        })), &WriteOptions::new())?;
+        applied.resource_version().clone_into(&mut self.written);
+        let answer: Value = applied.parse()?;
+        log::info!("applied: {}", answer.pointer(APPLIED).and_then(Value::as_str).unwrap_or("no"));
+        Ok(())
+    }
+}
+
+/// Changes an object that another write changes meanwhile.
+fn change(web: &ObjectKey) -> Result {
+    for attempt in 1.. {
+        let mut object: Value = client::get(DEPLOYMENTS, web)?;
+        if attempt == 1 {
+            let meanwhile = Patch::merge(json!({"metadata": {"labels": {"tier": "meanwhile"}}}));
+            client::patch(DEPLOYMENTS, web, &meanwhile, &WriteOptions::new())?;
+        }
+        object["metadata"]["labels"]["tier"] = json!("changed");
+        match client::update(DEPLOYMENTS, web, &object, &WriteOptions::new()) {
+            Err(Error::Api { code: ApiCode::Conflict, .. }) => {}
+            Err(error) => return Err(error.into()),
+            Ok(written) => {
+                let changed: Value = written.parse()?;
+                let tier = changed["metadata"]["labels"]["tier"].as_str().unwrap_or_default();
+                log::info!("changed at attempt {attempt}: {tier}");
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn keep() -> std::result::Result<(), store::Error> {
+    let bucket = store::open("story")?;
+    bucket.set("ключ", json!({"text": "späti 🦀"}).to_string().as_bytes())?;
+    let kept: Value = serde_json::from_slice(&bucket.get("ключ")?.unwrap_or_default()).unwrap_or_default();
+    let sum = atomics::increment(&bucket, "n", 2)?;
+    let keys = bucket.list_keys(None)?.keys.len();
+    log::info!("kept: {}, {sum}, {keys} keys", kept["text"].as_str().unwrap_or_default());
+    Ok(())
+}
