@@ -96,7 +96,7 @@ async fn ten_thousand_calls_in_each_language_leave_no_memory_behind() {
         host.lines.said(&name, "1000 calls", "").await;
         early.push(memory(&host, &name));
     }
-    let host_early = metric(&host, "process_resident_memory_bytes ");
+    let host_early = metric(&host, "process_resident_memory_bytes");
 
     for (caller, early) in CALLERS.iter().zip(early) {
         let name = caller.name();
@@ -105,7 +105,7 @@ async fn ten_thousand_calls_in_each_language_leave_no_memory_behind() {
         println!("{name}: 10,000 calls within {:.1} s, {grown} bytes more", begun.elapsed().as_secs_f64());
         assert!(grown <= caller.growth, "{name} grows by {grown} bytes");
     }
-    let grown = metric(&host, "process_resident_memory_bytes ") - host_early;
+    let grown = metric(&host, "process_resident_memory_bytes") - host_early;
     println!("the host: {grown} bytes more");
     assert!(grown <= GROWTH_OF_THE_HOST, "the host grows by {grown} bytes");
     // Last, because a guest takes memory for it.
@@ -121,13 +121,14 @@ async fn ten_thousand_calls_in_each_language_leave_no_memory_behind() {
 
 /// The linear memory of the guest of a plugin, in bytes.
 fn memory(host: &TestHost, plugin: &str) -> f64 {
-    metric(host, &format!("informer_runtime_linear_memory_bytes{{plugin=\"{plugin}\"}} "))
+    metric(host, &format!("informer_runtime_linear_memory_bytes{{plugin=\"{plugin}\"}}"))
 }
 
 fn metric(host: &TestHost, series: &str) -> f64 {
     let metrics = host.metrics();
-    let line = metrics.lines().find_map(|line| line.strip_prefix(series));
-    line.unwrap_or_else(|| panic!("no {series} in {metrics}")).parse().unwrap()
+    let line = metrics.lines().find(|line| line.starts_with(series));
+    let (_, value) = line.and_then(|line| line.rsplit_once(' ')).unwrap_or_else(|| panic!("no {series}"));
+    value.parse().unwrap()
 }
 
 /// A change that puts a text into a deployment.

@@ -1,6 +1,6 @@
 """A reconciler that is called 10,000 times. calls.c does the same."""
 
-from informer_sdk import App, HostError, Requeue, keyvalue, lister
+from informer_sdk import App, HostError, keyvalue, lister, workqueue
 
 CALLS = 10_000
 DEPLOYMENTS = "apps/v1/deployments"
@@ -16,10 +16,12 @@ def reconcile(key):
     if key == "default/big":
         text = lister.get_fields(DEPLOYMENTS, key, [BIG])[0]
         print(f"big: {len(text)} characters, {text[-4:]}")
-        return None
+        return
     with keyvalue.open("calls") as bucket:
-        bucket.set(key, lister.get(DEPLOYMENTS, key))
-        if bucket.get(key)["metadata"]["name"] != "web":
+        obj = lister.get(DEPLOYMENTS, key)
+        if calls % 10 == 0:
+            bucket.set(key, obj)
+        if bucket.get(key)["metadata"]["name"] != obj["metadata"]["name"]:
             raise ValueError("another value was kept")
     for _ in lister.list_meta(DEPLOYMENTS, labels="app=web"):
         pass
@@ -30,9 +32,10 @@ def reconcile(key):
     calls += 1
     if calls % 1000 == 0:
         print(f"{calls} calls")
+    if calls < CALLS:
+        workqueue.add(key)
     if calls % 2 == 1:
         raise ValueError(f"call {calls}")
-    return Requeue(after=0) if calls < CALLS else None
 
 
 Plugin, Reconciler = app.Plugin, app.Reconciler

@@ -108,5 +108,17 @@ export class Bucket {
  * @param {string} [name]
  */
 export function open(name = "") {
-  return new Bucket(name);
+  let bucket = opened.get(name);
+  if (bucket === undefined) {
+    bucket = new Bucket(name);
+    opened.set(name, bucket);
+  }
+  return bucket;
 }
+
+/**
+ * The open buckets by their names. The engine closes no bucket, and an instance may have 64 of them open.
+ *
+ * @type {Map<string, Bucket>}
+ */
+const opened = new Map();

@@ -137,6 +137,13 @@ test("key-values hold JSON, also with other characters than those of ASCII", () 
   assert.throws(() => bucket.set("f", () => {}), TypeError);
 });
 
+test("a bucket is opened once, however often a handler asks for it", () => {
+  for (let call = 0; call < 100; call += 1) keyvalue.open("once").increment("n");
+
+  assert.equal(keyvalue.open("once").get("n"), 100);
+  assert.equal(host.calls.filter((name) => name === "keyvalue.open").length, 1);
+});
+
 test("console writes lines with fields", () => {
   log.info("plain");
   assert.equal(host.lines.length, 0, "the module is being evaluated, and there is no host yet");

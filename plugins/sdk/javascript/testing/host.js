@@ -163,16 +163,20 @@ const metrics = Object.fromEntries(["counterAdd", "gaugeSet", "histogramObserve"
 }));
 
 function open(name) {
-  if (!host.buckets.has(name)) host.buckets.set(name, new Map());
-  const values = host.buckets.get(name);
+  // A plugin keeps what it has opened over a `reset`.
+  const values = () => {
+    if (!host.buckets.has(name)) host.buckets.set(name, new Map());
+    return host.buckets.get(name);
+  };
+  values();
   return {
     values,
-    get: (key) => values.get(key) ?? null,
-    set: (key, value) => void values.set(key, value),
-    exists: (key) => values.has(key),
-    delete: (key) => void values.delete(key),
+    get: (key) => values().get(key) ?? null,
+    set: (key, value) => void values().set(key, value),
+    exists: (key) => values().has(key),
+    delete: (key) => void values().delete(key),
     listKeys(cursor) {
-      const keys = [...values.keys()].sort();
+      const keys = [...values().keys()].sort();
       const end = Number(cursor ?? 0) + 2;
       return { keys: keys.slice(end - 2, end), cursor: end < keys.length ? String(end) : null };
     },
@@ -180,8 +184,8 @@ function open(name) {
 }
 
 function increment({ values }, key, delta) {
-  const sum = Number(new TextDecoder().decode(values.get(key) ?? new Uint8Array([48]))) + delta;
-  values.set(key, new TextEncoder().encode(String(sum)));
+  const sum = Number(new TextDecoder().decode(values().get(key) ?? new Uint8Array([48]))) + delta;
+  values().set(key, new TextEncoder().encode(String(sum)));
   return sum;
 }
 
