@@ -112,6 +112,22 @@ impl Daemon {
         queues.is_some_and(|queues| queues.iter().all(is_at_rest))
     }
 
+    /// Waits until the components of these plugins are compiled.
+    ///
+    /// # Panics
+    /// Panics with the end of the log if that takes too long.
+    pub async fn compiled(&self, plugins: &[&str]) {
+        let compiling = async {
+            let loaded = |text: &str| text.lines().filter(|line| line.contains("plugin loaded")).count();
+            while loaded(&fs::read_to_string(&self.log).unwrap()) < plugins.len() {
+                sleep(POLL).await;
+            }
+        };
+        if timeout(PATIENCE, compiling).await.is_err() {
+            panic!("the components are not compiled:\n{}", self.log_tail());
+        }
+    }
+
     /// Waits until the host is idle twice in a row.
     ///
     /// # Panics

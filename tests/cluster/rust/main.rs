@@ -16,6 +16,7 @@ mod impersonation;
 mod oracle;
 mod permissions;
 mod rbac;
+mod ready_made;
 mod restarts;
 mod servers;
 mod streaming;

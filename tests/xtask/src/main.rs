@@ -40,6 +40,9 @@ usage: cargo xtask <command>
                        Ubuntu, and a C compiler for the other architecture)
   bench [..]           measure against kube-rs, or with --plugins N a host with N idle plugins; tests/bench/README.md lists
                        the options
+  bench --ready-made [..]
+                       measure the ready-made plugins on the real kube-apiserver with its controllers, also beside other
+                       programs; --help lists the options (needs Go)
   pictures [--check]   draw the pictures of the README (host/docs/*.svg); --check compares them with the files
 ";
 
