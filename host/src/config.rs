@@ -98,7 +98,7 @@ pub struct Config {
     pub telemetry: Option<informer_telemetry::Settings>,
     /// How registries are reached, and what is accepted from them.
     pub registries: Settings,
-    /// The watches in the order of the file; at least one.
+    /// The watches in the order of the file, and the one of namespaces that subscriptions need; at least one.
     pub watches: Vec<Watch>,
     /// The plugins in the order of the file; maybe none.
     pub plugins: Vec<Plugin>,
@@ -231,15 +231,16 @@ fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
     } = file.value;
     let watched = watched::watches(has_watches.then_some(watches), &mut context.problems);
     defaults.value.clone().settle(&mut Plugin::default(), &mut context.problems);
+    let plugins = plugin::plugins(plugins, &watched, context);
     Config {
         included: include,
         cluster: cluster::cluster(cluster, context),
         host: host::host(host, context),
         telemetry: telemetry::telemetry(telemetry, context),
         registries: registry::settings(registries, signers, policies, context),
-        plugins: plugin::plugins(plugins, &watched, context),
         tenancy: tenancy::tenancy(tenancy, defaults.value, &watched, &mut context.problems),
-        watches: watched.watches,
+        watches: watched.with_namespaces(plugins.iter().any(Plugin::follows_namespaces)),
+        plugins,
         written,
     }
 }

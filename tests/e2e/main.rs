@@ -19,6 +19,7 @@
 //! | `client` | the requests of a component to the API server, and their refusals |
 //! | `log_levels` | the log level of each plugin |
 //! | `metrics` | the metrics at `/metrics`, family by family |
+//! | `namespaces` | objects come and go with the labels of their namespace |
 //! | `parts` | the kept parts of objects, and the indexes of the configuration |
 //! | `quarantine` | a failing plugin is quarantined, and later receives what changed |
 //! | `ready_made` | the ready-made plugins together: no roll is lost or doubled and no copy is wrong, whatever fails |
@@ -55,6 +56,7 @@ mod isolation;
 mod janitor;
 mod log_levels;
 mod metrics;
+mod namespaces;
 mod parts;
 mod player;
 mod quarantine;

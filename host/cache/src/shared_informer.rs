@@ -262,6 +262,33 @@ impl SharedInformer {
             })
     }
 
+    /// Notifies one listener, with cause `live`, of what `difference` returns for the cached objects of a namespace. `switch` is called
+    /// before, after the sink was offered everything up to now: what the sink shares with `difference` can be switched there.
+    /// No change is missed or overtaken (C-10). Returns false, without calling anything, if the listener was removed or the
+    /// informer stopped.
+    ///
+    /// # Blocking
+    /// Waits for the informer's lock and calls `switch` and `difference` with that lock held, as
+    /// [`retarget_listener`](Self::retarget_listener) does.
+    pub fn revisit(
+        &self,
+        registration: &Registration,
+        namespace: &str,
+        switch: impl FnOnce(),
+        difference: impl FnMut(&Arc<Object>) -> Option<Change>,
+    ) -> bool {
+        self.has(registration)
+            && registration.processor.with(registration.id, |listener| {
+                // Queued notifications are judged as things were.
+                listener.flush();
+                switch();
+                let changes: Vec<Change> =
+                    self.inner.indexer.list(Some(namespace)).iter().filter_map(difference).collect();
+                listener.notify_all(changes, Cause::Live);
+                true
+            })
+    }
+
     /// Time until the next resync of a listener; `None` if no listener has a resync period.
     pub fn next_resync(&self) -> Option<Duration> {
         let next = self.inner.processor.next_resync();

@@ -2,8 +2,8 @@
 //!
 //! A [`Filter`] stands between a listener and the plugin's queue and judges each notification in this order:
 //!
-//! 1. **Which objects.** `namespaces`, `labels`, `annotations`, `fields`, and a `when` that names only the object decide whether a *state* belongs to the
-//!    subscription. The filter remembers which objects are inside. It maps an update by the old and the new state (P-21): inside
+//! 1. **Which objects.** `namespaces`, `namespaces-labels`, `labels`, `annotations`, `fields`, and a `when` that names only the object decide whether a
+//!    *state* belongs to the subscription. The filter remembers which objects are inside. It maps an update by the old and the new state (P-21): inside
 //!    before and after is an update; only after is an addition, which is never initial (C-11); only before is a deletion of the
 //!    old state, whose final state is known; neither is nothing.
 //! 2. `initial`: the additions of the first list; with "changed", those of objects that are as the plugin acknowledged them.
@@ -23,6 +23,9 @@
 //! A condition that has no answer excludes nothing (D-9): if `when` or a field fails, the object counts as selected and the
 //! change as wanted. The failure is counted and shown. It counts for one state, so the mapping above stays consistent: after an
 //! error on the new state the object is inside, and a later answer can take it out.
+//!
+//! The labels of a namespace are no part of a state. [`Filter::set_namespace`] changes what `namespaces-labels` selects, and
+//! [`Filter::revisit`] returns what has to be offered for each cached object of the namespace then (D-20).
 //!
 //! # Cost
 //! A filter without conditions reads nothing. `labels`, and `fields` of name and namespace, read the object's header. `annotations`,
@@ -45,7 +48,7 @@ use std::{
 use informer_types::{
     Cause, Change, Notification, NotificationSink, Object, ObjectKey, Source, Step, SyncToken, Tracer,
 };
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 pub use config::{Changed, Events, FilterConfig, Initial};
 pub use stats::{FilterStats, Suppressed, WhenStats};
@@ -74,6 +77,8 @@ pub struct Filter<S> {
     /// Number of notifications that passed. It is outside the lock, so that a filter without conditions takes no lock.
     passed: AtomicU64,
     state: Mutex<State>,
+    /// The namespaces whose labels match `namespaces-labels`. It changes only under the lock of the informer.
+    chosen: RwLock<HashSet<Arc<str>>>,
     /// The receipts of the subscription and its resource, if they are kept.
     receipts: Option<(Source, Receipts)>,
     tracer: Tracer,
@@ -100,10 +105,10 @@ impl<S: NotificationSink> Filter<S> {
         self.selects(object, &mut stats).err().map(Condition::as_str)
     }
 
-    /// The condition that excludes every object of this name, whatever its state, by its key in `[[plugin.on]]`. Returns
+    /// The condition that excludes every object of this name now, whatever its state, by its key in `[[plugin.on]]`. Returns
     /// `None` if there is none.
     pub fn excludes_key(&self, key: &ObjectKey) -> Option<&'static str> {
-        (!self.config.selects_namespace(&key.namespace)).then(|| Condition::Namespaces.as_str())
+        self.excludes_namespace(&key.namespace).map(Condition::as_str)
     }
 
     /// A filter that passes notifications on to `sink`. It serves exactly one listener, because it tracks the history of each
@@ -120,10 +125,43 @@ impl<S: NotificationSink> Filter<S> {
             config,
             passed: AtomicU64::new(0),
             state: Mutex::default(),
+            chosen: RwLock::default(),
             receipts: None,
             tracer,
             sink,
         }
+    }
+
+    /// Begins with these namespaces as those whose labels match `namespaces-labels`.
+    #[must_use]
+    pub fn choosing(mut self, namespaces: impl IntoIterator<Item = Arc<str>>) -> Self {
+        self.chosen.get_mut().extend(namespaces);
+        self
+    }
+
+    /// The namespaces whose labels match `namespaces-labels`, as far as the filter knows.
+    pub fn chosen(&self) -> Vec<Arc<str>> {
+        self.chosen.read().iter().cloned().collect()
+    }
+
+    /// Sets whether the labels of a namespace match `namespaces-labels`. Call it in order with the notifications of the listener, and
+    /// then offer what [`revisit`](Self::revisit) returns for each cached object of the namespace, before anything else is
+    /// offered.
+    pub fn set_namespace(&self, name: &Arc<str>, matches: bool) {
+        let mut chosen = self.chosen.write();
+        if matches {
+            chosen.insert(Arc::clone(name));
+        } else {
+            chosen.remove(name);
+        }
+    }
+
+    /// What has to be offered for a cached object whose namespace came to match or no longer matches. The filter maps it to an addition or
+    /// to a deletion. Returns `None` if the handler is up to date.
+    pub fn revisit(&self, object: &Arc<Object>) -> Option<Change> {
+        let was_in = self.state.lock().inside.contains(&object.key());
+        let is_in = self.excludes(object).is_none();
+        (was_in != is_in).then(|| Change::Updated { old: Arc::clone(object), new: Arc::clone(object) })
     }
 
     /// Keeps receipts of what the plugin receives of `source`, and begins with those of an earlier process, by object
@@ -349,7 +387,11 @@ impl<S: NotificationSink> Filter<S> {
                 if inside.remove(&key) || again(notification) { Ok(()) } else { self.selects(object, stats) }
             }
             // A resync repeats the same state.
-            Change::Updated { old, new } if Arc::ptr_eq(old, new) && was_in => Ok(()),
+            Change::Updated { old, new }
+                if Arc::ptr_eq(old, new) && was_in && self.excludes_namespace(&key.namespace).is_none() =>
+            {
+                Ok(())
+            }
             Change::Added { object: new } | Change::Updated { new, .. } => match self.selects(new, stats) {
                 Ok(()) if was_in => Ok(()),
                 Ok(()) => {
@@ -367,10 +409,19 @@ impl<S: NotificationSink> Filter<S> {
         }
     }
 
+    /// The condition that excludes every object of a namespace now.
+    fn excludes_namespace(&self, namespace: &str) -> Option<Condition> {
+        if !self.config.selects_namespace(namespace) {
+            return Some(Condition::Namespaces);
+        }
+        let is_chosen = self.config.namespaces_labels.is_empty() || self.chosen.read().contains(namespace);
+        (!is_chosen).then_some(Condition::NamespacesLabels)
+    }
+
     /// Checks that a state belongs to the subscription. The error is the first condition that the state does not satisfy.
     fn selects(&self, object: &Object, stats: &mut FilterStats) -> Result<(), Condition> {
-        if !self.config.selects_namespace(object.namespace()) {
-            return Err(Condition::Namespaces);
+        if let Some(condition) = self.excludes_namespace(object.namespace()) {
+            return Err(condition);
         }
         if !self.config.labels.selects(object) {
             return Err(Condition::Labels);

@@ -147,7 +147,7 @@ impl Call for &Delivery {
 
     fn failure(answer: &mut Outcome) -> Option<&mut Failure> {
         match answer {
-            Outcome::Acknowledged => None,
+            Outcome::Acknowledged | Outcome::Again(_) => None,
             Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
         }
     }

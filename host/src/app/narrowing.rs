@@ -14,13 +14,16 @@
 //! what does not match, so a relist finds it gone. Every requirement that is added is a requirement of each subscription, so
 //! its filter would exclude the object anyway. The filters stay in force for their other conditions.
 //!
+//! **Namespaces** are not narrowed if the labels of all of them decide about some subscription, or may decide about one of a
+//! ClusterPlugin.
+//!
 //! **A plugin that may read the watch** through the lister needs all of it: its reads are independent of its
 //! subscriptions. Then the watch is not narrowed. A watch that Plugin objects may use (`[tenancy]`) is not narrowed either:
 //! otherwise each object that comes or goes could make all plugins of the watch change to another informer.
 
 use std::{collections::BTreeSet, fmt};
 
-use informer_types::{FieldSelector, LabelSelector};
+use informer_types::{FieldSelector, Gvr, LabelSelector};
 
 use crate::config::{Config, Plugin, Subscription, Watch};
 
@@ -48,7 +51,10 @@ impl Narrowing {
         };
         let open =
             config.tenancy.as_ref().is_some_and(|tenancy| tenancy.read.namespaces(&watch.gvr).is_some());
-        if open || config.plugins.iter().any(reads) {
+        let decides = watch.gvr == Gvr::namespaces()
+            && (config.plugins.iter().any(Plugin::follows_namespaces)
+                || config.tenancy.as_ref().is_some_and(|tenancy| tenancy.cluster_plugins));
+        if open || decides || config.plugins.iter().any(reads) {
             return None;
         }
         let subscriptions = config.plugins.iter().flat_map(|plugin| &plugin.subscriptions);
@@ -109,9 +115,10 @@ impl fmt::Display for Narrowing {
 
 #[cfg(test)]
 mod tests {
-    use std::{fmt::Write, path::Path};
+    use std::{collections::BTreeMap, fmt::Write, path::Path};
 
     use informer_cache::WatchConfig;
+    use informer_types::Gvr;
 
     use crate::config::{self, Components, Environment, Place};
 
@@ -130,10 +137,14 @@ mod tests {
                  [[plugin.on]]\nwatch = \"v1/pods\"\n{on}\n{read}\n"
             );
         }
+        watches(&text).remove(&"v1/pods".parse().unwrap()).unwrap()
+    }
+
+    fn watches(text: &str) -> BTreeMap<Gvr, WatchConfig> {
         let environment = Environment { home: None, cache_dir: None, state_dir: None };
         let place = Place { file: Path::new("f"), base: Path::new("/"), environment: &environment };
-        let config = config::parse(&text, &place, Components::Unseen).unwrap();
-        crate::app::settings::watches(&config).remove(&"v1/pods".parse().unwrap()).unwrap()
+        let config = config::parse(text, &place, Components::Unseen).unwrap();
+        crate::app::settings::watches(&config)
     }
 
     fn selector(own: &str, subscriptions: &[&str]) -> String {
@@ -184,6 +195,23 @@ mod tests {
 
         assert_eq!(watch("", &[&format!("{web}{tenancy}")]).labels.to_string(), "");
         assert!(watch("", &[&format!("{web}{tenancy}")]).namespaces.is_empty());
+    }
+
+    #[test]
+    fn all_namespaces_are_watched_if_their_labels_decide() {
+        let follows = watch("", &["namespaces-labels = \"team=a\"\nlabels = \"app=web\""]);
+        assert_eq!(follows.labels.to_string(), "app in (web)", "the watch of the objects is narrowed");
+
+        let on = "\n[[plugin.on]]\nwatch = \"v1/namespaces\"\nlabels = \"app=web\"";
+        let namespaces = |labels: &str| {
+            let text = format!(
+                "[[watch]]\ngvr = \"v1/pods\"\n[[watch]]\ngvr = \"v1/namespaces\"\n[[plugin]]\nname = \"p\"\nsource = \"p\"\n\
+                 [[plugin.on]]\nwatch = \"v1/pods\"\nnamespaces-labels = \"{labels}\"{on}\n"
+            );
+            watches(&text).remove(&"v1/namespaces".parse().unwrap()).unwrap().labels.to_string()
+        };
+        assert_eq!(namespaces("team=a"), "");
+        assert_eq!(namespaces(""), "app in (web)");
     }
 
     #[test]

@@ -365,12 +365,14 @@ impl RunningPlugin {
             let announce = self.signals.announce(&self.subscriptions);
             let follow_config = self.signals.follow_config(&self.config_files, self.plugin());
             let repeat = self.subscriptions.repeat(self.versions.calls().repeats());
+            let namespaces = Arc::clone(&self.subscriptions).follow_namespaces();
             let own = async {
                 tokio::join!(
                     Box::pin(find_gone),
                     Box::pin(announce),
                     Box::pin(follow_config),
-                    Box::pin(repeat)
+                    Box::pin(repeat),
+                    Box::pin(namespaces)
                 )
             };
             tokio::join!(self.open(), Box::pin(follow), swaps, Box::pin(expire), own);

@@ -268,7 +268,10 @@ impl Scopes {
     /// Adds the rules to follow Plugin objects, to write their status and Events about them, and to do what they may do.
     fn tenancy(&mut self, config: &Config) {
         let Some(tenancy) = &config.tenancy else { return };
-        for watch in config.watches.iter().filter(|watch| tenancy.read.namespaces(&watch.gvr).is_some()) {
+        // A ClusterPlugin may select by the labels of namespaces.
+        let follows = |gvr: &Gvr| tenancy.cluster_plugins && *gvr == Gvr::namespaces();
+        let may = |gvr: &Gvr| tenancy.read.namespaces(gvr).is_some() || follows(gvr);
+        for watch in config.watches.iter().filter(|watch| may(&watch.gvr)) {
             self.watch(watch);
         }
         let kinds = [(PLUGINS, !tenancy.namespaces.is_empty()), (CLUSTER_PLUGINS, tenancy.cluster_plugins)];
@@ -406,7 +409,8 @@ fn only(namespace: &str) -> Namespaces {
 fn is_used(watch: &Watch, plugins: &[Plugin]) -> bool {
     plugins.iter().any(|plugin| {
         let subscribes = plugin.subscriptions.iter().any(|on| on.watch == watch.gvr);
-        subscribes || plugin.grants.read.iter().any(|read| read.namespaces(&watch.gvr).is_some())
+        let follows = watch.gvr == Gvr::namespaces() && plugin.follows_namespaces();
+        subscribes || follows || plugin.grants.read.iter().any(|read| read.namespaces(&watch.gvr).is_some())
     })
 }
 

@@ -100,6 +100,11 @@ pub struct Plugin {
 }
 
 impl Plugin {
+    /// Returns true if the labels of namespaces decide what the plugin receives.
+    pub fn follows_namespaces(&self) -> bool {
+        self.subscriptions.iter().any(Subscription::follows_namespaces)
+    }
+
     /// What is wrong if the component does or does not export `timer-handler`. Without it no timer of the configuration is
     /// delivered.
     pub fn unheard_timers(&self, has_handler: bool) -> Option<String> {

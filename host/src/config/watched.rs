@@ -30,6 +30,30 @@ impl Watched {
         self.watches.first()
     }
 
+    /// The fault of a subscription to a resource by the labels of namespaces, which the host has to watch all.
+    pub(super) fn follows_namespaces(&self, gvr: &Gvr) -> Option<Fault> {
+        if gvr.is_namespaces() {
+            return Some(Fault::new("a namespace is in no namespace", "write `labels`"));
+        }
+        let watch = self.watches.iter().find(|watch| watch.gvr == Gvr::namespaces())?;
+        let selectors = [("labels", watch.labels.is_empty()), ("fields", watch.fields.is_empty())];
+        let (key, _) = selectors.into_iter().find(|(_, is_empty)| !is_empty)?;
+        let message = format!(
+            "the [[watch]] of `v1/namespaces` leaves out namespaces by `{key}`, and all have to be known"
+        );
+        Some(Fault::new(message, format!("remove `{key}` there, and write it under [[plugin.on]] instead")))
+    }
+
+    /// The watches. If namespaces are needed and not watched, there is one of their metadata.
+    pub(super) fn with_namespaces(self, are_needed: bool) -> Vec<Watch> {
+        let mut watches = self.watches;
+        let is_watched = watches.iter().any(|watch| watch.gvr == Gvr::namespaces());
+        if are_needed && !is_watched {
+            watches.push(Watch { gvr: Gvr::namespaces(), metadata_only: true, ..Watch::default() });
+        }
+        watches
+    }
+
     /// The watch of this resource. A resource without a watch is noted.
     pub(super) fn find(&self, gvr: &Located<Gvr>, problems: &mut Problems<'_>) -> Option<&Watch> {
         let found = self.watches.iter().find(|watch| watch.gvr == gvr.value);

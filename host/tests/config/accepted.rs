@@ -102,7 +102,7 @@ const EVERY_KEY: &str = r#"
         instance = "warm"
         max-calls = 1000
         idle-timeout = "0s"
-        on = [{ watch = "v1/pods", events = ["update"], labels = "app=x", annotations = "auto=true", fields = "status.phase!=Failed", when = "object.spec.nodeName != \"\"", changed = ["generation", "/metadata/labels"], resync = "30s", settle = "0s", relist = "all", initial = "skip", enqueue = "controller" }]
+        on = [{ watch = "v1/pods", events = ["update"], namespaces-labels = "team=shop", labels = "app=x", annotations = "auto=true", fields = "status.phase!=Failed", when = "object.spec.nodeName != \"\"", changed = ["generation", "/metadata/labels"], resync = "30s", settle = "0s", relist = "all", initial = "skip", enqueue = "controller" }]
         workqueue = { workers = 2, capacity = 9, attempts = 6, min = "1s", max = "2s", qps = 3, burst = 4 }
         queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }
@@ -220,6 +220,7 @@ fn every_grant_of_a_plugin_has_an_effect() {
 fn every_key_of_a_subscription_has_an_effect() {
     let on = &good(EVERY_KEY).plugins[0].subscriptions[0];
     assert_eq!(on.filter.events, Events { add: false, update: true, delete: false });
+    assert_eq!(on.filter.namespaces_labels.to_string(), "team in (shop)");
     assert_eq!(
         (on.filter.labels.to_string(), on.filter.fields.to_string()),
         ("app in (x)".into(), "status.phase!=Failed".into())

@@ -37,6 +37,11 @@ impl Gvr {
         Self { group: group.into(), version: version.into(), resource: resource.into() }
     }
 
+    /// Namespaces.
+    pub fn namespaces() -> Self {
+        Self::new("", "v1", "namespaces")
+    }
+
     /// The value of `apiVersion` in objects of this resource.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }

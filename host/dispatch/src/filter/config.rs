@@ -19,6 +19,9 @@ pub struct FilterConfig {
     /// The namespaces whose objects are delivered. Empty means all namespaces. An object without a namespace is in none of a
     /// set that is not empty.
     pub namespaces: BTreeSet<String>,
+    /// Selects objects by the labels of their namespace (D-20). An empty selector selects all objects, also those without a namespace; any
+    /// other selects no object without one. The filter needs [`Filter::set_namespace`](super::Filter::set_namespace).
+    pub namespaces_labels: LabelSelector,
     /// Selects objects by their labels. An empty selector selects all.
     pub labels: LabelSelector,
     /// Selects objects by their annotations. An empty selector selects all.
@@ -76,6 +79,7 @@ impl Default for FilterConfig {
             events: Events::ALL,
             initial: Initial::Deliver,
             namespaces: BTreeSet::new(),
+            namespaces_labels: LabelSelector::default(),
             labels: LabelSelector::default(),
             annotations: AnnotationSelector::default(),
             fields: FieldSelector::default(),
@@ -94,6 +98,7 @@ impl FilterConfig {
     /// Returns true if there is a condition on objects.
     pub(super) fn selects_objects(&self) -> bool {
         !self.namespaces.is_empty()
+            || !self.namespaces_labels.is_empty()
             || !self.labels.is_empty()
             || !self.annotations.is_empty()
             || !self.fields.is_empty()

@@ -40,6 +40,8 @@ pub struct Suppressed {
     pub events: u64,
     /// `namespaces`
     pub namespaces: u64,
+    /// `namespaces-labels`
+    pub namespaces_labels: u64,
     /// `labels`
     pub labels: u64,
     /// `annotations`
@@ -76,6 +78,7 @@ pub(super) enum Condition {
     Initial,
     Events,
     Namespaces,
+    NamespacesLabels,
     Labels,
     Annotations,
     Fields,
@@ -92,6 +95,7 @@ impl Condition {
             Self::Initial => "initial",
             Self::Events => "events",
             Self::Namespaces => "namespaces",
+            Self::NamespacesLabels => "namespaces-labels",
             Self::Labels => "labels",
             Self::Annotations => "annotations",
             Self::Fields => "fields",
@@ -105,12 +109,23 @@ impl Condition {
 
 impl Suppressed {
     /// Each condition, by its key in `[[plugin.on]]`, with its number of notifications.
-    pub fn by_condition(&self) -> [(&'static str, u64); 8] {
-        let Self { initial, events, namespaces, labels, annotations, fields, changed, when } = *self;
+    pub fn by_condition(&self) -> [(&'static str, u64); 9] {
+        let Self {
+            initial,
+            events,
+            namespaces,
+            namespaces_labels,
+            labels,
+            annotations,
+            fields,
+            changed,
+            when,
+        } = *self;
         [
             ("initial", initial),
             ("events", events),
             ("namespaces", namespaces),
+            ("namespaces-labels", namespaces_labels),
             ("labels", labels),
             ("annotations", annotations),
             ("fields", fields),
@@ -129,6 +144,7 @@ impl Suppressed {
             Condition::Initial => &mut self.initial,
             Condition::Events => &mut self.events,
             Condition::Namespaces => &mut self.namespaces,
+            Condition::NamespacesLabels => &mut self.namespaces_labels,
             Condition::Labels => &mut self.labels,
             Condition::Annotations => &mut self.annotations,
             Condition::Fields => &mut self.fields,

@@ -35,10 +35,11 @@ pub(crate) enum Step {
     Resync,
     /// Everything is offered again.
     Replay,
+    /// The labels of a namespace, one of two, come to match or no longer match. Objects are offered by [`History::revisit`].
+    Relabel(u8),
 }
 
 /// The collection, as the informer's cache holds it.
-#[derive(Default)]
 pub(crate) struct History {
     cached: BTreeMap<u8, (State, Arc<Object>)>,
     versions: u64,
@@ -46,6 +47,8 @@ pub(crate) struct History {
     steps: usize,
     /// Every name that was ever announced.
     announced: BTreeSet<u8>,
+    /// True for each namespace whose labels match.
+    matching: [bool; 2],
     offered: u64,
 }
 
@@ -64,6 +67,11 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// A step, or a namespace whose labels change.
+pub(crate) fn step_or_relabel() -> impl Strategy<Value = Step> {
+    prop_oneof![6 => step(), 1 => (0..2_u8).prop_map(Step::Relabel)]
+}
+
 // === impl State ===
 
 impl State {
@@ -79,7 +87,45 @@ impl State {
 
 // === impl History ===
 
+impl Default for History {
+    /// The labels of one of the namespaces match.
+    fn default() -> Self {
+        Self {
+            cached: BTreeMap::new(),
+            versions: 0,
+            lives: 0,
+            steps: 0,
+            announced: BTreeSet::new(),
+            matching: [true, false],
+            offered: 0,
+        }
+    }
+}
+
 impl History {
+    /// The namespaces whose labels match.
+    pub(crate) fn matching(&self) -> impl Iterator<Item = Arc<str>> {
+        (0..2_u8).filter(|one| self.matching[usize::from(*one)]).map(namespace)
+    }
+
+    /// Returns true if the labels of the namespace of an object match.
+    pub(crate) fn is_chosen(&self, name: &str) -> bool {
+        let number: u8 = name.trim_start_matches('o').parse().unwrap();
+        self.matching[usize::from(number % 2)]
+    }
+
+    /// What an informer offers for the objects of a namespace after [`Step::Relabel`].
+    pub(crate) fn revisit(
+        &mut self,
+        one: u8,
+        difference: impl Fn(&Arc<Object>) -> Option<Change>,
+    ) -> Vec<Notification> {
+        let name = namespace(one);
+        let changes =
+            self.objects().filter(|object| object.namespace() == &*name).filter_map(difference).collect();
+        self.notify(changes, Cause::Live)
+    }
+
     /// Returns the notifications that an informer sends for this step.
     ///
     /// The first four steps are the first list. An informer applies its first list to an empty store, and a listener that
@@ -89,7 +135,7 @@ impl History {
         self.steps += 1;
         let initial = match step {
             Step::Put(name, _) | Step::Replace(name, _) => self.announced.insert(name) && self.steps <= 4,
-            Step::Delete(..) | Step::Resync | Step::Replay => false,
+            Step::Delete(..) | Step::Resync | Step::Replay | Step::Relabel(_) => false,
         };
         let changes = match step {
             Step::Put(name, state) => vec![self.put(name, state)],
@@ -100,6 +146,11 @@ impl History {
                     .remove(&name)
                     .map(|(_, object)| Change::Deleted { object, final_state_known: false });
                 deleted.into_iter().chain([self.put(name, state)]).collect()
+            }
+            Step::Relabel(one) => {
+                let matching = &mut self.matching[usize::from(one)];
+                *matching = !*matching;
+                Vec::new()
             }
             Step::Resync => {
                 let again =
@@ -165,7 +216,7 @@ impl History {
     fn object(&mut self, name: u8, uid: &str, state: State) -> Arc<Object> {
         self.versions += 1;
         let header = Header {
-            namespace: Arc::from("shop"),
+            namespace: namespace(name % 2),
             name: format!("o{name}").into(),
             uid: uid.to_owned().into(),
             resource_version: self.versions.to_string().into(),
@@ -192,4 +243,9 @@ impl History {
         };
         changes.into_iter().map(notify).collect()
     }
+}
+
+/// The name of one of two namespaces.
+pub(crate) fn namespace(one: u8) -> Arc<str> {
+    format!("n{one}").into()
 }

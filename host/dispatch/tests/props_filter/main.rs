@@ -13,17 +13,18 @@ mod tests {
     use std::collections::VecDeque;
 
     use informer_dispatch::{Events, Filter, FilterConfig, Initial, Queue, QueueConfig, Settlement};
-    use informer_types::NotificationSink;
+    use informer_types::{Notification, NotificationSink};
     use proptest::{collection::vec, prelude::*, test_runner::TestCaseError};
 
     use crate::{
-        history::{History, State, Step, step},
+        history::{History, State, Step, namespace, step_or_relabel},
         model::{Belief, Wish, wish},
     };
 
     pub(crate) fn config(wish: &Wish) -> FilterConfig {
         FilterConfig {
             labels: wish.labels().parse().unwrap(),
+            namespaces_labels: wish.namespaces_labels().parse().unwrap(),
             fields: wish.fields().parse().unwrap(),
             when: wish.when().map(|text| text.parse().unwrap()),
             annotations: wish.annotations().parse().unwrap(),
@@ -34,13 +35,26 @@ mod tests {
         }
     }
 
+    /// What an informer offers for a step. The filter learns first which namespaces match.
+    fn offered<S: NotificationSink>(
+        filter: &Filter<S>,
+        history: &mut History,
+        step: Step,
+    ) -> VecDeque<Notification> {
+        let offered = history.play(step);
+        let Step::Relabel(one) = step else { return offered.into() };
+        let name = namespace(one);
+        filter.set_namespace(&name, history.matching().any(|matching| matching == name));
+        history.revisit(one, |object| filter.revisit(object)).into()
+    }
+
     /// Offers each notification of the steps to a filter, and checks the handler's belief after each step.
     fn play(wish: &Wish, steps: Vec<Step>) -> Result<(), TestCaseError> {
         let belief = Belief::new(wish.clone());
-        let filter = Filter::new(config(wish), belief.clone());
         let mut history = History::default();
+        let filter = Filter::new(config(wish), belief.clone()).choosing(history.matching());
         for step in steps {
-            for notification in history.play(step) {
+            for notification in offered(&filter, &mut history, step) {
                 filter.offer(notification);
             }
             belief.check(&history)?;
@@ -69,7 +83,7 @@ mod tests {
         /// Each call by itself: no update of what the handler does not know, no addition of what it does, nothing of
         /// what does not match; and after each step it believes what is true.
         #[test]
-        fn a_handler_believes_in_what_matches(wish in wish(), steps in vec(step(), 1..60)) {
+        fn a_handler_believes_in_what_matches(wish in wish(), steps in vec(step_or_relabel(), 1..60)) {
             play(&wish, steps)?;
         }
 
@@ -78,12 +92,12 @@ mod tests {
         #[test]
         fn merging_changes_nothing_about_what_is_believed_in_the_end(
             wish in wish(),
-            steps in vec((step(), 0..3_usize), 1..60),
+            steps in vec((step_or_relabel(), 0..3_usize), 1..60),
         ) {
             let belief = Belief::new(wish.clone());
             let queue = Queue::new(&QueueConfig::default());
-            let filter = Filter::new(config(&wish), queue.clone());
             let mut history = History::default();
+            let filter = Filter::new(config(&wish), queue.clone()).choosing(history.matching());
             let deliver = |most: usize| {
                 for _ in 0..most {
                     let Some((lease, delivery)) = queue.take() else { break };
@@ -92,8 +106,7 @@ mod tests {
                 }
             };
             for (step, calls) in steps {
-                let mut offered: VecDeque<_> = history.play(step).into();
-                filter.offer_all(&mut offered);
+                filter.offer_all(&mut offered(&filter, &mut history, step));
                 deliver(calls);
             }
             deliver(usize::MAX);

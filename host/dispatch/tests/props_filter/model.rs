@@ -17,6 +17,8 @@ pub(crate) struct Wish {
     status: Option<u8>,
     more_than: Option<u8>,
     annotated: Option<u8>,
+    /// Only objects of namespaces whose labels match.
+    namespaces: bool,
     only: Only,
     pub(crate) initial: bool,
     pub(crate) events: Events,
@@ -49,13 +51,14 @@ pub(crate) fn wish() -> impl Strategy<Value = Wish> {
     let events = prop_oneof![2 => Just(Events::ALL), 3 => (any::<bool>(), any::<bool>(), any::<bool>())
         .prop_map(|(add, update, delete)| Events { add, update, delete })];
     let only = prop_oneof![2 => Just(Only::All), 1 => Just(Only::Spec), 1 => Just(Only::Generation)];
-    let objects = (of([0..3_u8, 0..3_u8]), of(0..2_u8), of(0..5_u8), of(0..2_u8));
+    let objects = (of([0..3_u8, 0..3_u8]), of(0..2_u8), of(0..5_u8), of(0..2_u8), any::<bool>());
     (objects, only, any::<bool>(), events).prop_map(
-        |((apps, status, more_than, annotated), only, initial, events)| Wish {
+        |((apps, status, more_than, annotated, namespaces), only, initial, events)| Wish {
             apps,
             status,
             more_than,
             annotated,
+            namespaces,
             only,
             initial,
             events,
@@ -68,7 +71,16 @@ pub(crate) fn wish() -> impl Strategy<Value = Wish> {
 impl Wish {
     /// A filter without a condition on objects.
     pub(crate) fn of_events(events: Events, initial: bool) -> Self {
-        Self { apps: None, status: None, more_than: None, annotated: None, only: Only::All, initial, events }
+        Self {
+            apps: None,
+            status: None,
+            more_than: None,
+            annotated: None,
+            namespaces: false,
+            only: Only::All,
+            initial,
+            events,
+        }
     }
 
     /// The same conditions on objects, with these calls.
@@ -78,6 +90,10 @@ impl Wish {
 
     pub(crate) fn labels(&self) -> String {
         self.apps.map_or_else(String::new, |[one, two]| format!("app in (a{one},a{two})"))
+    }
+
+    pub(crate) fn namespaces_labels(&self) -> &'static str {
+        if self.namespaces { "matching" } else { "" }
     }
 
     pub(crate) fn fields(&self) -> String {
@@ -161,7 +177,8 @@ impl Belief {
         let existing: BTreeMap<String, State> = history.existing().collect();
         for (name, state) in &existing {
             let known = received.known.get(name);
-            match (self.wish.wants(*state), known) {
+            let is_chosen = !self.wish.namespaces || history.is_chosen(name);
+            match (is_chosen && self.wish.wants(*state), known) {
                 (true, Some(_)) if self.wish.falls_behind() => {}
                 (true, Some(text)) => {
                     prop_assert!(text.starts_with(&spec(*state)), "{name}: {text}, {state:?}");

@@ -1,6 +1,8 @@
 //! The subscriptions of a plugin, and the caches that it may read.
 
 mod again;
+mod claim;
+mod namespaces;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -13,8 +15,7 @@ use futures::{
     stream::{FuturesUnordered, StreamExt},
 };
 use informer_cache::{
-    FactoryStopped, InformerFactory, InformerStopped, Registration, ResourceVersion, SharedInformer,
-    Subscription, WatchConfig,
+    InformerFactory, Registration, ResourceVersion, SharedInformer, Subscription, WatchConfig,
 };
 use informer_dispatch::{Filter, FilterStats, Initial, Queue};
 use informer_types::{
@@ -23,13 +24,14 @@ use informer_types::{
 use parking_lot::Mutex;
 use tokio::{select, sync::Notify, time::timeout};
 
+pub(in crate::app) use claim::Interest;
+pub use claim::SubscribeError;
+use claim::{Claim, Claims, Listening, informers};
+use namespaces::{Namespaces, chosen, followed, review};
+
 use super::receipts::KeptBehind;
 use crate::{
-    app::{
-        blocking::off_the_workers,
-        settings,
-        successor::{Received, Successor},
-    },
+    app::{blocking::off_the_workers, settings},
     config,
     wiring::CacheLister,
 };
@@ -56,51 +58,14 @@ pub(in crate::app) struct Subscriptions {
     tracer: Tracer,
     /// The caches that the plugin may read.
     lister: Arc<CacheLister>,
-    claims: Mutex<BTreeMap<Gvr, Claim>>,
+    claims: Mutex<Claims>,
     /// Resources that the plugin may read now, while their informer holds only what the plugins before needed: they
     /// are incomplete until a wider informer replaces it.
     narrow: Mutex<BTreeSet<Gvr>>,
     /// Notified when a registration is new.
     registered: Notify,
-}
-
-/// Why a plugin cannot subscribe to its watches.
-#[derive(Debug, thiserror::Error)]
-pub enum SubscribeError {
-    /// The host is stopping.
-    #[error(transparent)]
-    Factory(#[from] FactoryStopped),
-    /// A bug of the host ended the informer.
-    #[error(transparent)]
-    Informer(#[from] InformerStopped),
-}
-
-/// What an object is to a plugin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::app) enum Interest {
-    /// The plugin does not subscribe to the resource.
-    None,
-    /// This condition of the subscription, a key of `[[plugin.on]]`, excludes the object as it is in the cache.
-    Excluded(&'static str),
-    /// The subscription selects the object, or the object is not in the cache.
-    Selected,
-}
-
-struct Claim {
-    subscription: Subscription,
-    listening: Option<Listening>,
-}
-
-/// One `[[plugin.on]]`.
-struct Listening {
-    on: config::Subscription,
-    registration: Registration,
-    /// Tracks which objects the plugin has seen.
-    filter: Arc<Filter<Queue>>,
-    /// Stands before the filter until the informer has caught up with the informer that it replaced.
-    successor: Option<Arc<Successor>>,
-    /// The initial notifications are settled, and the plugin is notified of that.
-    announced: bool,
+    /// What follows the labels of namespaces.
+    namespaces: Namespaces,
 }
 
 // === impl Subscriptions ===
@@ -125,6 +90,7 @@ impl Subscriptions {
             claims: Mutex::default(),
             narrow: Mutex::default(),
             registered: Notify::new(),
+            namespaces: Namespaces::default(),
         };
         subscriptions.set(config, watches)?;
         Ok(subscriptions)
@@ -161,21 +127,18 @@ impl Subscriptions {
         let mut claims = self.claims.lock();
         self.receipts.configure(config);
         let subscribed = config.subscriptions.iter().map(|on| &on.watch);
-        let wanted: Vec<&Gvr> =
-            subscribed.chain(config.grants.read.iter().flat_map(ReadGrants::gvrs)).collect();
+        let namespaces = Gvr::namespaces();
+        let followed = config.follows_namespaces().then_some(&namespaces);
+        let read = config.grants.read.iter().flat_map(ReadGrants::gvrs);
+        let wanted: Vec<&Gvr> = subscribed.chain(read).chain(followed).collect();
         let mut added = false;
         for &gvr in &wanted {
             if let Some(watch) = watches.get(gvr).filter(|_| !claims.contains_key(gvr)) {
-                let claim = Claim { subscription: self.factory.subscribe(watch.clone())?, listening: None };
-                claims.insert(gvr.clone(), claim);
+                claims.insert(gvr.clone(), Claim::of(self.factory.subscribe(watch.clone())?));
                 added = true;
             }
         }
-        for on in &config.subscriptions {
-            if let Some(claim) = claims.get_mut(&on.watch) {
-                self.listen(claim, on)?;
-            }
-        }
+        self.listen_to(&mut claims, &config.subscriptions)?;
         for (gvr, claim) in &mut *claims {
             if config.subscriptions.iter().all(|on| on.watch != *gvr) {
                 claim.listening.take().inspect(|listening| listening.registration.remove());
@@ -186,9 +149,73 @@ impl Subscriptions {
         Ok(added)
     }
 
-    fn listen(&self, claim: &mut Claim, on: &config::Subscription) -> Result<(), SubscribeError> {
+    /// Begins or changes these subscriptions. Those that need the labels of namespaces wait until these are known.
+    fn listen_to(&self, claims: &mut Claims, all: &[config::Subscription]) -> Result<(), SubscribeError> {
+        let namespaces = followed(claims);
+        let mut waiting = BTreeMap::new();
+        for on in all {
+            let Some(claim) = claims.get_mut(&on.watch) else { continue };
+            match &namespaces {
+                _ if !on.follows_namespaces() => self.listen(claim, on, Vec::new())?,
+                Some(namespaces) => {
+                    self.listen(claim, on, chosen(namespaces, &on.filter.namespaces_labels))?;
+                }
+                None => {
+                    waiting.insert(on.watch.clone(), on.clone());
+                }
+            }
+        }
+        self.namespaces.wait_for(waiting);
+        Ok(())
+    }
+
+    /// Keeps the filters up to date with the labels of namespaces. Never returns.
+    pub(super) async fn follow_namespaces(self: Arc<Self>) {
+        loop {
+            let unfollowed = self.namespaces.unfollowed(&self.claims.lock());
+            let this = Arc::clone(&self);
+            let Some(informer) = unfollowed else {
+                let names = self.namespaces.moved().await;
+                off_the_workers(move || review(&this.claims.lock(), names.as_ref())).await;
+                continue;
+            };
+            let begun = async {
+                if !informer.wait_synced().await || !off_the_workers(move || this.begin(&informer)).await {
+                    // Another informer replaces it.
+                    std::future::pending::<()>().await;
+                }
+            };
+            select! {
+                biased;
+                () = begun => {}
+                () = self.namespaces.changed() => {}
+            }
+        }
+    }
+
+    /// Follows this informer of namespaces, which has synced, and begins what waits for it. Returns false if another informer replaces it.
+    fn begin(&self, informer: &SharedInformer) -> bool {
+        let mut claims = self.claims.lock();
+        if followed(&claims).is_some() {
+            return true;
+        }
+        let Some(waiting) = self.namespaces.follow(&self.plugin, &mut claims, informer) else { return false };
+        if let Err(error) = self.listen_to(&mut claims, &waiting) {
+            tracing::error!(plugin = %self.plugin, %error, "the plugin cannot subscribe");
+        }
+        review(&claims, None);
+        true
+    }
+
+    /// `chosen` are the namespaces whose labels the subscription selects.
+    fn listen(
+        &self,
+        claim: &mut Claim,
+        on: &config::Subscription,
+        chosen: Vec<Arc<str>>,
+    ) -> Result<(), SubscribeError> {
         let config = settings::listener(&self.plugin, on);
-        let filter = |is_new| Arc::new(self.filter(on, is_new));
+        let filter = |is_new| Arc::new(self.filter(on, is_new).choosing(chosen));
         match &mut claim.listening {
             Some(listening) if listening.on == *on => {}
             Some(listening) => {
@@ -289,6 +316,7 @@ impl Subscriptions {
     /// Releases every claim: the queue receives nothing any more.
     pub(super) fn release(&self) {
         self.claims.lock().clear();
+        self.namespaces.wait_for(BTreeMap::new());
     }
 
     /// Takes the caches from the plugin.
@@ -313,8 +341,9 @@ impl Subscriptions {
                 listening.succeed(&self.plugin, old, &subscription, &self.tracer)?;
                 self.registered.notify_one();
             }
-            claim.subscription = subscription;
+            (claim.subscription, claim.is_followed) = (subscription, false);
         }
+        self.namespaces.change();
         self.recalling.notify_one();
         self.lister.set(informers(&claims));
         drop(claims);
@@ -377,6 +406,7 @@ impl Subscriptions {
 
     /// Waits until every initial notification is settled.
     pub(in crate::app) async fn synced(&self) {
+        self.namespaces.known().await;
         let registrations: Vec<Registration> = {
             let claims = self.claims.lock();
             let listening = claims.values().filter_map(|claim| claim.listening.as_ref());
@@ -399,7 +429,9 @@ impl Subscriptions {
 
     /// Returns true if the caches that the plugin uses are complete.
     pub(in crate::app) fn are_synced(&self) -> bool {
-        self.claims.lock().values().all(|claim| claim.subscription.informer().has_synced())
+        let claims = self.claims.lock();
+        !self.namespaces.is_awaited()
+            && claims.values().all(|claim| claim.subscription.informer().has_synced())
     }
 
     /// Waits until the initial notifications of a subscription are settled that is not [announced](Self::announce) yet.
@@ -485,59 +517,6 @@ impl Subscriptions {
     }
 }
 
-// === impl Listening ===
-
-impl Listening {
-    /// Returns true if the informer has not reached the state of the object that the plugin has already received from the
-    /// informer before.
-    fn is_behind(&self, key: &ObjectKey) -> bool {
-        self.successor.as_ref().is_some_and(|successor| successor.knows(key))
-    }
-
-    fn succeed(
-        &mut self,
-        plugin: &str,
-        old: &SharedInformer,
-        subscription: &Subscription,
-        tracer: &Tracer,
-    ) -> Result<(), SubscribeError> {
-        let new = subscription.informer();
-        // If the informer before had not caught up either, its successor tracks more than its cache.
-        let (newer, before) = self.successor.take().map(|successor| successor.take()).unwrap_or_default();
-        // The filter stays: it tracks which objects the plugin has seen.
-        let sink = Arc::clone(&self.filter) as _;
-        let until = old.last_synced_version().unwrap_or_else(|_| Some(String::new())).or(before);
-        let received = Received { cached: old.cached(), newer, until, alike: old.keeps_as(new) };
-        let source = Source::new(new.key().gvr.clone());
-        let successor = Arc::new(Successor::new(source, received, sink, tracer.clone()));
-        // Read first: the cache has reached at least this version once the listener receives it.
-        let reached = new.last_synced_version().ok().flatten();
-        let config = settings::listener(plugin, &self.on);
-        let registration = subscription.add_listener(config, Arc::clone(&successor) as _);
-        if registration.is_ok() {
-            successor.reached(reached.as_deref());
-        }
-        // Kept on failure too: the next informer continues with what was not delivered.
-        self.successor = Some(successor);
-        self.registration = registration?;
-        Ok(())
-    }
-
-    fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
-        let Some(successor) = self.successor.take() else { return };
-        let config = settings::listener(plugin, &self.on);
-        let sink = || -> Arc<dyn NotificationSink> {
-            // Every notification of the listener was offered before.
-            successor.finish();
-            Arc::clone(&self.filter) as _
-        };
-        if !informer.retarget_listener(&self.registration, config, sink, |_| None) {
-            // The informer has ended meanwhile: the next one continues with what was not delivered.
-            self.successor = Some(successor);
-        }
-    }
-}
-
 /// Waits until an informer has seen everything that the plugin acknowledged in an earlier process. What it does not have then is
 /// gone. An object that cannot be decoded is not in the cache and not gone.
 async fn end_recall(informer: SharedInformer, filter: Arc<Filter<Queue>>) {
@@ -558,10 +537,6 @@ async fn settled((gvr, registration): (Gvr, Registration)) -> Gvr {
         std::future::pending::<()>().await;
     }
     gvr
-}
-
-fn informers(claims: &BTreeMap<Gvr, Claim>) -> Vec<(Gvr, SharedInformer)> {
-    claims.iter().map(|(gvr, claim)| (gvr.clone(), claim.subscription.informer().clone())).collect()
 }
 
 #[cfg(test)]

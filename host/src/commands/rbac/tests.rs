@@ -228,6 +228,16 @@ fn requests_of_a_service_account_need_its_roles_and_the_host_may_impersonate_it_
 }
 
 #[test]
+fn labels_of_namespaces_need_a_watch_of_all_namespaces() {
+    let follows = format!("{DEPLOYMENTS}{PLUGIN}namespaces = [\"shop\"]\nnamespaces-labels = \"team\"\n");
+    assert_eq!(lines(&follows), ["*: /namespaces list,watch", "*: apps/deployments list,watch"]);
+
+    let namespaces = "[[watch]]\ngvr = \"v1/namespaces\"\n";
+    assert_eq!(lines(&format!("{namespaces}{follows}")), lines(&follows));
+    assert_eq!(lines(&format!("{DEPLOYMENTS}{namespaces}{PLUGIN}")), ["*: apps/deployments list,watch"]);
+}
+
+#[test]
 fn tenancy_needs_the_objects_their_status_and_what_they_may_do() {
     let tenancy = |lines: &str| {
         self::lines(&format!(

@@ -85,6 +85,18 @@ impl Scope<'_> {
                 Namespaces::Only(names) => names.iter().map(|name| (**name).to_owned()).collect(),
             };
         }
+        if on.follows_namespaces() {
+            let is_watched = self.watches.iter().any(|watch| watch.gvr == Gvr::namespaces());
+            if !self.namespace.is_empty() {
+                faults.push(format!(
+                    "{what}: a Plugin reaches its own namespace only; remove `namespaces-labels`"
+                ));
+            } else if !is_watched {
+                faults.push(format!(
+                    "{what}: `namespaces-labels` needs `v1/namespaces`, which the host does not watch; the operator has to add a [[watch]] for it"
+                ));
+            }
+        }
         if on.filter.when.is_some() && !self.tenancy.when {
             faults.push(format!("{what}: [tenancy] does not allow `when`; decide in the plugin instead"));
         }

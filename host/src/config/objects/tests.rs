@@ -142,6 +142,11 @@ fn more_than_tenancy_lists_is_refused() {
         ("team-a", json!({"grant": {"secrets": ["team-a/two"]}}), "does not allow `team-a/two`"),
         ("team-a", json!({"on": [{"watch": "v1/pods"}]}), "the host watches it in @shop only"),
         ("shop", json!({"on": [{"watch": "v1/nodes"}]}), "its objects have no namespace"),
+        (
+            "shop",
+            json!({"on": [{"watch": "v1/configmaps", "namespaces-labels": "team"}]}),
+            "a Plugin reaches its own namespace only",
+        ),
         ("shop", json!({"grant": {"read": ["v1/nodes"]}}), "its objects have no namespace"),
         (
             "shop",

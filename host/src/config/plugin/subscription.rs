@@ -86,6 +86,14 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
                 "Only objects of these namespaces. The watch must cover each of them. Default: all \
                  namespaces that the watch covers.",
             ),
+        K::<LabelSelector>::new("namespaces-labels", |on| &mut on.filter.namespaces_labels)
+            .example("\"team=shop,!legacy\"")
+            .doc(
+                "Only objects of namespaces whose labels this selector matches. When a namespace comes to match, \
+                 its objects are delivered as additions; when it no longer matches, as deletions. The host watches \
+                 the metadata of all namespaces for it, and the subscription begins once they are known. \
+                 Default: all.",
+            ),
         K::<LabelSelector>::new("labels", |on| &mut on.filter.labels)
             .example("\"app=web,tier in (a, b),!legacy\"")
             .doc(
@@ -166,6 +174,13 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
 
 // === impl Subscription ===
 
+impl Subscription {
+    /// Returns true if the labels of namespaces decide which objects are delivered.
+    pub fn follows_namespaces(&self) -> bool {
+        !self.filter.namespaces_labels.is_empty()
+    }
+}
+
 impl Default for Subscription {
     /// A subscription before its keys are read. It has no resource yet.
     fn default() -> Self {
@@ -239,6 +254,9 @@ pub(super) fn subscription(
     {
         let message = "what changed before a restart is an addition, which `events` leaves out";
         problems.refuse(initial, Fault::new(message, "add \"add\" to `events`, or write \"deliver\""));
+    }
+    if let Some(labels) = draft.written("namespaces-labels").filter(|_| on.follows_namespaces()) {
+        watched.follows_namespaces(&on.watch).into_iter().for_each(|fault| problems.refuse(labels, fault));
     }
     let watch = watched.find(&gvr, problems);
     if let Some(watch) = watch {

@@ -110,3 +110,35 @@ fn a_namespace_that_the_watch_does_not_cover_is_refused() {
         "10:14: plugin.hello.on[0].namespaces: the list is empty; leave the key out for all that the watch covers\n"
     );
 }
+
+#[test]
+fn labels_of_namespaces_need_all_namespaces_and_objects_in_them() {
+    let text = r#"[[watch]]
+gvr = "v1/pods"
+[[watch]]
+gvr = "v1/namespaces"
+labels = "team"
+[[plugin]]
+name = "a"
+source = "a"
+[[plugin.on]]
+watch = "v1/pods"
+namespaces-labels = "team=shop"
+[[plugin.on]]
+watch = "v1/namespaces"
+namespaces-labels = "team=shop"
+[[plugin]]
+name = "b"
+source = "a"
+[[plugin.on]]
+watch = "v1/pods"
+namespaces-labels = "team=shop,"
+"#;
+    assert_eq!(
+        problems(text),
+        r#"11:21: plugin.a.on[0].namespaces-labels: the [[watch]] of `v1/namespaces` leaves out namespaces by `labels`, and all have to be known; remove `labels` there, and write it under [[plugin.on]] instead
+14:21: plugin.a.on[1].namespaces-labels: a namespace is in no namespace; write `labels`
+20:21: plugin.b.on[0].namespaces-labels: `team=shop,` is not a label selector: there is nothing between two commas; write for example `app=web`, `tier!=db`, `env in (a, b)`, `app`, `!app`, joined by commas
+"#
+    );
+}

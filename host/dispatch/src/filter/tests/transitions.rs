@@ -19,6 +19,49 @@ fn story(subscription: &Subscription) {
     assert!(subscription.filter.state.lock().inside.is_empty());
 }
 
+/// The objects of a namespace come and go with its labels, in order with their own changes (D-20).
+#[test]
+fn a_namespace_that_comes_to_match_brings_its_objects_and_one_that_leaves_takes_them() {
+    let namespaces_labels = "team=shop".parse().unwrap();
+    let subscription = Subscription::new(FilterConfig {
+        namespaces_labels,
+        labels: "app=web".parse().unwrap(),
+        ..FilterConfig::default()
+    });
+    let web = state("a1", "web", "1");
+    let shop: Arc<str> = "shop".into();
+    let filter = &subscription.filter;
+    let set = |matches| {
+        filter.set_namespace(&shop, matches);
+        let revisited = filter.revisit(&web).into_iter();
+        revisited.flat_map(|change| subscription.receives(change, Cause::Live)).collect::<Vec<_>>()
+    };
+
+    assert_eq!(subscription.receives(add(&web), Cause::Initial), NOTHING);
+    assert_eq!(
+        (filter.excludes(&web), filter.excludes_key(&web.key())),
+        (Some("namespaces-labels"), Some("namespaces-labels"))
+    );
+    assert_eq!(set(true), ["+a1"]);
+    assert_eq!(set(true), NOTHING);
+    assert_eq!(subscription.receives(update(&web, &web), Cause::Resync), ["a1>a1 resync"]);
+    assert_eq!(set(false), ["-a1"]);
+    assert_eq!(subscription.receives(delete(&web), Cause::Live), NOTHING, "the handler knows already");
+    assert_eq!(filter.stats().suppressed.namespaces_labels, 2);
+}
+
+/// An object without a namespace is in none whose labels match.
+#[test]
+fn an_object_without_a_namespace_matches_no_labels_of_namespaces() {
+    let namespaces_labels = "!legacy".parse().unwrap();
+    let filter =
+        Filter::new(FilterConfig { namespaces_labels, ..FilterConfig::default() }, Received::default());
+    let node =
+        Object::new(&Header { name: "node".into(), ..Header::default() }, Body::Raw("{}".into())).unwrap();
+
+    assert_eq!(filter.excludes(&node), Some("namespaces-labels"));
+}
+
 /// Scenario 96.
 #[test]
 fn an_update_is_mapped_by_whether_the_object_was_inside_and_is_inside() {

@@ -1,0 +1,158 @@
+//! What a plugin claims of the informers: their caches, and one subscription with its filter.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use informer_cache::{FactoryStopped, InformerStopped, Registration, SharedInformer, Subscription};
+use informer_dispatch::{Filter, Queue};
+use informer_types::{Gvr, NotificationSink, Object, ObjectKey, Source, Tracer};
+
+use crate::{
+    app::{
+        settings,
+        successor::{Received, Successor},
+    },
+    config,
+};
+
+/// The claims of a plugin.
+pub(super) type Claims = BTreeMap<Gvr, Claim>;
+
+/// Why a plugin cannot subscribe to its watches.
+#[derive(Debug, thiserror::Error)]
+pub enum SubscribeError {
+    /// The host is stopping.
+    #[error(transparent)]
+    Factory(#[from] FactoryStopped),
+    /// A bug of the host ended the informer.
+    #[error(transparent)]
+    Informer(#[from] InformerStopped),
+}
+
+/// What an object is to a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::app) enum Interest {
+    /// The plugin does not subscribe to the resource.
+    None,
+    /// This condition of the subscription, a key of `[[plugin.on]]`, excludes the object as it is in the cache.
+    Excluded(&'static str),
+    /// The subscription selects the object, or the object is not in the cache.
+    Selected,
+}
+
+/// A claim on an informer.
+pub(super) struct Claim {
+    pub(super) subscription: Subscription,
+    pub(super) listening: Option<Listening>,
+    /// The informer is that of namespaces, it has synced, and their labels are followed.
+    pub(super) is_followed: bool,
+}
+
+/// One `[[plugin.on]]`.
+pub(super) struct Listening {
+    pub(super) on: config::Subscription,
+    pub(super) registration: Registration,
+    /// Tracks which objects the plugin has seen.
+    pub(super) filter: Arc<Filter<Queue>>,
+    /// Stands before the filter until the informer has caught up with the informer that it replaced.
+    pub(super) successor: Option<Arc<Successor>>,
+    /// The initial notifications are settled, and the plugin is notified of that.
+    pub(super) announced: bool,
+}
+
+// === impl Claim ===
+
+impl Claim {
+    pub(super) fn of(subscription: Subscription) -> Self {
+        Self { subscription, listening: None, is_followed: false }
+    }
+}
+
+// === impl Listening ===
+
+impl Listening {
+    /// Returns true if the informer has not reached the state of the object that the plugin has already received from the
+    /// informer before.
+    pub(super) fn is_behind(&self, key: &ObjectKey) -> bool {
+        self.successor.as_ref().is_some_and(|successor| successor.knows(key))
+    }
+
+    pub(super) fn succeed(
+        &mut self,
+        plugin: &str,
+        old: &SharedInformer,
+        subscription: &Subscription,
+        tracer: &Tracer,
+    ) -> Result<(), SubscribeError> {
+        let new = subscription.informer();
+        // If the informer before had not caught up either, its successor tracks more than its cache.
+        let (newer, before) = self.successor.take().map(|successor| successor.take()).unwrap_or_default();
+        // The filter stays: it tracks which objects the plugin has seen.
+        let sink = Arc::clone(&self.filter) as _;
+        let until = old.last_synced_version().unwrap_or_else(|_| Some(String::new())).or(before);
+        let received = Received { cached: old.cached(), newer, until, alike: old.keeps_as(new) };
+        let source = Source::new(new.key().gvr.clone());
+        let successor = Arc::new(Successor::new(source, received, sink, tracer.clone()));
+        // Read first: the cache has reached at least this version once the listener receives it.
+        let reached = new.last_synced_version().ok().flatten();
+        let config = settings::listener(plugin, &self.on);
+        let registration = subscription.add_listener(config, Arc::clone(&successor) as _);
+        if registration.is_ok() {
+            successor.reached(reached.as_deref());
+        }
+        // Kept on failure too: the next informer continues with what was not delivered.
+        self.successor = Some(successor);
+        self.registration = registration?;
+        Ok(())
+    }
+
+    pub(super) fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
+        let Some(successor) = self.successor.take() else { return };
+        let config = settings::listener(plugin, &self.on);
+        let sink = || -> Arc<dyn NotificationSink> {
+            // Every notification of the listener was offered before.
+            successor.finish();
+            Arc::clone(&self.filter) as _
+        };
+        if !informer.retarget_listener(&self.registration, config, sink, |_| None) {
+            // The informer has ended meanwhile: the next one continues with what was not delivered.
+            self.successor = Some(successor);
+        }
+    }
+
+    /// Changes the filter for each of these namespaces whose labels match if they did not before, or the other way round.
+    pub(super) fn review(
+        &self,
+        informer: &SharedInformer,
+        namespaces: &SharedInformer,
+        names: &BTreeSet<Arc<str>>,
+    ) {
+        let (lister, filter) = (namespaces.lister(), &self.filter);
+        let labels = &self.on.filter.namespaces_labels;
+        let known: BTreeSet<Arc<str>> = filter.chosen().into_iter().collect();
+        for name in names {
+            let namespace = lister.get(&ObjectKey::new("", Arc::clone(name)));
+            let matches = namespace.is_some_and(|namespace| labels.selects(&namespace));
+            if known.contains(name) == matches {
+                continue;
+            }
+            let difference = |object: &Arc<Object>| filter.revisit(object);
+            let switch = || filter.set_namespace(name, matches);
+            let revisited = informer.revisit(&self.registration, name, switch, difference);
+            if let Some(successor) = self.successor.as_ref().filter(|_| revisited) {
+                // The objects that it still holds back are in no cache any more.
+                let is_there = |object: &&Arc<Object>| object.namespace() == &**name;
+                successor.retarget(Arc::clone(filter) as _, |object| {
+                    Some(object).filter(is_there).and_then(difference)
+                });
+            }
+        }
+    }
+}
+
+/// The informer of each claim.
+pub(super) fn informers(claims: &Claims) -> Vec<(Gvr, SharedInformer)> {
+    claims.iter().map(|(gvr, claim)| (gvr.clone(), claim.subscription.informer().clone())).collect()
+}

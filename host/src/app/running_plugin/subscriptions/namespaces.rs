@@ -1,0 +1,156 @@
+//! The subscriptions with `namespaces-labels` follow the labels of namespaces (D-20).
+//!
+//! Such a subscription begins once the informer of namespaces has synced. So the first list is judged with the labels of all namespaces, and
+//! its objects are initial (C-11). From then on a task compares each namespace that changed with what the filters have. A filter
+//! that differs is changed together with the objects of the namespace, in order with its other notifications. The task looks at the
+//! cache, which is at least as new as the notification (C-5), and not at the notification, so the newest labels win.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use informer_cache::{ListQuery, ListenerConfig, SharedInformer};
+use informer_types::{Gvr, LabelSelector, Notification, NotificationSink};
+use parking_lot::Mutex;
+use tokio::{
+    select,
+    sync::{Notify, watch},
+};
+
+use super::claim::Claims;
+use crate::config;
+
+/// What follows the labels of namespaces.
+#[derive(Default)]
+pub(super) struct Namespaces {
+    /// The subscriptions that have not begun, because the namespaces are not known yet.
+    waiting: watch::Sender<BTreeMap<Gvr, config::Subscription>>,
+    /// Notified if there may be another informer of namespaces, or another subscription.
+    changed: Notify,
+    moved: Arc<Moved>,
+}
+
+/// The namespaces that changed.
+#[derive(Debug, Default)]
+struct Moved {
+    names: Mutex<BTreeSet<Arc<str>>>,
+    changed: Notify,
+}
+
+// === impl Namespaces ===
+
+impl Namespaces {
+    /// Replaces the subscriptions that wait.
+    pub(super) fn wait_for(&self, waiting: BTreeMap<Gvr, config::Subscription>) {
+        self.waiting.send_replace(waiting);
+        self.change();
+    }
+
+    /// Another informer may be that of namespaces now.
+    pub(super) fn change(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Waits for [`change`](Self::change).
+    ///
+    /// # Cancel safety
+    /// A dropped future misses nothing.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Waits until [`review`] is needed, and returns the names for it.
+    ///
+    /// # Cancel safety
+    /// A dropped future misses nothing.
+    pub(super) async fn moved(&self) -> Option<BTreeSet<Arc<str>>> {
+        select! {
+            biased;
+            () = self.changed.notified() => None,
+            () = self.moved.changed.notified() => Some(std::mem::take(&mut *self.moved.names.lock())),
+        }
+    }
+
+    /// The informer of namespaces, if a subscription needs their labels and they are not followed yet.
+    pub(super) fn unfollowed(&self, claims: &Claims) -> Option<SharedInformer> {
+        let claim = claims.get(&Gvr::namespaces()).filter(|claim| !claim.is_followed)?;
+        let mut begun = claims.values().filter_map(|claim| claim.listening.as_ref());
+        let is_needed = self.is_awaited() || begun.any(|one| one.on.follows_namespaces());
+        is_needed.then(|| claim.subscription.informer().clone())
+    }
+
+    /// Follows this informer of namespaces, which has synced. Returns the subscriptions that wait for it, or `None` if another informer
+    /// replaces it.
+    ///
+    /// # Blocking
+    /// It blocks as [`SharedInformer::add_listener`] does.
+    pub(super) fn follow(
+        &self,
+        plugin: &str,
+        claims: &mut Claims,
+        informer: &SharedInformer,
+    ) -> Option<Vec<config::Subscription>> {
+        let claim = claims.get_mut(&informer.key().gvr);
+        let claim = claim.filter(|claim| claim.subscription.informer().is(informer))?;
+        let name = format!("{plugin} (namespaces-labels)");
+        let listener = ListenerConfig { name, resync: None, relist_all: false };
+        claim.subscription.add_listener(listener, Arc::clone(&self.moved) as _).ok()?;
+        claim.is_followed = true;
+        Some(self.waiting.borrow().values().cloned().collect())
+    }
+
+    /// Returns true if a subscription has not begun.
+    pub(super) fn is_awaited(&self) -> bool {
+        !self.waiting.borrow().is_empty()
+    }
+
+    /// Waits until every subscription has begun.
+    pub(super) async fn known(&self) {
+        // The sender lives as long as `self`.
+        self.waiting.subscribe().wait_for(BTreeMap::is_empty).await.ok();
+    }
+}
+
+// === impl Moved ===
+
+impl NotificationSink for Moved {
+    fn offer(&self, notification: Notification) {
+        self.names.lock().insert(notification.key().name);
+        self.changed.notify_one();
+    }
+}
+
+/// Changes each filter whose namespaces differ from the labels that they have now. `None` means all namespaces.
+///
+/// # Blocking
+/// It blocks as [`SharedInformer::revisit`] does.
+pub(super) fn review(claims: &Claims, names: Option<&BTreeSet<Arc<str>>>) {
+    let Some(namespaces) = followed(claims) else { return };
+    for claim in claims.values() {
+        let listening = claim.listening.as_ref().filter(|listening| listening.on.follows_namespaces());
+        let Some(listening) = listening else { continue };
+        let informer = claim.subscription.informer();
+        match names {
+            Some(names) => listening.review(informer, &namespaces, names),
+            None => {
+                let mut all: BTreeSet<Arc<str>> = listening.filter.chosen().into_iter().collect();
+                all.extend(chosen(&namespaces, &LabelSelector::default()));
+                listening.review(informer, &namespaces, &all);
+            }
+        }
+    }
+}
+
+/// The informer of namespaces, if it has synced and is followed.
+pub(super) fn followed(claims: &Claims) -> Option<SharedInformer> {
+    let claim = claims.get(&Gvr::namespaces()).filter(|claim| claim.is_followed)?;
+    Some(claim.subscription.informer().clone())
+}
+
+/// The namespaces with these labels.
+pub(super) fn chosen(namespaces: &SharedInformer, labels: &LabelSelector) -> Vec<Arc<str>> {
+    let query = ListQuery { namespace: None, labels, index: None };
+    let found = namespaces.lister().list(&query).unwrap_or_default();
+    found.iter().map(|namespace| namespace.key().name).collect()
+}
