@@ -17,6 +17,10 @@ use super::{
 pub(crate) const HEADER: &str = "| | settled MiB | peak MiB | CPU s to settle | roll p50 ms | roll p99 ms | copies s | CPU s for the changes | \
      MiB after | rolls: right, surplus, missing | requests |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---|---|";
 
+/// The time before each measured roll. A roll is three requests, and a plugin may send 20 a second by default: without pauses the rolls
+/// would wait for this limit.
+const BETWEEN_ROLLS: Duration = Duration::from_millis(300);
+
 /// The programs have settled if they use no more than this share of a processor over [`WINDOW`].
 const QUIET: f64 = 0.02;
 
@@ -39,6 +43,7 @@ pub(crate) async fn measure(
     let generations = objects.generations().await?;
     let mut times = Vec::new();
     for number in 0..arguments.rolls {
+        sleep(BETWEEN_ROLLS).await;
         times.push(objects.roll(number % objects.workloads, &format!("{name} {number}")).await?);
     }
     times.sort();
