@@ -130,7 +130,7 @@ impl<H: EventHandler> EventHandler for Counting<H> {
     async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
         let outcome = self.handler.handle(delivery).await;
         match &outcome {
-            Some(Outcome::Acknowledged) => self.counter.add(),
+            Some(Outcome::Acknowledged | Outcome::Again(_)) => self.counter.add(),
             Some(Outcome::Retry { failure, .. } | Outcome::Permanent { failure }) => {
                 self.counter.fail(failure.to_string());
             }
