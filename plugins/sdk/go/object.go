@@ -36,6 +36,16 @@ func ParseKey(text string) (Key, error) {
 	return Key{namespace, name}, nil
 }
 
+// ParseWorkKey reads a key that the host added to the workqueue. of is what it is of if the subscription has resource-in-key = true, for
+// example v1/pods, or apps/v1/ReplicaSet for the kind of an owner; otherwise it is empty.
+func ParseWorkKey(text string) (of string, key Key, err error) {
+	if blank := strings.LastIndexByte(text, ' '); blank >= 0 {
+		of, text = text[:blank], text[blank+1:]
+	}
+	key, err = ParseKey(text)
+	return of, key, err
+}
+
 // Meta is the metadata that plugins use most. Annotations are read with [Object.Read] or [Decode].
 type Meta struct {
 	// Namespace is empty for a cluster-scoped object.

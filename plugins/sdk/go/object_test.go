@@ -48,6 +48,18 @@ func TestAKeyIsWrittenAsClientGoWritesIt(t *testing.T) {
 	}
 }
 
+func TestAWorkKeyMayBeginWithWhatItIsOf(t *testing.T) {
+	for text, want := range map[string]string{"default/web": "", "v1/pods default/web": "v1/pods", "apps/v1/ReplicaSet default/web": "apps/v1/ReplicaSet"} {
+		of, key, err := informer.ParseWorkKey(text)
+		if err != nil || of != want || key.String() != "default/web" {
+			t.Errorf("%q is %q %v, %v", text, of, key, err)
+		}
+	}
+	if _, _, err := informer.ParseWorkKey("v1/pods "); err == nil {
+		t.Error("there is no name")
+	}
+}
+
 func TestTheMetadataOfAnObjectIsTyped(t *testing.T) {
 	web := object(t, web)
 

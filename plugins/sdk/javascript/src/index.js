@@ -17,6 +17,7 @@ import "./console.js";
 /** @typedef {import("./object.js").ObjectName} ObjectName */
 /** @typedef {import("./object.js").Owner} Owner */
 /** @typedef {import("./object.js").Resource} Resource */
+/** @typedef {import("./object.js").WorkKey} WorkKey */
 /** @typedef {import("./plugin.js").Definition} Definition */
 /** @typedef {import("./plugin.js").Reconciled} Reconciled */
 

@@ -10,6 +10,12 @@ import { call, text } from "./errors.js";
  */
 
 /**
+ * The key of an object in a workqueue. `of` is what it is of, if the subscription has `resource-in-key = true`: `v1/pods`, or
+ * `apps/v1/ReplicaSet` for the kind of an owner.
+ * @typedef {{ of?: string, namespace: string, name: string }} WorkKey
+ */
+
+/**
  * What names an object: its key, the text `namespace/name`, an object of a notification, or a parsed object.
  * @typedef {string | { namespace?: string, name: string } | { metadata?: { namespace?: string, name?: string } }} ObjectName
  */
@@ -172,16 +178,19 @@ export function keyOf(name) {
 }
 
 /**
- * Parses the key of a workqueue: `namespace/name`, or `name`.
+ * Parses the key of a workqueue: `namespace/name`, or `name`, with what it is of and a blank before it if the subscription has
+ * `resource-in-key = true`.
  *
  * @param {string} key
- * @returns {ObjectKey}
+ * @returns {WorkKey}
  */
 export function parseKey(key) {
-  const parts = text(key, "key").split("/");
+  const blank = text(key, "key").lastIndexOf(" ");
+  const parts = key.slice(blank + 1).split("/");
   if (parts.length > 2 || parts.includes("")) throw new TypeError(`the key is not \`namespace/name\` or \`name\`: ${key}`);
   const [name, namespace = ""] = parts.reverse();
-  return { namespace, name: /** @type {string} */ (name) };
+  const object = { namespace, name: /** @type {string} */ (name) };
+  return blank < 0 ? object : { of: key.slice(0, blank), ...object };
 }
 
 /**

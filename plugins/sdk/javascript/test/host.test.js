@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import {
-  ApiError, client, config, definePlugin, delivery, finalize, formatKey, keyOf, keyvalue, lister, log, metrics, ownerReference, setOwner, workqueue,
+  ApiError, client, config, definePlugin, delivery, finalize, formatKey, keyOf, keyvalue, lister, log, metrics, ownerReference, parseKey, setOwner, workqueue,
 } from "informer-sdk";
 import { api, host } from "informer-sdk/testing";
 
@@ -174,4 +174,7 @@ test("the small interfaces pass their values on", () => {
   workqueue.addAfter("shop/web", 10);
   assert.deepEqual(host.keys, [{ key: "shop/web", millis: 0 }, { key: "shop/web", millis: 10 }]);
   assert.deepEqual(keyOf("web"), { namespace: "", name: "web" });
+  assert.deepEqual(parseKey("v1/pods shop/web"), { of: "v1/pods", namespace: "shop", name: "web" });
+  assert.deepEqual(parseKey("shop/web"), { namespace: "shop", name: "web" });
+  assert.throws(() => parseKey("v1/pods "), TypeError);
 });

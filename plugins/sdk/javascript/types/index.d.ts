@@ -19,6 +19,7 @@ export type ObjectKey = import("./object.js").ObjectKey;
 export type ObjectName = import("./object.js").ObjectName;
 export type Owner = import("./object.js").Owner;
 export type Resource = import("./object.js").Resource;
+export type WorkKey = import("./object.js").WorkKey;
 export type Definition = import("./plugin.js").Definition;
 export type Reconciled = import("./plugin.js").Reconciled;
 export { ApiError, HostError, PermanentError, RetryAfterError } from "./errors.js";

@@ -12,12 +12,13 @@ export function before(id: number): KubeObject;
  */
 export function keyOf(name: ObjectName): ObjectKey;
 /**
- * Parses the key of a workqueue: `namespace/name`, or `name`.
+ * Parses the key of a workqueue: `namespace/name`, or `name`, with what it is of and a blank before it if the subscription has
+ * `resource-in-key = true`.
  *
  * @param {string} key
- * @returns {ObjectKey}
+ * @returns {WorkKey}
  */
-export function parseKey(key: string): ObjectKey;
+export function parseKey(key: string): WorkKey;
 /**
  * `namespace/name`, or `name` for a cluster-scoped object.
  *
@@ -39,6 +40,11 @@ export function texts(pointers: unknown): string[];
 /**
  * The namespace and name of an object. The namespace of a cluster-scoped object is empty.
  * @typedef {{ namespace: string, name: string }} ObjectKey
+ */
+/**
+ * The key of an object in a workqueue. `of` is what it is of, if the subscription has `resource-in-key = true`: `v1/pods`, or
+ * `apps/v1/ReplicaSet` for the kind of an owner.
+ * @typedef {{ of?: string, namespace: string, name: string }} WorkKey
  */
 /**
  * What names an object: its key, the text `namespace/name`, an object of a notification, or a parsed object.
@@ -150,6 +156,15 @@ export class KubeObject extends ObjectMeta {
  * The namespace and name of an object. The namespace of a cluster-scoped object is empty.
  */
 export type ObjectKey = {
+    namespace: string;
+    name: string;
+};
+/**
+ * The key of an object in a workqueue. `of` is what it is of, if the subscription has `resource-in-key = true`: `v1/pods`, or
+ * `apps/v1/ReplicaSet` for the kind of an owner.
+ */
+export type WorkKey = {
+    of?: string;
     namespace: string;
     name: string;
 };
