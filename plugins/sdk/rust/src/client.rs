@@ -5,7 +5,7 @@
 //! host's cache. A plugin that never calls this module does not import the interface and needs no grant.
 //!
 //! A write triggers a notification, also for the handler that wrote. Compare before you write: a handler that writes on
-//! every notification never stops.
+//! every notification never stops. [`is_own_write`] recognises a change that this instance made.
 //!
 //! ```
 //! use std::time::Duration;
@@ -31,7 +31,9 @@
 //! }
 //! ```
 
+mod modify;
 mod options;
+mod own_writes;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -41,7 +43,9 @@ use crate::json::{encode, parse};
 use crate::lister::List;
 use crate::{Error, ObjectKey, host};
 
+pub use modify::{modify, retry_on_conflict};
 pub use options::{DeleteOptions, ListOptions, WriteOptions};
+pub use own_writes::is_own_write;
 pub use wit::{ApiCode, Propagation};
 
 /// An Event of `events.k8s.io` about one object.
@@ -137,7 +141,7 @@ pub fn create(
     object: &impl Serialize,
     options: &WriteOptions,
 ) -> Result<Written, Error> {
-    Ok(Written::new(host::client::create(gvr, namespace, &encode(object)?, options.wire())?))
+    Ok(Written::new(host::client::create(gvr, namespace, &encode(object)?, options.wire())?, options))
 }
 
 /// Replaces an object.
@@ -151,7 +155,7 @@ pub fn update(
     object: &impl Serialize,
     options: &WriteOptions,
 ) -> Result<Written, Error> {
-    Ok(Written::new(host::client::update(gvr, key, &encode(object)?, options.wire())?))
+    Ok(Written::new(host::client::update(gvr, key, &encode(object)?, options.wire())?, options))
 }
 
 /// Changes parts of an object. The field manager is `informer/<name of the plugin>`.
@@ -160,7 +164,8 @@ pub fn update(
 /// Returns [`Error::Api`] if the request fails, with [`ApiCode::Conflict`] if the plugin applies a field that another
 /// manager owns, without [`WriteOptions::force`].
 pub fn patch(gvr: &str, key: &ObjectKey, patch: &Patch, options: &WriteOptions) -> Result<Written, Error> {
-    Ok(Written::new(host::client::patch(gvr, key, patch.kind, &patch.body.to_string(), options.wire())?))
+    let json = host::client::patch(gvr, key, patch.kind, &patch.body.to_string(), options.wire())?;
+    Ok(Written::new(json, options))
 }
 
 /// Deletes an object. An object with finalizers stays until its finalizers are removed.
@@ -257,10 +262,13 @@ impl Patch {
 // === impl Written ===
 
 impl Written {
-    fn new(json: String) -> Self {
+    fn new(json: String, options: &WriteOptions) -> Self {
         let versioned = serde_json::from_str::<Versioned>(&json).ok();
         let resource_version =
             versioned.and_then(|object| object.metadata.resource_version).unwrap_or_default();
+        if !options.wire().dry_run {
+            own_writes::wrote(&resource_version);
+        }
         Self { json, resource_version }
     }
 

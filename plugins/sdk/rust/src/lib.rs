@@ -61,6 +61,7 @@
 //! - [`Config`]: the table `[plugin.config]`.
 //! - [`Event`] and [`Update`]: the object of a notification, read by JSON pointer through [`Object`] and [`Field`].
 //! - [`lister`]: reads of the host's cache. [`client`]: requests to the API server.
+//! - [`metadata`]: finalizers and owner references.
 //! - [`workqueue`], [`timer`], [`log`](mod@log), [`metrics`] and [`delivery`].
 //! - [`Failure`] and [`ReconcileError`]: what the host does after a failed call.
 //! - `patterns`: lists of names and regular expressions from annotations, with the feature of this name.
@@ -81,6 +82,7 @@ mod host;
 mod json;
 pub mod lister;
 pub mod log;
+pub mod metadata;
 pub mod metrics;
 mod object;
 #[cfg(feature = "patterns")]

@@ -1,0 +1,117 @@
+//! Read, change and write back.
+
+use serde_json::Value;
+
+use super::{ApiCode, WriteOptions, get, update};
+use crate::{Error, ObjectKey};
+
+/// The most attempts if other clients write the object at the same time.
+const ATTEMPTS: u32 = 5;
+
+/// Calls a function again if it fails with [`ApiCode::Conflict`], at most five times in all. The function must read anew what it
+/// changes: from the API server, because the cache may still have the old version.
+///
+/// # Errors
+/// Returns the error of the last attempt.
+pub fn retry_on_conflict<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    for _ in 1..ATTEMPTS {
+        match attempt() {
+            Err(error) if error.api_code() == Some(ApiCode::Conflict) => {}
+            done => return done,
+        }
+    }
+    attempt()
+}
+
+/// Reads an object, changes it and replaces it, again after a conflict. If `change` changes nothing, nothing is sent. Returns the
+/// object as it is then.
+///
+/// The object is a JSON value and not a type: a type would drop the fields that it does not know. It needs the resource in `read`,
+/// and `update` of it in `write` of the grant.
+///
+/// ```no_run
+/// use informer_sdk::client::{self, WriteOptions};
+/// use informer_sdk::{ObjectKey, Result};
+/// use serde_json::json;
+///
+/// fn pause(key: &ObjectKey) -> Result {
+///     client::modify("apps/v1/deployments", key, &WriteOptions::new(), |deployment| {
+///         deployment["spec"]["paused"] = json!(true);
+///     })?;
+///     Ok(())
+/// }
+/// ```
+///
+/// # Errors
+/// Returns [`Error::Api`] if a request fails, with [`ApiCode::Conflict`] after five conflicts.
+pub fn modify(
+    gvr: &str,
+    key: &ObjectKey,
+    options: &WriteOptions,
+    mut change: impl FnMut(&mut Value),
+) -> Result<Value, Error> {
+    retry_on_conflict(|| {
+        let before: Value = get(gvr, key)?;
+        let mut object = before.clone();
+        change(&mut object);
+        if object == before { Ok(object) } else { update(gvr, key, &object, options)?.parse() }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::TestHost;
+
+    const GVR: &str = "v1/configmaps";
+
+    fn host() -> (TestHost, ObjectKey) {
+        let host = TestHost::new();
+        host.store(GVR, json!({"metadata": {"namespace": "shop", "name": "a", "resourceVersion": "1"}, "data": {"n": "1"}}));
+        (host, ObjectKey::new("shop", "a"))
+    }
+
+    #[test]
+    fn a_change_is_made_again_after_a_conflict() {
+        let (host, key) = host();
+        host.fail_write(ApiCode::Conflict, "modified");
+        let mut calls = 0;
+
+        let object = modify(GVR, &key, &WriteOptions::new(), |object| {
+            calls += 1;
+            object["data"]["n"] = json!("2");
+        });
+
+        let object = object.unwrap();
+        assert_eq!((calls, &object["data"]["n"]), (2, &json!("2")));
+        assert!(super::super::is_own_write(object["metadata"]["resourceVersion"].as_str().unwrap()));
+    }
+
+    #[test]
+    fn a_change_that_changes_nothing_is_not_sent() {
+        let (host, key) = host();
+        let object = modify(GVR, &key, &WriteOptions::new(), |object| object["data"]["n"] = json!("1"));
+        assert_eq!(object.unwrap()["data"]["n"], "1");
+        assert!(host.requests().is_empty());
+    }
+
+    #[test]
+    fn other_failures_and_the_fifth_conflict_end_the_attempts() {
+        let (host, key) = host();
+        host.fail_write(ApiCode::Forbidden, "no");
+        let change = |object: &mut Value| object["data"]["n"] = json!("2");
+        let refused = modify(GVR, &key, &WriteOptions::new(), change).unwrap_err();
+        assert_eq!((refused.api_code(), host.requests().len()), (Some(ApiCode::Forbidden), 1));
+
+        let mut attempts = 0;
+        let conflict = retry_on_conflict(|| -> Result<(), Error> {
+            attempts += 1;
+            host.fail_write(ApiCode::Conflict, "modified");
+            update(GVR, &key, &json!({"metadata": {"namespace": "shop", "name": "a"}}), &WriteOptions::new())
+                .map(|_| ())
+        });
+        assert_eq!((conflict.unwrap_err().api_code(), attempts), (Some(ApiCode::Conflict), 5));
+    }
+}
