@@ -146,10 +146,7 @@ impl Call for &Delivery {
     }
 
     fn failure(answer: &mut Outcome) -> Option<&mut Failure> {
-        match answer {
-            Outcome::Acknowledged | Outcome::Again(_) => None,
-            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
-        }
+        answer.failure()
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Outcome> {
@@ -202,7 +199,7 @@ impl Call for &Request {
     }
 
     fn failure(answer: &mut Reconciled) -> Option<&mut Failure> {
-        failure_of(answer)
+        answer.failure()
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {
@@ -228,7 +225,7 @@ impl Call for &SignalCall {
     }
 
     fn failure(answer: &mut Reconciled) -> Option<&mut Failure> {
-        failure_of(answer)
+        answer.failure()
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Reconciled> {
@@ -289,13 +286,6 @@ fn reconciled(answer: Result<reconciler::Outcome, ReconcileError>) -> Reconciled
         }
         Err(ReconcileError::Retry(message)) => Reconciled::Retry { after: None, failure: failed(message) },
         Err(ReconcileError::Terminal(message)) => Reconciled::Terminal { failure: failed(message) },
-    }
-}
-
-fn failure_of(answer: &mut Reconciled) -> Option<&mut Failure> {
-    match answer {
-        Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => None,
-        Reconciled::Retry { failure, .. } | Reconciled::Terminal { failure } => Some(failure),
     }
 }
 

@@ -243,9 +243,9 @@ impl Plugin {
         let slot = shared.slots.acquire().await;
         let attempted = self.by_turns(self.call(work)).await;
         drop(slot);
-        let answer = attempted?.unwrap_or_else(W::retry);
+        let mut answer = attempted?.unwrap_or_else(W::retry);
         let took = Took { call: begun.elapsed(), queued: work.queued(), watched: work.watched() };
-        shared.calls.ended(took, W::failure(&answer));
+        shared.calls.ended(took, W::failure(&mut answer).map(|failure| &*failure));
         Some(answer)
     }
 

@@ -37,6 +37,18 @@ pub enum Outcome {
     },
 }
 
+// === impl Outcome ===
+
+impl Outcome {
+    /// The failure, if the attempt failed.
+    pub fn failure(&mut self) -> Option<&mut Failure> {
+        match self {
+            Self::Acknowledged | Self::Again(_) => None,
+            Self::Retry { failure, .. } | Self::Permanent { failure } => Some(failure),
+        }
+    }
+}
+
 /// Handles deliveries, one call each. `runtime` implements it with a plugin.
 pub trait EventHandler: Send + Sync + 'static {
     /// Makes one attempt and returns how it ended. Returns `None` if no call was made, because a version without a handler was

@@ -127,6 +127,18 @@ pub enum Reconciled {
     },
 }
 
+// === impl Reconciled ===
+
+impl Reconciled {
+    /// The failure, if the call failed.
+    pub fn failure(&mut self) -> Option<&mut Failure> {
+        match self {
+            Self::Done | Self::Requeue | Self::RequeueAfter(_) => None,
+            Self::Retry { failure, .. } | Self::Terminal { failure } => Some(failure),
+        }
+    }
+}
+
 /// The sync function of a controller (W-1). `runtime` implements it with a plugin.
 pub trait Reconciler: Send + Sync + 'static {
     /// Brings the actual state closer to the state that the key's object describes. Returns `None` if no call was made, because

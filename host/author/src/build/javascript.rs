@@ -94,8 +94,8 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     Build::read(&component)
 }
 
-/// The program of esbuild for this machine, of which npm installs one. The script that starts it adds a stack of its own to each mistake
-/// of the author.
+/// The esbuild program for this machine; npm installs only that one. It is run without its start script, because the script adds its own
+/// stack trace to each error message.
 fn esbuild(toolchain: &Path) -> PathBuf {
     let modules = toolchain.join("node_modules");
     let platforms = modules.join("@esbuild").read_dir().into_iter().flatten().flatten();

@@ -32,7 +32,7 @@ pub(super) trait Work: Sync {
     fn retry(failure: Failure) -> Self::Answer;
 
     /// The failure in a result. Returns `None` if the call returned ok.
-    fn failure(answer: &Self::Answer) -> Option<&Failure>;
+    fn failure(answer: &mut Self::Answer) -> Option<&mut Failure>;
 }
 
 impl Work for Delivery {
@@ -64,11 +64,8 @@ impl Work for Delivery {
         Outcome::Retry { after: None, failure }
     }
 
-    fn failure(answer: &Outcome) -> Option<&Failure> {
-        match answer {
-            Outcome::Acknowledged | Outcome::Again(_) => None,
-            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => Some(failure),
-        }
+    fn failure(answer: &mut Outcome) -> Option<&mut Failure> {
+        answer.failure()
     }
 }
 
@@ -99,11 +96,8 @@ impl Work for Request {
         Reconciled::Retry { after: None, failure }
     }
 
-    fn failure(answer: &Reconciled) -> Option<&Failure> {
-        match answer {
-            Reconciled::Retry { failure, .. } | Reconciled::Terminal { failure } => Some(failure),
-            Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => None,
-        }
+    fn failure(answer: &mut Reconciled) -> Option<&mut Failure> {
+        answer.failure()
     }
 }
 
@@ -138,7 +132,7 @@ impl Work for SignalCall {
         <Request as Work>::retry(failure)
     }
 
-    fn failure(answer: &Reconciled) -> Option<&Failure> {
-        <Request as Work>::failure(answer)
+    fn failure(answer: &mut Reconciled) -> Option<&mut Failure> {
+        answer.failure()
     }
 }
