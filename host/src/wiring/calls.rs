@@ -92,7 +92,8 @@ impl Rule {
 // === impl Calls ===
 
 impl Calls {
-    /// Puts the workqueue beside the queue, and takes the queue of signals and the repeats along. `subscriptions` define which keys a notification concerns.
+    /// Puts the workqueue beside the queue, and takes the queue of signals and the repeats along. `subscriptions` define which keys a
+    /// notification concerns.
     pub(crate) fn new<'a>(
         plugin: Arc<Plugin>,
         (queue, workqueue, signals): (Queue, RateLimitingQueue, RateLimitingQueue),

@@ -1,5 +1,5 @@
-//! The signals of one plugin: its caches are complete, its timers fire, and its configuration files changed. They wait in a queue of their own, which retries, delays
-//! and quarantines as the queue of keys does.
+//! The signals of one plugin: its caches are complete, its timers fire, and its configuration files changed. They wait in a queue of
+//! their own, which retries, delays and quarantines as the queue of keys does.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -136,7 +136,9 @@ impl Signals {
 
     /// Notifies the plugin whenever a file of its configuration changed, while the version in service wants to know. Never returns.
     pub(super) async fn follow_config(&self, files: &ConfigFiles, plugin: &Plugin) {
-        let (mut swaps, mut seen) = (plugin.swaps(), LastLook::Never);
+        let mut swaps = plugin.swaps();
+        // Taken early, so that a change right after the start of a version is noticed too.
+        let mut seen = files.state().await.map_or(LastLook::Never, LastLook::Saw);
         loop {
             if plugin.version().is_some_and(|version| version.follows_config) {
                 seen = self.look(files, seen).await;

@@ -176,7 +176,10 @@ impl Subscriptions {
             let this = Arc::clone(&self);
             let Some(informer) = unfollowed else {
                 let names = self.namespaces.moved().await;
-                off_the_workers(move || review(&this.claims.lock(), names.as_ref())).await;
+                // Most plugins follow no namespaces: they need no turn.
+                if followed(&self.claims.lock()).is_some() {
+                    off_the_workers(move || review(&this.claims.lock(), names.as_ref())).await;
+                }
                 continue;
             };
             let begun = async {
