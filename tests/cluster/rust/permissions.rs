@@ -34,7 +34,11 @@ async fn granting_the_rule_in_the_status_is_sufficient() {
     );
     let client = cluster.client(User::Informer).await.unwrap();
     let host = TestHost::start_with(Connection::new(client, cluster.url()), &toml).await.unwrap();
-    host.until("the refusal", |_| host.unready().iter().any(|reason| reason.contains("403 Forbidden"))).await;
+    host.until("the refusal", |_| {
+        let unready = host.unready();
+        unready.len() == 1 && unready[0].contains("403 Forbidden")
+    })
+    .await;
     let [reason] = &host.unready()[..] else { panic!("{:?}", host.unready()) };
     assert!(
         reason.contains("what helps: bind this identity to a Role in namespace default with"),
