@@ -30,12 +30,11 @@ pub(crate) fn by_source(settings: &Settings, id: &SourceId, namespace: &str) -> 
     Ok(affected)
 }
 
-/// All workloads of the namespace.
-pub(crate) fn by_namespace(settings: &Settings, namespace: &str) -> Result<Vec<Workload>, Error> {
+/// All workloads that the selector selects.
+pub(crate) fn by_selector(settings: &Settings, all: &Selector) -> Result<Vec<Workload>, Error> {
     let mut affected = Vec::new();
-    let all = Selector::all().namespace(namespace);
     for kind in WorkloadKind::ALL.into_iter().filter(|kind| settings.rolls(*kind)) {
-        for meta in lister::list_meta(kind.gvr(), &all) {
+        for meta in lister::list_meta(kind.gvr(), all) {
             match meta {
                 Err(error) if is_not_served(&error) => break,
                 meta => affected.push(Workload::new(kind, &meta?.key())),

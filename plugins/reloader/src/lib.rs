@@ -33,9 +33,10 @@ use std::time::Duration;
 
 use informer_sdk::{
     Cause, Config, Controller, Event, Handler, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
-    Result, Update,
+    Result, SyncHandler, Synced, Update,
     client::{self, ApiCode},
-    lister, log, workqueue,
+    lister::{self, Selector},
+    log, workqueue,
 };
 use jiff::Timestamp;
 
@@ -66,6 +67,7 @@ pub struct Reloader {
 }
 
 informer_sdk::export_controller!(Reloader);
+informer_sdk::export_synced!(Reloader);
 
 // === impl Reloader ===
 
@@ -97,6 +99,19 @@ impl Handler for Reloader {
 
     fn on_delete(&mut self, object: Event, _final_state_known: bool) -> Result {
         self.changed(&object, false)
+    }
+}
+
+impl SyncHandler for Reloader {
+    /// Adds the keys of all workloads once more. The notification of a first list has the state that the source has when it is
+    /// delivered, which may be newer than what the cache had when the workloads were reconciled for the first time.
+    fn on_synced(&mut self, synced: Synced) -> Result {
+        if WorkloadKind::of_gvr(&synced.gvr).is_some() {
+            return Ok(());
+        }
+        let all = affected::by_selector(&self.settings, &Selector::all())?;
+        let mut covered = all.iter().filter(|workload| self.settings.covers(&workload.namespace));
+        covered.try_for_each(|workload| Ok(workqueue::add(workload)?))
     }
 }
 
@@ -146,7 +161,7 @@ impl Reloader {
             }
             return Ok(());
         }
-        // When the host starts, each workload has a key already.
+        // When the host starts, each workload has a key, and gets another one in `on_synced`.
         if is_initial {
             return Ok(());
         }
@@ -157,7 +172,9 @@ impl Reloader {
                 report::matched(affected.len());
                 affected
             }
-            None if object.gvr() == NAMESPACES => affected::by_namespace(&self.settings, object.name())?,
+            None if object.gvr() == NAMESPACES => {
+                affected::by_selector(&self.settings, &Selector::all().namespace(object.name()))?
+            }
             _ => return Ok(()),
         };
         affected.iter().try_for_each(|workload| Ok(workqueue::add(workload)?))

@@ -95,7 +95,7 @@ fn a_cron_job_whose_run_a_crash_hides_runs_again_only_for_other_content() {
         for _ in 0..2 {
             super::reloader(json!({})).reconcile(NIGHTLY).unwrap();
         }
-        let jobs = lister::list_meta("batch/v1/jobs", &lister::Selector::all()).count();
+        let jobs = lister::list_meta("batch/v1/jobs", &Selector::all()).count();
         assert_eq!(jobs, expected, "{content}");
     }
 }

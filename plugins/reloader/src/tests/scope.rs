@@ -154,6 +154,23 @@ fn a_workload_that_was_deleted_while_the_host_was_down_is_forgotten() {
     assert_eq!(memory(), None);
 }
 
+/// A change merges into the pending notification of the first list. Until it is delivered, a workload may be reconciled with the
+/// state before.
+#[test]
+fn a_source_that_changes_while_the_first_list_is_delivered_rolls_its_workloads() {
+    let mut reloader = reloader(json!({}));
+    let host = seen(&mut reloader);
+    host.store(MAPS, map("app", "2"));
+    reloader.on_add(host.event(MAPS, map("app", "2")), Cause::Initial).unwrap();
+    assert_eq!(host.take_key(), None);
+    for (gvr, expected) in [(DEPLOYMENTS, None), (MAPS, Some(WEB))] {
+        reloader.on_synced(host.synced(gvr)).unwrap();
+        assert_eq!(host.take_key().as_deref(), expected, "{gvr}");
+    }
+    reloader.reconcile(WEB).unwrap();
+    assert_eq!(patched(&host).len(), 1);
+}
+
 #[test]
 fn what_has_no_meaning_is_logged_and_the_rest_counts() {
     let mut reloader = reloader(json!({}));

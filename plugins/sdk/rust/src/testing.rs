@@ -46,7 +46,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::client::ApiCode;
-use crate::{Event, ObjectKey, Update};
+use crate::{Event, ObjectKey, Synced, Update};
 use state::with_state;
 
 pub use state::{Line, Request};
@@ -101,6 +101,17 @@ impl TestHost {
     pub fn update(&self, gvr: &str, old: Value, new: Value) -> Update {
         let old = with_state(|state| state.hand_out(old));
         Update::new(old, self.event(gvr, new))
+    }
+
+    /// Makes what `on_synced` receives for a resource: the number of its objects in the cache, and no version.
+    #[must_use]
+    pub fn synced(&self, gvr: &str) -> Synced {
+        let count = with_state(|state| state.resource(gvr).list(None).count());
+        Synced {
+            gvr: gvr.to_owned(),
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            resource_version: String::new(),
+        }
     }
 
     /// Returns the writes and Events that the plugin requested so far, in order, including failed requests.
