@@ -81,6 +81,9 @@ async fn objects_come_and_go_with_the_labels_of_their_namespace() {
 
     host.lines.said("echo", "add a/a", "").await;
     cluster.change("b", "1").await;
+    // Two watches have no common order.
+    let has_changed = |object: &Value| object["metadata"]["name"] == "b" && object["data"]["n"] == "1";
+    host.until("the change in the cache", |_| host.cached("v1/configmaps").iter().any(has_changed)).await;
     cluster.label("b", "shop").await;
     host.lines.said("echo", "add b/b", "").await;
     cluster.change("b", "2").await;
