@@ -39,6 +39,7 @@
 mod a_storm_of_reloads;
 mod answers;
 mod bad_input;
+mod batches;
 mod changed;
 mod claims;
 mod cli;

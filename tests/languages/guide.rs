@@ -30,7 +30,8 @@ const CLUSTER: &str = "cluster";
 const FAILS: &str = "fails";
 
 /// The pages whose blocks are followed from the first to the last one.
-const FOLLOWED: [&str; 5] = ["debugging.md", "limits.md", "signals.md", "testing.md", "tutorial.md"];
+const FOLLOWED: [&str; 6] =
+    ["batches.md", "debugging.md", "limits.md", "signals.md", "testing.md", "tutorial.md"];
 
 /// The page with one plugin in each language.
 const RECIPES: &str = "recipes.md";
@@ -210,6 +211,12 @@ async fn a_failure_looks_as_the_page_on_debugging_shows() {
 #[ignore = "needs zig, a WASI SDK or Python: run by cargo xtask test --all"]
 async fn stories_are_played_as_the_page_on_testing_shows() {
     Reader::follows("testing.md").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "builds a project: run by cargo xtask test --all"]
+async fn a_plugin_that_takes_many_notifications_does_what_its_story_says() {
+    Reader::follows("batches.md").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -39,8 +39,9 @@ const V0_1: [TextFile<'static>; 12] = wit![
     "worlds.wit",
 ];
 
-const V0_2: [TextFile<'static>; 16] = wit![
+const V0_2: [TextFile<'static>; 17] = wit![
     "":
+    "batch-handler.wit",
     "client.wit",
     "config-handler.wit",
     "delivery.wit",

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use informer_types::{Delivery, EventHandler, Failure, FailureKind, Outcome};
+use informer_types::{Delivery, EventHandler, Failure, FailureKind, MAX_BATCH, Outcome};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, info_span, trace, warn};
 
@@ -18,6 +18,8 @@ pub struct DispatchConfig {
     pub plugin: Arc<str>,
     /// Number of calls at a time, each for another object.
     pub workers: NonZeroUsize,
+    /// The most notifications of one call, if the handler takes several in one call. At most [`MAX_BATCH`].
+    pub batch: NonZeroUsize,
     /// What happens after a failure.
     pub retry: RetryConfig,
 }
@@ -29,6 +31,9 @@ pub struct DispatchConfig {
 /// A notification is delivered once the handler acknowledged it. A failed call is retried as [`RetryConfig`] defines, or as part
 /// of newer state of its object; then the notification becomes a dead letter. A panic of the handler fails its own call
 /// ([`FailureKind::Host`]) and has no other effect.
+///
+/// A handler that takes several notifications in one call gets those that are ready when a worker is free, each of another object
+/// and with an outcome of its own. If such a call fails as a whole, it is an attempt of none of them, and each is delivered alone.
 #[derive(Debug)]
 pub struct Dispatcher {
     queue: Queue,
@@ -41,6 +46,29 @@ struct Worker<H> {
     queue: Queue,
     handler: Arc<H>,
     log: Arc<FailureLog>,
+}
+
+/// What is in flight for one call. The numbers are those of the attempts.
+struct InFlight {
+    first: (Lease, u32),
+    more: Vec<(Lease, u32)>,
+}
+
+/// The deliveries of one call.
+enum Order {
+    One(Delivery),
+    /// At least two.
+    Batch(Vec<Delivery>),
+}
+
+/// How a call ended.
+enum Ended {
+    NotCalled,
+    One(Outcome),
+    /// The outcomes in the order of the deliveries.
+    Batch(Vec<Outcome>),
+    /// The call returned nothing.
+    Failed(Failure),
 }
 
 impl Target for DispatchConfig {
@@ -110,6 +138,15 @@ impl Dispatcher {
 // === impl Worker ===
 
 impl<H: EventHandler> Worker<H> {
+    /// The call for several notifications failed.
+    fn split(&self, leases: Vec<Lease>, failure: &Failure) {
+        let (plugin, notifications) = (&*self.config.plugin, leases.len());
+        if let Some(left_out) = self.log.admits() {
+            warn!(plugin, notifications, %failure, left_out, "a call for several notifications failed: each is delivered alone");
+        }
+        leases.into_iter().for_each(Lease::split);
+    }
+
     fn settle(&self, lease: Lease, outcome: Outcome, attempt: u32) {
         let plugin = &*self.config.plugin;
         let object = lease.object().clone();
@@ -158,29 +195,70 @@ impl<H: EventHandler> Worker<H> {
 }
 
 impl<H: EventHandler> Work for Worker<H> {
-    /// The lease, with the number of the attempt.
-    type Held = (Lease, u32);
-    type Order = Delivery;
-    type Outcome = Option<Outcome>;
+    type Held = InFlight;
+    type Order = Order;
+    type Outcome = Ended;
 
-    async fn next(&self) -> Option<((Lease, u32), Delivery)> {
+    async fn next(&self) -> Option<(InFlight, Order)> {
         let (lease, delivery) = self.queue.next().await?;
-        Some(((lease, delivery.attempt), delivery))
+        let may_go_along = self.handler.takes_batches() && !lease.is_alone();
+        let along = if may_go_along {
+            self.queue.take_along(self.config.batch.get().min(MAX_BATCH.into()) - 1)
+        } else {
+            Vec::new()
+        };
+        let first = (lease, delivery.attempt);
+        if along.is_empty() {
+            return Some((InFlight { first, more: Vec::new() }, Order::One(delivery)));
+        }
+        let mut deliveries = vec![delivery];
+        let more = along.into_iter().map(|(lease, delivery)| {
+            let attempt = delivery.attempt;
+            deliveries.push(delivery);
+            (lease, attempt)
+        });
+        let more = more.collect();
+        Some((InFlight { first, more }, Order::Batch(deliveries)))
     }
 
-    async fn call(&self, delivery: Delivery) -> Option<Outcome> {
-        self.handler.handle(delivery).await
+    async fn call(&self, order: Order) -> Ended {
+        match order {
+            Order::One(delivery) => self.handler.handle(delivery).await.map_or(Ended::NotCalled, Ended::One),
+            Order::Batch(deliveries) => match self.handler.handle_batch(deliveries).await {
+                None => Ended::NotCalled,
+                Some(Ok(outcomes)) => Ended::Batch(outcomes),
+                Some(Err(failure)) => Ended::Failed(failure),
+            },
+        }
     }
 
-    fn panicked(&self, message: &str) -> Option<Outcome> {
-        let message = format!("the handler panicked: {message}");
-        Some(Outcome::Retry { after: None, failure: Failure::new(FailureKind::Host, message) })
+    fn panicked(&self, message: &str) -> Ended {
+        let failure = Failure::new(FailureKind::Host, format!("the handler panicked: {message}"));
+        Ended::Failed(failure)
     }
 
-    fn end(&self, (lease, attempt): (Lease, u32), outcome: Option<Outcome>) {
-        match outcome {
-            Some(outcome) => self.settle(lease, outcome, attempt),
-            None => lease.put_back(),
+    fn end(&self, InFlight { first, more }: InFlight, ended: Ended) {
+        let (lease, attempt) = first;
+        match ended {
+            Ended::NotCalled => {
+                lease.put_back();
+                more.into_iter().for_each(|(lease, _)| lease.put_back());
+            }
+            Ended::One(outcome) => self.settle(lease, outcome, attempt),
+            Ended::Batch(outcomes) => {
+                // A lease without an outcome is dropped, which puts its notification back.
+                let in_flight = std::iter::once((lease, attempt)).chain(more);
+                for ((lease, attempt), outcome) in in_flight.zip(outcomes) {
+                    self.settle(lease, outcome, attempt);
+                }
+            }
+            Ended::Failed(failure) if more.is_empty() => {
+                self.settle(lease, Outcome::Retry { after: None, failure }, attempt);
+            }
+            Ended::Failed(failure) => {
+                let more = more.into_iter().map(|(lease, _)| lease);
+                self.split(std::iter::once(lease).chain(more).collect(), &failure);
+            }
         }
     }
 }

@@ -162,6 +162,11 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         }
     }
 
+    /// The key that [`begin`](Self::begin) hands out next.
+    pub(crate) fn first_ready(&self) -> Option<SlotId> {
+        self.lanes.first()
+    }
+
     pub(crate) fn has_ready(&self) -> bool {
         !self.lanes.is_empty()
     }

@@ -134,6 +134,12 @@ impl Queue {
         Lease::new(self.0.next().await?)
     }
 
+    /// The next deliveries for the call of a worker that has taken one, at most this many: what is ready now, up to the first
+    /// object that has to be delivered alone.
+    pub fn take_along(&self, most: usize) -> Vec<(Lease, Delivery)> {
+        self.0.take_along(most, Notifications::take_along).into_iter().filter_map(Lease::new).collect()
+    }
+
     /// Changes the configuration. What is pending stays, and so do the tokens of a rate that does not change. Objects that are not
     /// quiet yet wait as the new configuration says.
     pub fn configure(&self, config: &QueueConfig) {
@@ -237,6 +243,11 @@ impl Lease {
         &self.object
     }
 
+    /// Returns true if a call for several notifications with this object failed, so that the object is delivered alone.
+    pub fn is_alone(&self) -> bool {
+        self.held.get().is_some_and(|taken| taken.alone)
+    }
+
     /// Settles the notification.
     pub fn settle(self, settlement: Settlement) -> Settled {
         let settled = self.held.end(|queue, taken, now| queue.settle(taken, settlement, now));
@@ -246,6 +257,12 @@ impl Lease {
     /// Puts the notification back because no call was made: the attempt does not count.
     pub(crate) fn put_back(self) {
         self.held.end(|queue, taken, now| queue.put_back(taken, false, now));
+    }
+
+    /// Puts the notification back because the call for it and others failed: the attempt does not count, and the object is delivered
+    /// alone until one of its notifications is delivered or given up.
+    pub fn split(self) {
+        self.held.end(|queue, taken, now| queue.split(taken, now));
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
     Limits, Subject,
     bindings::{
         exports::informer::plugin::{
+            batch_handler,
             handler::{self, EventObject},
             plugin::Info,
             reconciler::{self, ReconcileError},
@@ -23,7 +24,7 @@ use crate::{
         config::start_config,
         secret::Masks,
     },
-    exports::Exports,
+    exports::{Exports, OnBatch},
     failure::failure,
     guest::{Attempt, Guest},
     interruption::Interruption,
@@ -80,6 +81,16 @@ pub(crate) struct Start;
 
 /// `plugin.stop`.
 pub(crate) struct Stop;
+
+/// The objects of a notification, with their tokens.
+struct Shown {
+    object: EventObject,
+    /// The state before an update.
+    old: Option<u32>,
+}
+
+/// Several notifications for one call.
+pub(crate) struct Batch(pub(crate) Vec<Delivery>);
 
 // === impl Describe ===
 
@@ -150,30 +161,25 @@ impl Call for &Delivery {
     }
 
     async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Outcome> {
+        if let Some(on_batch) = &exports.on_batch {
+            let outcomes = handle_batch(on_batch, store, std::slice::from_ref(self)).await?;
+            // There is one outcome for one notification.
+            return Ok(match outcomes.map(|outcomes| outcomes.into_iter().next()) {
+                Ok(outcome) => outcome.unwrap_or(Outcome::Acknowledged),
+                Err(failure) => Outcome::Retry { after: None, failure },
+            });
+        }
         let handler = exports.handler.as_ref().ok_or(Interruption::NotExported("handler"))?;
-        let notification = &self.notification;
+        let Delivery { notification, .. } = self;
+        let Shown { object, old } = shown(store, notification);
         let cause = cause(notification.cause);
-        let gvr = notification.source.to_string();
-        store.data_mut().call.objects.are_of(notification.source.clone());
-        let masks = Masks::new(&store.data().config, notification.source.gvr());
-        let event = |store: &mut Store<Guest>, object: &Arc<Object>| {
-            let meta = meta(object);
-            store.data_mut().receives(gvr.len() + meta_bytes(&meta));
-            EventObject { gvr, meta, id: hold(store, object, &masks) }
-        };
-        let (answer,) = match &notification.change {
-            Change::Added { object } => {
-                let object = event(store, object);
-                handler.on_add.call_async(&mut *store, (object, cause)).await?
+        let (answer,) = match notification.change {
+            Change::Added { .. } => handler.on_add.call_async(&mut *store, (object, cause)).await?,
+            Change::Updated { .. } => {
+                handler.on_update.call_async(&mut *store, (old.unwrap_or(object.id), object, cause)).await?
             }
-            Change::Updated { old, new } => {
-                let old = hold(store, old, &masks);
-                let new = event(store, new);
-                handler.on_update.call_async(&mut *store, (old, new, cause)).await?
-            }
-            Change::Deleted { object, final_state_known } => {
-                let object = event(store, object);
-                handler.on_delete.call_async(&mut *store, (object, *final_state_known)).await?
+            Change::Deleted { final_state_known, .. } => {
+                handler.on_delete.call_async(&mut *store, (object, final_state_known)).await?
             }
         };
         let again = store.data().call.again;
@@ -182,6 +188,101 @@ impl Call for &Delivery {
             (outcome, _) => outcome,
         })
     }
+}
+
+// === impl Batch ===
+
+/// `batch-handler.on-batch`.
+impl Call for &Batch {
+    type Answer = Result<Vec<Outcome>, Failure>;
+
+    /// The highest attempt and the longest wait of the batch, and the trace of the first sampled event.
+    fn attempt(&self) -> Attempt {
+        let Batch(deliveries) = self;
+        let mut traces = deliveries.iter().map(|delivery| &delivery.notification.observed.trace);
+        Attempt {
+            number: deliveries.iter().map(|delivery| delivery.attempt).max().unwrap_or_default(),
+            queued: deliveries.iter().map(|delivery| delivery.queued).max().unwrap_or_default(),
+            event: traces.find(|trace| trace.is_sampled()).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn failure(answer: &mut Self::Answer) -> Option<&mut Failure> {
+        match answer {
+            Ok(outcomes) => outcomes.iter_mut().find_map(Outcome::failure),
+            Err(failure) => Some(failure),
+        }
+    }
+
+    async fn run(self, exports: &Exports, store: &mut Store<Guest>) -> wasmtime::Result<Self::Answer> {
+        let Batch(deliveries) = self;
+        let on_batch = exports.on_batch.as_ref().ok_or(Interruption::NotExported("batch-handler"))?;
+        // The call has the trace of the first sampled event; the others have a span of the call only.
+        let traces = deliveries.iter().map(|delivery| &delivery.notification.observed.trace);
+        for trace in traces.filter(|trace| trace.is_sampled()).skip(1) {
+            trace.begin_call(&store.data().config.name);
+        }
+        handle_batch(on_batch, store, deliveries).await
+    }
+}
+
+/// Makes one call for these notifications. The answer has as many outcomes, or the failure of a guest that returned another
+/// number.
+async fn handle_batch(
+    on_batch: &OnBatch,
+    store: &mut Store<Guest>,
+    deliveries: &[Delivery],
+) -> wasmtime::Result<Result<Vec<Outcome>, Failure>> {
+    let notifications = deliveries.iter().map(|delivery| batched(store, delivery)).collect();
+    // A batch of one object has no `delivery.call-again` either: a guest need not count.
+    store.data_mut().call.handles = false;
+    let (answers,) = on_batch.call_async(store, (notifications,)).await?;
+    let (wanted, got) = (deliveries.len(), answers.len());
+    if got != wanted {
+        let message = format!(
+            "`on-batch` returned {got} outcomes for {wanted} notifications; return one for each, in their order"
+        );
+        return Ok(Err(failed(message)));
+    }
+    Ok(Ok(answers.into_iter().map(batch_outcome).collect()))
+}
+
+/// A notification of a batch as the guest receives it.
+fn batched(
+    store: &mut Store<Guest>,
+    Delivery { notification, attempt, .. }: &Delivery,
+) -> batch_handler::Notification {
+    let Shown { object: EventObject { gvr, meta, id }, old } = shown(store, notification);
+    let (verb, final_state_known) = match notification.change {
+        Change::Added { .. } => (batch_handler::Verb::Added, true),
+        Change::Updated { .. } => (batch_handler::Verb::Updated, true),
+        Change::Deleted { final_state_known, .. } => (batch_handler::Verb::Deleted, final_state_known),
+    };
+    let cause = match notification.cause {
+        Cause::Live => batch_handler::Cause::Live,
+        Cause::Initial => batch_handler::Cause::Initial,
+        Cause::Relist => batch_handler::Cause::Relist,
+        Cause::Resync => batch_handler::Cause::Resync,
+        Cause::Replay => batch_handler::Cause::Replay,
+    };
+    batch_handler::Notification { verb, gvr, meta, id, old, final_state_known, cause, attempt: *attempt }
+}
+
+/// The objects of a notification as the guest receives them. The call holds them from now on.
+fn shown(store: &mut Store<Guest>, Notification { source, change, .. }: &Notification) -> Shown {
+    let masks = Masks::new(&store.data().config, source.gvr());
+    let guest = store.data_mut();
+    let mut hold = |object: &Arc<Object>| {
+        guest.call.objects.hold(source.clone(), Arc::clone(object), masks.hide(object))
+    };
+    let old = match change {
+        Change::Updated { old, .. } => Some(hold(old)),
+        Change::Added { .. } | Change::Deleted { .. } => None,
+    };
+    let object = change.object();
+    let (gvr, meta, id) = (source.to_string(), meta(object), hold(object));
+    guest.receives(gvr.len() + meta_bytes(&meta));
+    Shown { object: EventObject { gvr, meta, id }, old }
 }
 
 // === impl Request ===
@@ -276,6 +377,15 @@ fn outcome(answer: Result<(), types::Failure>) -> Outcome {
     }
 }
 
+/// The outcome of a notification of a batch.
+fn batch_outcome(answer: batch_handler::Outcome) -> Outcome {
+    match answer {
+        batch_handler::Outcome::Handled => Outcome::Acknowledged,
+        batch_handler::Outcome::Again(millis) => Outcome::Again(Duration::from_millis(millis.into())),
+        batch_handler::Outcome::Failed(failure) => outcome(Err(failure)),
+    }
+}
+
 /// The outcome of a key.
 fn reconciled(answer: Result<reconciler::Outcome, ReconcileError>) -> Reconciled {
     match answer {
@@ -291,10 +401,6 @@ fn reconciled(answer: Result<reconciler::Outcome, ReconcileError>) -> Reconciled
 
 fn failed(message: String) -> Failure {
     failure(FailureKind::Handler, message)
-}
-
-fn hold(store: &mut Store<Guest>, object: &Arc<Object>, masks: &Masks) -> u32 {
-    store.data_mut().call.objects.hold(Arc::clone(object), masks.hide(object))
 }
 
 fn cause(cause: Cause) -> handler::Cause {

@@ -10,6 +10,7 @@ use wasmtime::{
 
 use crate::{
     bindings::exports::informer::plugin::{
+        batch_handler,
         handler::{Cause, EventObject},
         plugin::Info,
         reconciler::{Outcome, ReconcileError},
@@ -22,6 +23,9 @@ use crate::{
 /// A function that handles a notification or a signal.
 type Handle<P> = TypedFunc<P, (Result<(), Failure>,)>;
 
+/// `batch-handler.on-batch`.
+pub(crate) type OnBatch = TypedFunc<(Vec<batch_handler::Notification>,), (Vec<batch_handler::Outcome>,)>;
+
 type Reconcile = TypedFunc<(String,), (Result<Outcome, ReconcileError>,)>;
 
 /// A component with linked imports, and the places of its exports.
@@ -29,6 +33,7 @@ pub(crate) struct Linked {
     pre: InstancePre<Guest>,
     plugin: Functions<3>,
     pub(crate) handler: Option<Functions<3>>,
+    pub(crate) batch_handler: Option<Functions<1>>,
     pub(crate) reconciler: Option<Functions<1>>,
     pub(crate) sync_handler: Option<Functions<1>>,
     pub(crate) timer_handler: Option<Functions<1>>,
@@ -42,6 +47,8 @@ pub(crate) struct Functions<const COUNT: usize>([ComponentExportIndex; COUNT]);
 pub(crate) struct Exports {
     pub(crate) plugin: Plugin,
     pub(crate) handler: Option<Handler>,
+    /// `batch-handler.on-batch`.
+    pub(crate) on_batch: Option<OnBatch>,
     /// `reconciler.reconcile`.
     pub(crate) reconcile: Option<Reconcile>,
     /// `sync-handler.on-synced`.
@@ -84,6 +91,7 @@ impl Linked {
         Ok(Self {
             plugin: plugin.ok_or_else(none)?,
             handler: Functions::of(component, "handler", ["on-add", "on-update", "on-delete"])?,
+            batch_handler: Functions::of(component, "batch-handler", ["on-batch"])?,
             reconciler: Functions::of(component, "reconciler", ["reconcile"])?,
             sync_handler: Functions::of(component, "sync-handler", ["on-synced"])?,
             timer_handler: Functions::of(component, "timer-handler", ["on-timer"])?,
@@ -114,6 +122,7 @@ impl Linked {
                 }),
                 None => None,
             },
+            on_batch: typing.only(self.batch_handler.as_ref())?,
             reconcile: typing.only(self.reconciler.as_ref())?,
             on_synced: typing.only(self.sync_handler.as_ref())?,
             on_timer: typing.only(self.timer_handler.as_ref())?,

@@ -28,6 +28,7 @@ pub use version::VersionInfo;
 
 use crate::{
     Component, Engine, InstancePolicy, InstanceStats, LoadError, PluginConfig, PluginStats, Sources,
+    call::Batch,
     capabilities::{MetricFamily, secret::Masks},
     instance::Instance,
     revocation::Grantees,
@@ -287,8 +288,16 @@ async fn call_instance<W: Work>(
 }
 
 impl EventHandler for Plugin {
+    fn takes_batches(&self) -> bool {
+        self.version.load().as_ref().is_some_and(|version| version.info.handles_batches)
+    }
+
     async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
         self.attempt(&delivery).await
+    }
+
+    async fn handle_batch(&self, deliveries: Vec<Delivery>) -> Option<Result<Vec<Outcome>, Failure>> {
+        self.attempt(&Batch(deliveries)).await
     }
 }
 

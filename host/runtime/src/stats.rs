@@ -47,11 +47,11 @@ pub struct PluginStats {
     /// Seconds from the start of an attempt to its end, including the wait for an instance.
     #[serde(skip)]
     pub durations: Histogram,
-    /// Seconds that notifications spent in the queue before their attempt began.
+    /// Seconds that notifications spent in the queue before their attempt began, the longest of a batch.
     #[serde(skip)]
     pub queued: Histogram,
     /// Seconds from the time when the watch received a change until its handler returned ok, with all waits and retries. Only
-    /// changes that the watch sent count. If several merged, the time of the oldest counts.
+    /// changes that the watch sent count. If several merged, or are in one batch, the time of the oldest counts.
     #[serde(skip)]
     pub watch_to_done: Histogram,
     /// Counters of the plugin's own metrics.

@@ -114,6 +114,7 @@ pub(super) fn dispatch(plugin: &Plugin) -> DispatchConfig {
     DispatchConfig {
         plugin: plugin.name.as_str().into(),
         workers: plugin.queue.workers,
+        batch: plugin.queue.batch,
         retry: plugin.retry.calls.clone(),
     }
 }

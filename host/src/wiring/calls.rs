@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use informer_dispatch::{Queue, workqueue::RateLimitingQueue};
 use informer_runtime::Plugin;
 use informer_types::{
-    Change, Delivery, EventHandler, Gvr, Object, ObjectKey, Outcome, Reconciled, Reconciler, Request, Source,
-    WorkKey,
+    Change, Delivery, EventHandler, Failure, Gvr, Object, ObjectKey, Outcome, Reconciled, Reconciler,
+    Request, Source, WorkKey,
 };
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
@@ -40,6 +40,27 @@ pub(crate) struct Calls {
     /// The number of swaps that the queues were notified of.
     noted: Mutex<u64>,
     stand: WitnessStand,
+}
+
+/// What a call of the handler is for, after the plugin took the delivery.
+struct Subject {
+    source: Source,
+    object: Arc<Object>,
+    /// For a witness, if there is one.
+    seen: Option<Delivery>,
+}
+
+// === impl Subject ===
+
+impl Subject {
+    fn of(delivery: &Delivery, stand: &WitnessStand) -> Self {
+        let notification = &delivery.notification;
+        Self {
+            source: notification.source.clone(),
+            object: Arc::clone(notification.change.object()),
+            seen: stand.is_taken().then(|| delivery.clone()),
+        }
+    }
 }
 
 // === impl Enqueues ===
@@ -119,6 +140,14 @@ impl Calls {
         })
     }
 
+    /// A call for a notification returned an outcome.
+    fn handled(&self, Subject { source, object, seen }: &Subject, outcome: &Outcome) {
+        self.repeats.settle(source, || object.key(), outcome);
+        if let Some(seen) = seen {
+            self.stand.see(|witness| witness.handled(self.plugin.name(), seen, outcome));
+        }
+    }
+
     pub(crate) fn repeats(&self) -> &Repeats {
         &self.repeats
     }
@@ -151,21 +180,33 @@ impl Calls {
 }
 
 impl EventHandler for Calls {
+    fn takes_batches(&self) -> bool {
+        self.plugin.takes_batches()
+    }
+
     async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
-        let seen = self.stand.is_taken().then(|| delivery.clone());
-        let (source, object) =
-            (delivery.notification.source.clone(), Arc::clone(delivery.notification.change.object()));
+        let subject = Subject::of(&delivery, &self.stand);
         let outcome = self.plugin.handle(delivery).await;
         if let Some(outcome) = &outcome {
-            self.repeats.settle(&source, || object.key(), outcome);
-        }
-        if let (Some(seen), Some(outcome)) = (&seen, &outcome) {
-            self.stand.see(|witness| witness.handled(self.plugin.name(), seen, outcome));
+            self.handled(&subject, outcome);
         }
         if matches!(outcome, None | Some(Outcome::Retry { .. })) {
             self.note_swaps();
         }
         outcome
+    }
+
+    async fn handle_batch(&self, deliveries: Vec<Delivery>) -> Option<Result<Vec<Outcome>, Failure>> {
+        let subjects: Vec<_> = deliveries.iter().map(|delivery| Subject::of(delivery, &self.stand)).collect();
+        let outcomes = self.plugin.handle_batch(deliveries).await;
+        if let Some(Ok(outcomes)) = &outcomes {
+            subjects.iter().zip(outcomes).for_each(|(subject, outcome)| self.handled(subject, outcome));
+        }
+        let is_retry = |outcome: &Outcome| matches!(outcome, Outcome::Retry { .. });
+        if !matches!(&outcomes, Some(Ok(outcomes)) if !outcomes.iter().any(is_retry)) {
+            self.note_swaps();
+        }
+        outcomes
     }
 }
 

@@ -104,7 +104,7 @@ const EVERY_KEY: &str = r#"
         idle-timeout = "0s"
         on = [{ watch = "v1/pods", events = ["update"], namespaces-labels = "team=shop", labels = "app=x", annotations = "auto=true", fields = "status.phase!=Failed", when = "object.spec.nodeName != \"\"", changed = ["generation", "/metadata/labels"], resync = "30s", settle = "0s", relist = "all", initial = "skip", enqueue = "controller" }]
         workqueue = { workers = 2, capacity = 9, attempts = 6, min = "1s", max = "2s", qps = 3, burst = 4 }
-        queue = { workers = 4, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
+        queue = { workers = 4, batch = 9, delivery = "every", capacity = 500, rate = 2.5, burst = 7 }
         retry = { min = "1s", max = "2s", factor = 1.5, jitter = 0, attempts = 0, budget = 0, on-exhausted = "drop" }
         quarantine = { after = 0, min = "2s", max = "3s" }
         limits = { memory = "1GiB", deadline = "250ms", cpu = "200ms/s", host-calls = 0, instances = 2, log = 0, log-lines = 0, response = 4096, requests = 7, keyvalue-writes = 9, http-requests = 2, http-body = 8192, metric-series = 3 }
@@ -156,6 +156,7 @@ fn every_key_of_the_queues_of_a_plugin_has_an_effect() {
     );
     let queue = Queue {
         workers: 4.try_into().unwrap(),
+        batch: 9.try_into().unwrap(),
         delivery: DeliveryMode::Every { capacity: 500.try_into().unwrap() },
         rate: Some(Rate { per_second: 2.5, burst: 7.try_into().unwrap() }),
     };

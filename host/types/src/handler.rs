@@ -2,7 +2,10 @@
 
 use std::{future::Future, time::Duration};
 
-use crate::{Failure, Notification};
+use crate::{Failure, FailureKind, Notification};
+
+/// The most deliveries of one call.
+pub const MAX_BATCH: u16 = 1_000;
 
 /// One attempt to deliver a notification.
 #[derive(Clone, Debug)]
@@ -49,8 +52,14 @@ impl Outcome {
     }
 }
 
-/// Handles deliveries, one call each. `runtime` implements it with a plugin.
+/// Handles deliveries, one call each, or several in one call. `runtime` implements it with a plugin.
 pub trait EventHandler: Send + Sync + 'static {
+    /// Returns true if the next call may take several deliveries. Such a handler has a [`handle_batch`](Self::handle_batch) of its
+    /// own.
+    fn takes_batches(&self) -> bool {
+        false
+    }
+
     /// Makes one attempt and returns how it ended. Returns `None` if no call was made, because a version without a handler was
     /// put into service meanwhile. The attempt does not count then, and the queue takes the notification back.
     ///
@@ -60,4 +69,20 @@ pub trait EventHandler: Send + Sync + 'static {
     /// # Cancel safety
     /// A dropped future ends the call: the guest may have seen all, some or nothing of the delivery.
     fn handle(&self, delivery: Delivery) -> impl Future<Output = Option<Outcome>> + Send;
+
+    /// Makes one call for several deliveries, at most [`MAX_BATCH`], each of another object, and returns their outcomes in the same order. Returns `None` if
+    /// no call was made, as [`handle`](Self::handle) does. The default refuses: the dispatcher calls it only
+    /// if [`takes_batches`](Self::takes_batches) returns true.
+    ///
+    /// # Errors
+    /// The failure of a call that did not return an outcome for each delivery. It counts as an attempt of none of them.
+    ///
+    /// # Cancel safety
+    /// A dropped future ends the call: the guest may have seen all, some or none of the deliveries.
+    fn handle_batch(
+        &self,
+        _deliveries: Vec<Delivery>,
+    ) -> impl Future<Output = Option<Result<Vec<Outcome>, Failure>>> + Send {
+        async { Some(Err(Failure::new(FailureKind::Host, "the handler takes one delivery at a time"))) }
+    }
 }

@@ -52,7 +52,7 @@ pub use grant::{
     WriteVerb, is_namespace, is_subresource,
 };
 pub use gvr::{Gvr, InvalidGvr, Source};
-pub use handler::{Delivery, EventHandler, Outcome};
+pub use handler::{Delivery, EventHandler, MAX_BATCH, Outcome};
 pub use histogram::Histogram;
 pub use json::{
     InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, container_length, differs, locate,

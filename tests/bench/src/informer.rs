@@ -90,6 +90,7 @@ impl<H: EventHandler> Subject for Informer<H> {
             DispatchConfig {
                 plugin: Arc::from(PLUGIN),
                 workers: NonZeroUsize::MIN,
+                batch: NonZeroUsize::MIN,
                 retry: RetryConfig::default(),
             },
             queue.clone(),

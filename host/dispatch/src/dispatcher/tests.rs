@@ -1,3 +1,4 @@
+mod batches;
 mod calls;
 mod ending;
 mod failures;
@@ -72,6 +73,7 @@ fn config(workers: usize) -> DispatchConfig {
     DispatchConfig {
         plugin: Arc::from("test"),
         workers: count(workers),
+        batch: count(3),
         retry: RetryConfig {
             backoff: Backoff {
                 min: Duration::from_millis(100),

@@ -202,6 +202,19 @@ impl<F: Face> Handle<F> {
         Ok(Held { handle: self.clone(), held: Some(held) })
     }
 
+    /// What `take` hands out until it returns `None`, at most this many keys, for a worker that has taken one already. That
+    /// has woken another worker if there was a reason.
+    pub(crate) fn take_along(
+        &self,
+        most: usize,
+        take: impl Fn(&mut F, Instant) -> Option<F::Held>,
+    ) -> Vec<Held<F>> {
+        self.with(|face, now| {
+            let taken = std::iter::from_fn(|| take(face, now)).take(most);
+            taken.map(|held| Held { handle: self.clone(), held: Some(held) }).collect()
+        })
+    }
+
     /// Waits for the next ready key. Returns `None` once the queue has ended.
     ///
     /// # Cancel safety

@@ -176,17 +176,26 @@ impl Lanes {
         self.ends(lane).remove(slots, id);
     }
 
+    /// The slot whose turn it is.
+    pub(super) fn first(&self) -> Option<SlotId> {
+        if self.is_turn_of_live() { self.live.first } else { self.backlog.first }
+    }
+
     /// Removes and returns the slot whose turn it is.
     pub(super) fn pop<K, P>(&mut self, slots: &mut Slots<K, P>) -> Option<SlotId> {
-        let live = match (self.live.first, self.backlog.first) {
-            (Some(_), Some(_)) => self.turns < LIVE_TURNS,
-            (live, _) => live.is_some(),
-        };
+        let live = self.is_turn_of_live();
         self.turns = if live && self.backlog.first.is_some() { self.turns + 1 } else { 0 };
         let ends = self.ends(Lane::of(live));
         let id = ends.first?;
         ends.remove(slots, id);
         Some(id)
+    }
+
+    fn is_turn_of_live(&self) -> bool {
+        match (self.live.first, self.backlog.first) {
+            (Some(_), Some(_)) => self.turns < LIVE_TURNS,
+            (live, _) => live.is_some(),
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

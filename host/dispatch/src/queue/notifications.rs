@@ -62,6 +62,8 @@ pub(super) struct Taken {
     id: SlotId,
     pub(super) object: ObjectRef,
     pub(super) entry: Entry,
+    /// No other notification may be in its call.
+    pub(super) alone: bool,
     /// When the worker took it.
     pub(super) since: Instant,
 }
@@ -406,6 +408,39 @@ impl Notifications {
 
     // --- handing out
 
+    /// Hands out the next ready object for a worker that has taken one already. Returns `None` if the next object has to be
+    /// delivered alone.
+    pub(super) fn take_along(&mut self, now: Instant) -> Option<Taken> {
+        if self.takes_keys() || !self.keyed.circuit.admits(now) {
+            return None;
+        }
+        self.end_waits(now);
+        let next = self.keyed.get(self.keyed.first_ready()?)?;
+        if next.payload.alone { None } else { self.hand_out(now) }
+    }
+
+    /// Hands out the object whose turn it is. From here on its attempt counts.
+    fn hand_out(&mut self, now: Instant) -> Option<Taken> {
+        self.pass_rate(now)?;
+        let id = self.keyed.begin(now)?;
+        let slot = self.keyed.get_mut(id)?;
+        let mut entry = slot.payload.pending.pop()?;
+        if slot.payload.pending.is_empty() {
+            slot.payload.settling = None;
+        }
+        slot.payload.in_flight = Some(InFlight { deletion: entry.is_deletion(), queued: entry.queued });
+        // From here on the handler may have seen the object.
+        (entry.attempts, entry.unseen) = (entry.attempts.saturating_add(1), false);
+        let taken = Taken { id, object: slot.key.clone(), alone: slot.payload.alone, entry, since: now };
+        if taken.entry.attempts == 1 {
+            self.budget.first_attempt();
+        }
+        self.pending -= 1;
+        self.delivery.catch_up(self.pending);
+        self.counts.delivered += 1;
+        Some(taken)
+    }
+
     /// Returns `None` if nothing is ready, or if the rate holds it back.
     fn pass_rate(&mut self, now: Instant) -> Option<()> {
         if !self.keyed.has_ready() {
@@ -512,7 +547,6 @@ impl Face for Notifications {
     type Held = Taken;
     type Released = Tokens;
 
-    /// Hands out the next ready object. From here on its attempt counts.
     fn take(&mut self, now: Instant) -> Option<Taken> {
         if self.takes_keys() {
             self.end_quiets(now);
@@ -522,24 +556,7 @@ impl Face for Notifications {
             return None;
         }
         self.end_waits(now);
-        self.pass_rate(now)?;
-        let id = self.keyed.begin(now)?;
-        let slot = self.keyed.get_mut(id)?;
-        let mut entry = slot.payload.pending.pop()?;
-        if slot.payload.pending.is_empty() {
-            slot.payload.settling = None;
-        }
-        slot.payload.in_flight = Some(InFlight { deletion: entry.is_deletion(), queued: entry.queued });
-        // From here on the handler may have seen the object.
-        (entry.attempts, entry.unseen) = (entry.attempts.saturating_add(1), false);
-        let taken = Taken { id, object: slot.key.clone(), entry, since: now };
-        if taken.entry.attempts == 1 {
-            self.budget.first_attempt();
-        }
-        self.pending -= 1;
-        self.delivery.catch_up(self.pending);
-        self.counts.delivered += 1;
-        Some(taken)
+        self.hand_out(now)
     }
 
     fn idle(&self, now: Instant) -> Idle {

@@ -33,6 +33,7 @@ enum CallEnd {
 }
 
 struct Handler {
+    takes_batches: bool,
     /// Used round and round; empty once everything is to succeed.
     calls: Mutex<Vec<Call>>,
     made: Mutex<usize>,
@@ -49,6 +50,23 @@ fn call() -> impl Strategy<Value = Call> {
     (0..20_u64, end).prop_map(|(millis, end)| Call { millis, end })
 }
 
+// === impl Call ===
+
+impl Call {
+    /// Returns `None` for a panic.
+    fn outcome(self) -> Option<Outcome> {
+        let failure = Failure::new(FailureKind::Handler, "no");
+        match self.end {
+            CallEnd::Acknowledge => Some(Outcome::Acknowledged),
+            CallEnd::Permanent => Some(Outcome::Permanent { failure }),
+            CallEnd::Retry { after } => {
+                Some(Outcome::Retry { after: after.map(Duration::from_millis), failure })
+            }
+            CallEnd::Panic => None,
+        }
+    }
+}
+
 // === impl Handler ===
 
 impl Handler {
@@ -63,18 +81,35 @@ impl Handler {
 }
 
 impl EventHandler for Handler {
+    fn takes_batches(&self) -> bool {
+        self.takes_batches
+    }
+
+    /// A panic of one call is one of the batch: none of its outcomes count.
+    async fn handle_batch(&self, deliveries: Vec<Delivery>) -> Option<Result<Vec<Outcome>, Failure>> {
+        deliveries.iter().for_each(|delivery| self.contract.lock().begin(delivery));
+        let calls: Vec<Call> = deliveries.iter().map(|_| self.next()).collect();
+        sleep(Duration::from_millis(calls.iter().map(|call| call.millis).max().unwrap_or_default())).await;
+        let outcomes: Vec<_> = calls.iter().map(|call| call.outcome()).collect();
+        let panics = outcomes.iter().any(Option::is_none);
+        for (delivery, outcome) in deliveries.iter().zip(&outcomes) {
+            let is_over = !panics && !matches!(outcome, Some(Outcome::Retry { .. }));
+            self.contract.lock().end(delivery, if is_over { End::Over } else { End::Again });
+        }
+        match outcomes.into_iter().collect() {
+            Some(outcomes) => Some(Ok(outcomes)),
+            None => Some(Err(Failure::new(FailureKind::Trap, "out of order"))),
+        }
+    }
+
     async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
         self.contract.lock().begin(&delivery);
         let call = self.next();
         sleep(Duration::from_millis(call.millis)).await;
-        let failure = Failure::new(FailureKind::Handler, "no");
-        let (end, outcome) = match call.end {
-            CallEnd::Acknowledge => (End::Over, Some(Outcome::Acknowledged)),
-            CallEnd::Permanent => (End::Over, Some(Outcome::Permanent { failure })),
-            CallEnd::Retry { after } => {
-                (End::Again, Some(Outcome::Retry { after: after.map(Duration::from_millis), failure }))
-            }
-            CallEnd::Panic => (End::Again, None),
+        let outcome = call.outcome();
+        let end = match outcome {
+            Some(Outcome::Retry { .. }) | None => End::Again,
+            Some(_) => End::Over,
         };
         self.contract.lock().end(&delivery, end);
         // Without the panic hook, which would print each of them.
@@ -82,10 +117,11 @@ impl EventHandler for Handler {
     }
 }
 
-fn config(workers: usize) -> DispatchConfig {
+fn config(workers: usize, batch: usize) -> DispatchConfig {
     DispatchConfig {
         plugin: Arc::from("props"),
         workers: NonZeroUsize::new(workers).unwrap(),
+        batch: NonZeroUsize::new(batch).unwrap(),
         retry: RetryConfig {
             backoff: Backoff {
                 min: Duration::from_millis(1),
@@ -101,8 +137,8 @@ fn config(workers: usize) -> DispatchConfig {
 }
 
 async fn play(
-    workers: usize,
-    later: usize,
+    [workers, later]: [usize; 2],
+    batch: Option<usize>,
     settle: Option<u64>,
     calls: Vec<Call>,
     events: Vec<(u64, usize, Event)>,
@@ -111,8 +147,13 @@ async fn play(
         settle.map(|millis| (Source::new("v1/pods".parse().unwrap()), Duration::from_millis(millis)));
     let queue = Queue::new(&QueueConfig { settle: settle.into_iter().collect(), ..QueueConfig::default() });
     let contract = Arc::new(Mutex::new(Contract::default()));
-    let handler =
-        Arc::new(Handler { calls: Mutex::new(calls), made: Mutex::new(0), contract: Arc::clone(&contract) });
+    let handler = Arc::new(Handler {
+        takes_batches: batch.is_some(),
+        calls: Mutex::new(calls),
+        made: Mutex::new(0),
+        contract: Arc::clone(&contract),
+    });
+    let config = |workers| config(workers, batch.unwrap_or(1));
     let shutdown = CancellationToken::new();
     let running = Dispatcher::spawn(config(workers), queue.clone(), Arc::clone(&handler), &shutdown);
     let mut collection = Collection::default();
@@ -141,13 +182,13 @@ proptest! {
 
     #[test]
     fn any_history_any_failures_and_any_number_of_workers_keep_the_contract(
-        workers in 1..5_usize,
-        later in 1..5_usize,
+        workers in [1..5_usize, 1..5_usize],
+        batch in prop::option::of(1..4_usize),
         settle in prop::option::of(1..60_u64),
         calls in prop::collection::vec(call(), 1..20),
         events in prop::collection::vec((0..15_u64, 0..OBJECTS, event()), 0..80),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        runtime.unwrap().block_on(play(workers, later, settle, calls, events));
+        runtime.unwrap().block_on(play(workers, batch, settle, calls, events));
     }
 }

@@ -87,6 +87,7 @@ fn config(workers: NonZeroUsize) -> DispatchConfig {
     DispatchConfig {
         plugin: Arc::from("races"),
         workers,
+        batch: NonZeroUsize::MIN,
         retry: RetryConfig {
             backoff: Backoff { min, max, factor: 2.0, jitter: 0.5 },
             // The handler cannot know which failure was its last, so there is none.

@@ -30,7 +30,7 @@ impl Host for Guest {
 
     fn call_again(&mut self, millis: u32) -> Result<(), Error> {
         if !self.call.handles {
-            let problem = "only a call of `handler` is for an object that can be delivered again; a reconciler returns `requeue-after`";
+            let problem = "only a call of `handler` is for an object that can be delivered again; a reconciler returns `requeue-after`, and a batch handler `again`";
             return Err(Error::invalid(&problem));
         }
         self.call.again = Some(Duration::from_millis(millis.into()));

@@ -16,7 +16,7 @@ const PACKAGE: &str = "informer:plugin";
 const LIFE_CYCLE: &str = "plugin";
 
 /// The interfaces of which every plugin exports at least one.
-const CALLED: [&str; 2] = ["handler", "reconciler"];
+const CALLED: [&str; 3] = ["handler", "batch-handler", "reconciler"];
 
 /// An interface that a component may import only if it exports another one.
 struct Half {

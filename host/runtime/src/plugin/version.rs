@@ -52,8 +52,10 @@ pub struct VersionInfo {
     pub code_bytes: u64,
     /// How long it took to compile the code, or to load it from the cache.
     pub prepared_in: Duration,
-    /// True if it exports `handler`. A version without `handler` exports `reconciler`.
+    /// True if it exports `handler` or `batch-handler`. A version without one exports `reconciler`.
     pub handles: bool,
+    /// True if it exports `batch-handler`, and so takes several notifications in one call.
+    pub handles_batches: bool,
     /// True if it exports `reconciler`.
     pub reconciles: bool,
     /// True if it exports `sync-handler`.
@@ -129,7 +131,8 @@ impl Version {
                 component_bytes: component.bytes(),
                 code_bytes: component.code_bytes(),
                 prepared_in: component.prepared_in(),
-                handles: linked.handler.is_some(),
+                handles: linked.handler.is_some() || linked.batch_handler.is_some(),
+                handles_batches: linked.batch_handler.is_some(),
                 reconciles: linked.reconciler.is_some(),
                 learns_of_syncs: linked.sync_handler.is_some(),
                 has_timers: linked.timer_handler.is_some(),

@@ -1,13 +1,13 @@
-//! The work that `dispatch` hands to a plugin: notifications, keys and signals.
+//! The work that `dispatch` hands to a plugin: notifications, one or several, keys and signals.
 
 use std::time::{Duration, Instant};
 
 use informer_types::{Cause, Delivery, Failure, Outcome, Reconciled, Request, Signal, SignalCall};
 
 use super::version::VersionInfo;
-use crate::call::Call;
+use crate::call::{Batch, Call};
 
-/// A notification, a key or a signal.
+/// A notification or a batch of them, a key or a signal.
 pub(super) trait Work: Sync {
     /// The result that `dispatch` receives.
     type Answer: Send;
@@ -66,6 +66,42 @@ impl Work for Delivery {
 
     fn failure(answer: &mut Outcome) -> Option<&mut Failure> {
         answer.failure()
+    }
+}
+
+impl Work for Batch {
+    type Answer = Result<Vec<Outcome>, Failure>;
+
+    fn is_served_by(&self, version: &VersionInfo) -> bool {
+        version.handles_batches
+    }
+
+    fn call(&self) -> impl Call<Answer = Self::Answer> {
+        self
+    }
+
+    fn action(&self) -> String {
+        let Self(deliveries) = self;
+        let first = deliveries.first().map(Work::action).unwrap_or_default();
+        format!("{} notifications, the first the {first}", deliveries.len())
+    }
+
+    /// The longest of the batch.
+    fn queued(&self) -> Option<Duration> {
+        self.0.iter().map(|delivery| delivery.queued).max()
+    }
+
+    /// The earliest of the batch.
+    fn watched(&self) -> Option<Instant> {
+        self.0.iter().filter_map(Work::watched).min()
+    }
+
+    fn retry(failure: Failure) -> Self::Answer {
+        Err(failure)
+    }
+
+    fn failure(answer: &mut Self::Answer) -> Option<&mut Failure> {
+        <&Self as Call>::failure(answer)
     }
 }
 

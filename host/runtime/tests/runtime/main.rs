@@ -8,6 +8,7 @@
 )]
 
 mod api;
+mod batches;
 mod client;
 mod compile_cache;
 mod host;

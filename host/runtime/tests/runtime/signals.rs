@@ -100,6 +100,6 @@ async fn a_handler_may_ask_for_another_call_and_a_timer_may_not() {
     assert_eq!(signal(&running, timer("again"), 1).await, Some(Reconciled::Done));
 
     let refused = "refused: invalid: only a call of `handler` is for an object that can be delivered again; a reconciler \
-                   returns `requeue-after`";
+                   returns `requeue-after`, and a batch handler `again`";
     assert_eq!(running.log.messages().last().unwrap(), refused);
 }

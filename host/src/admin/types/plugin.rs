@@ -26,7 +26,7 @@ pub struct Plugin {
     pub pull: Option<Pull>,
     /// The version in service.
     pub version: Option<Version>,
-    /// What the version in service exports: `handler`, `reconciler`, `sync-handler`, `timer-handler`, `config-handler`.
+    /// What the version in service exports: `handler` or `batch-handler`, `reconciler`, `sync-handler`, `timer-handler`, `config-handler`.
     pub exports: Vec<String>,
     /// Why the present content of the file is not in service.
     pub refused: Option<String>,

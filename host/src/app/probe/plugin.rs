@@ -76,7 +76,8 @@ fn concerning(plugin: &RunningPlugin) -> Option<WorkqueueStats> {
 
 fn exports(version: &VersionInfo) -> Vec<String> {
     let exports = [
-        ("handler", version.handles),
+        ("handler", version.handles && !version.handles_batches),
+        ("batch-handler", version.handles_batches),
         ("reconciler", version.reconciles),
         ("sync-handler", version.learns_of_syncs),
         ("timer-handler", version.has_timers),

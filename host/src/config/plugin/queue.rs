@@ -6,6 +6,7 @@ use std::{
 };
 
 use informer_dispatch::{DeliveryMode, Rate};
+use informer_types::MAX_BATCH;
 
 use crate::config::{
     context::useless,
@@ -18,6 +19,9 @@ use crate::config::{
 /// workers only the order of each object is promised.
 const WORKERS: NonZeroUsize = NonZeroUsize::MIN;
 
+/// Enough to make bulk requests worth it; a batch of objects of 10 KiB fits into the default limits, even if all are read.
+const BATCH: NonZeroUsize = NonZeroUsize::new(100).unwrap();
+
 /// Some MiB, if each pending change holds a state that nothing else holds.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
@@ -26,6 +30,8 @@ const CAPACITY: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 pub struct Queue {
     /// Calls at the same time, each for another object and in an instance of its own.
     pub workers: NonZeroUsize,
+    /// The most notifications of one call of `batch-handler`.
+    pub batch: NonZeroUsize,
     /// What happens to pending changes of one object.
     pub delivery: DeliveryMode,
     /// The most calls; `None` means no limit.
@@ -36,6 +42,7 @@ pub struct Queue {
 #[derive(Clone, Debug)]
 pub(in crate::config) struct QueueKeys {
     workers: NonZeroUsize,
+    batch: NonZeroUsize,
     delivery: DeliveryKind,
     capacity: NonZeroUsize,
     rate: Option<f64>,
@@ -53,6 +60,7 @@ type K<V> = Key<QueueKeys, V>;
 
 /// Each worker keeps an instance: at the default memory limit 256 of them may hold 16 GiB.
 pub(super) const WORKER_COUNT: (Count, Count) = (Count(1), Count(256));
+const BATCH_COUNT: (Count, Count) = (Count(1), Count(MAX_BATCH as u32));
 /// Each pending event may hold a state of an object that nothing else holds.
 const CAPACITY_COUNT: (Count, Count) = (Count(1), Count(1_000_000));
 /// From a call in a quarter of an hour to more than any plugin makes.
@@ -64,6 +72,10 @@ pub(super) static QUEUE: LazyLock<Section<QueueKeys>> = LazyLock::new(|| Section
         K::<Count>::new("workers", |keys| &mut keys.workers).within(WORKER_COUNT).doc(
             "Calls at the same time, each for another object. With one worker the notifications of all \
              objects are delivered in order; with more workers only those of each object.",
+        ),
+        K::<Count>::new("batch", |keys| &mut keys.batch).within(BATCH_COUNT).doc(
+            "The most notifications of one call, each of another object, if the component exports \
+             `batch-handler`. A call takes what is pending and does not wait for more.",
         ),
         K::<DeliveryKind>::new("delivery", |keys| &mut keys.delivery).also("\"every\"").doc(
             "\"latest\": pending changes of one object merge into one. \"every\": each change is \
@@ -92,7 +104,7 @@ pub(super) static QUEUE: LazyLock<Section<QueueKeys>> = LazyLock::new(|| Section
 
 impl Default for Queue {
     fn default() -> Self {
-        Self { workers: WORKERS, delivery: DeliveryMode::default(), rate: None }
+        Self { workers: WORKERS, batch: BATCH, delivery: DeliveryMode::default(), rate: None }
     }
 }
 
@@ -100,7 +112,14 @@ impl Default for Queue {
 
 impl Default for QueueKeys {
     fn default() -> Self {
-        Self { workers: WORKERS, delivery: DeliveryKind::Latest, capacity: CAPACITY, rate: None, burst: None }
+        Self {
+            workers: WORKERS,
+            batch: BATCH,
+            delivery: DeliveryKind::Latest,
+            capacity: CAPACITY,
+            rate: None,
+            burst: None,
+        }
     }
 }
 
@@ -112,7 +131,7 @@ impl Choice for DeliveryKind {
 
 /// Judges the keys that depend on one another.
 pub(super) fn queue(table: &Draft<QueueKeys>, problems: &mut Problems<'_>) -> Queue {
-    let QueueKeys { workers, delivery, capacity, rate, burst } = table.value;
+    let QueueKeys { workers, batch, delivery, capacity, rate, burst } = table.value;
     if delivery == DeliveryKind::Latest {
         let message = "it has no meaning if changes merge: there are never more than objects";
         useless(problems, table.written("capacity"), message, "remove it, or write delivery = \"every\"");
@@ -123,6 +142,7 @@ pub(super) fn queue(table: &Draft<QueueKeys>, problems: &mut Problems<'_>) -> Qu
     }
     Queue {
         workers,
+        batch,
         delivery: match delivery {
             DeliveryKind::Latest => DeliveryMode::Latest,
             DeliveryKind::Every => DeliveryMode::Every { capacity },

@@ -48,6 +48,25 @@ pub mod handler {
     });
 }
 
+pub mod batch_handler {
+    wit_bindgen::generate!({
+        path: "../../../wit",
+        inline: "
+            package informer:sdk;
+            world batch-handler {
+                export informer:plugin/batch-handler@0.2.0;
+            }
+        ",
+        ownership: Borrowing { duplicate_if_necessary: false },
+        pub_export_macro: true,
+        export_macro_name: "export_batch_handler",
+        with: {
+            "informer:plugin/types@0.2.0": crate::bindings::informer::plugin::types,
+        },
+        generate_all,
+    });
+}
+
 pub mod reconciler {
     wit_bindgen::generate!({
         path: "../../../wit",

@@ -1,9 +1,11 @@
-//! Calls from the component's exports to the plugin: a [`Handler`], a [`Reconciler`](crate::Reconciler) or both.
+//! Calls from the component's exports to the plugin: a [`Handler`] or a [`BatchHandler`], a [`Reconciler`](crate::Reconciler), or a handler
+//! and a reconciler.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::thread::LocalKey;
 
+use crate::bindings::batch_handler::exports::informer::plugin::batch_handler;
 use crate::bindings::exports::informer::plugin::plugin;
 use crate::bindings::handler::exports::informer::plugin::handler;
 use crate::bindings::informer::plugin::types;
@@ -14,9 +16,11 @@ use crate::bindings::signals::{
     timer_handler::exports::informer::plugin::timer_handler,
 };
 use crate::{
-    Config, ConfigHandler, Failure, Handler, ReconcileError, ReconcileResult, SyncHandler, Synced,
-    TimerHandler, Update,
+    BatchHandler, Config, ConfigHandler, Failure, Handler, Notification, ReconcileError, ReconcileResult,
+    SyncHandler, Synced, TimerHandler, Update, batch,
 };
+
+const NOT_STARTED: &str = "the host called a plugin that was not started";
 
 /// A plugin and the slot that keeps its state between calls. [`export!`](crate::export) and the other export macros
 /// implement it.
@@ -54,6 +58,26 @@ macro_rules! export {
         $crate::bindings::handler::export_handler!(
             __InformerComponent with_types_in $crate::bindings::handler
         );
+    };
+}
+
+/// Exports a [`BatchHandler`](crate::BatchHandler) as the plugin of this crate. It is used like [`export!`](macro@crate::export).
+#[macro_export]
+macro_rules! export_batch {
+    ($handler:ty) => {
+        $crate::__exported!($handler, $crate::BatchHandler);
+
+        #[cfg(target_family = "wasm")]
+        $crate::bindings::batch_handler::export_batch_handler!(
+            __InformerComponent with_types_in $crate::bindings::batch_handler
+        );
+
+        // Uses the handler in native builds too.
+        #[cfg(not(target_family = "wasm"))]
+        const _: fn(
+            &mut $handler,
+            ::std::vec::Vec<$crate::Notification>,
+        ) -> ::std::vec::Vec<$crate::BatchResult> = <$handler as $crate::BatchHandler>::on_batch;
     };
 }
 
@@ -222,6 +246,18 @@ impl<H: Exported + Handler> handler::Guest for Component<H> {
     }
 }
 
+impl<H: Exported + BatchHandler> batch_handler::Guest for Component<H> {
+    fn on_batch(notifications: Vec<batch_handler::Notification>) -> Vec<batch_handler::Outcome> {
+        let notifications: Vec<Notification> = notifications.into_iter().map(Into::into).collect();
+        let count = notifications.len();
+        let results = H::slot().with_borrow_mut(|slot| match slot {
+            Some(handler) => handler.on_batch(notifications),
+            None => vec![Err(Failure::retry(NOT_STARTED)); count],
+        });
+        results.into_iter().map(batch::outcome).collect()
+    }
+}
+
 impl<P: Exported + Reconciles> reconciler::Guest for Component<P> {
     fn reconcile(key: String) -> Result<reconciler::Outcome, reconciler::ReconcileError> {
         let reconciled = P::slot().with_borrow_mut(|slot| match slot {
@@ -255,7 +291,7 @@ impl<P: Exported + ConfigHandler> config_handler::Guest for Component<P> {
 fn call<P: Exported>(call: impl FnOnce(&mut P) -> crate::Result) -> Result<(), types::Failure> {
     let answer = P::slot().with_borrow_mut(|slot| match slot {
         Some(plugin) => call(plugin),
-        None => Err(Failure::retry("the host called a plugin that was not started")),
+        None => Err(Failure::retry(NOT_STARTED)),
     });
     answer.map_err(Into::into)
 }

@@ -52,6 +52,7 @@
 //!
 //! # Which trait?
 //! - [`Handler`]: react to each notification.
+//! - [`BatchHandler`]: react to many notifications in one call, for bulk requests for example.
 //! - [`Reconciler`]: the host calls `reconcile` with the key of each object that changed, and retries failed keys.
 //! - [`Controller`]: a handler that decides itself which keys it adds to the [`workqueue`].
 //! - Besides one of them: [`SyncHandler`], called when a cache is complete, [`TimerHandler`], called at certain times, and
@@ -68,6 +69,7 @@
 //! - [`wasi`]: the standard interfaces for state, configuration and logging.
 //! - `testing`: a host for native tests.
 
+mod batch;
 #[doc(hidden)]
 pub mod bindings;
 pub mod client;
@@ -95,6 +97,7 @@ pub mod timer;
 pub mod wasi;
 pub mod workqueue;
 
+pub use batch::{BatchHandler, BatchResult, Change, Handled, Notification};
 pub use config::Config;
 pub use error::{Error, ErrorCode};
 pub use event::{Event, Update};

@@ -46,7 +46,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::client::ApiCode;
-use crate::{Event, ObjectKey, Synced, Update};
+use crate::{Cause, Change, Event, Notification, ObjectKey, Synced, Update};
 use state::with_state;
 
 pub use state::{Line, Request};
@@ -101,6 +101,12 @@ impl TestHost {
     pub fn update(&self, gvr: &str, old: Value, new: Value) -> Update {
         let old = with_state(|state| state.hand_out(old));
         Update::new(old, self.event(gvr, new))
+    }
+
+    /// Makes a notification for `on_batch`, of the first attempt and with the cause `Live`.
+    #[must_use]
+    pub fn notification(&self, change: Change) -> Notification {
+        Notification { change, cause: Cause::Live, attempt: 1 }
     }
 
     /// Makes what `on_synced` receives for a resource: the number of its objects in the cache, and no version.

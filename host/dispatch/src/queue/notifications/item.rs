@@ -14,6 +14,8 @@ pub(in crate::queue) struct Item {
     pub(super) settling: Option<Box<Settling>>,
     /// The entry in flight, while there is one.
     pub(super) in_flight: Option<InFlight>,
+    /// The object is delivered alone, because a call for a batch with it failed, until a notification of it is done with.
+    pub(super) alone: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +31,7 @@ pub(super) struct InFlight {
 impl Item {
     /// An object of which nothing is pending.
     pub(super) fn new(now: Instant) -> Self {
-        Self { pending: Pending::default(), floor: now, settling: None, in_flight: None }
+        Self { pending: Pending::default(), floor: now, settling: None, in_flight: None, alone: false }
     }
 
     /// Before an entry becomes pending: begins or prolongs the wait until the object is quiet, if the entry `settles`. A deletion

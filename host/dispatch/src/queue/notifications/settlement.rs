@@ -67,6 +67,15 @@ impl Notifications {
         }
     }
 
+    /// Takes back a notification whose call for several failed. The call is no attempt, and the next one has only this
+    /// object.
+    pub(in crate::queue) fn split(&mut self, taken: Taken, now: Instant) {
+        if let Some(slot) = self.keyed.get_mut(taken.id) {
+            slot.payload.alone = true;
+        }
+        self.put_back(taken, false, now);
+    }
+
     fn turn_into_keys(&mut self, taken: Taken, now: Instant) -> Settled {
         self.keyed.circuit.undecided(taken.id, false);
         self.enqueue(&taken.object, taken.entry, false);
@@ -200,7 +209,7 @@ impl Notifications {
     fn end(&mut self, id: SlotId, now: Instant) {
         self.keyed.end(id);
         let Some(slot) = self.keyed.get_mut(id) else { return };
-        slot.payload.in_flight = None;
+        (slot.payload.in_flight, slot.payload.alone) = (None, false);
         if slot.payload.pending.is_empty() {
             self.keyed.forget(id);
         } else {

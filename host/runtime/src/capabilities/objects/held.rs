@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use informer_types::{Gvr, JsonText, Object, Source};
+use informer_types::{Gvr, JsonText, MAX_BATCH, Object, Source};
 
 use crate::{
     bindings::informer::plugin::types::{Error, ErrorCode},
     capabilities::secret::masked,
 };
 
-/// A call holds at most two objects: the old and the new one of an update.
-const MOST_OF_A_CALL: u32 = 2;
+/// A call holds at most two objects for each of its notifications: the old and the new one of an update.
+const MOST_OF_A_CALL: u32 = 2 * MAX_BATCH as u32;
 
 /// The objects of one call. Tokens count up for as long as the instance lives, so the token of an earlier call is never
 /// a token of this call.
@@ -18,11 +18,10 @@ const MOST_OF_A_CALL: u32 = 2;
 pub(crate) struct Objects {
     first: u32,
     held: Vec<Held>,
-    /// The resource of the objects. `None` if the call has no objects.
-    source: Option<Source>,
 }
 
 pub(super) struct Held {
+    source: Source,
     pub(super) object: Arc<Object>,
     /// True for a Secret whose values the plugin may not see.
     masked: bool,
@@ -37,18 +36,13 @@ impl Objects {
     pub(crate) fn renew(&mut self) {
         self.first = self.next();
         self.held.clear();
-        self.source = None;
-    }
-
-    /// Sets the resource of the objects that the call will hold.
-    pub(crate) fn are_of(&mut self, source: Source) {
-        self.source = Some(source);
     }
 
     /// Returns true if the call holds this object.
     pub(crate) fn contain(&self, gvr: &Gvr, namespace: &str, name: &str) -> bool {
-        let same = |held: &Held| held.object.namespace() == namespace && held.object.name() == name;
-        self.source.as_ref().is_some_and(|source| source.gvr() == gvr) && self.held.iter().any(same)
+        self.held.iter().any(|Held { source, object, .. }| {
+            source.gvr() == gvr && object.namespace() == namespace && object.name() == name
+        })
     }
 
     /// Returns true if the tokens may not suffice for another call.
@@ -57,9 +51,9 @@ impl Objects {
     }
 
     /// Holds an object until the call ends, and returns its token. A masked object shows no values of a Secret.
-    pub(crate) fn hold(&mut self, object: Arc<Object>, masked: bool) -> u32 {
+    pub(crate) fn hold(&mut self, source: Source, object: Arc<Object>, masked: bool) -> u32 {
         let token = self.next();
-        self.held.push(Held { object, masked, json: OnceLock::new() });
+        self.held.push(Held { source, object, masked, json: OnceLock::new() });
         token
     }
 
@@ -90,9 +84,13 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
-    use informer_types::{Body, Header};
+    use informer_types::{Body, Gvr, Header};
 
     use super::*;
+
+    fn source() -> Source {
+        Source::new(Gvr::new("", "v1", "pods"))
+    }
 
     fn object() -> Arc<Object> {
         Arc::new(Object::new(&Header::default(), Body::Raw("{}".into())).unwrap())
@@ -101,9 +99,9 @@ mod tests {
     #[test]
     fn a_token_of_an_earlier_call_is_no_object_of_this_one() {
         let mut objects = Objects::default();
-        let old = objects.hold(object(), false);
+        let old = objects.hold(source(), object(), false);
         objects.renew();
-        let new = objects.hold(object(), false);
+        let new = objects.hold(source(), object(), false);
 
         assert!(objects.get(new).is_ok());
         for stale in [old, new + 1, u32::MAX] {
@@ -113,11 +111,12 @@ mod tests {
 
     #[test]
     fn tokens_run_out_instead_of_beginning_again() {
-        let mut objects = Objects { first: u32::MAX - 2, ..Objects::default() };
+        let first = u32::MAX - MOST_OF_A_CALL;
+        let mut objects = Objects { first, ..Objects::default() };
         assert!(!objects.exhausted());
 
-        let (old, new) = (objects.hold(object(), false), objects.hold(object(), false));
-        assert_eq!((old, new), (u32::MAX - 2, u32::MAX - 1));
+        let tokens: Vec<_> = (0..MOST_OF_A_CALL).map(|_| objects.hold(source(), object(), false)).collect();
+        assert!(tokens.iter().copied().eq(first..u32::MAX));
         objects.renew();
 
         assert!(objects.exhausted());
