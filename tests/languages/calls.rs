@@ -26,10 +26,11 @@ struct Caller {
 
 const MIB: f64 = 1_048_576.0;
 
-/// TypeScript runs as JavaScript.
-const CALLERS: [Caller; 5] = [
+const CALLERS: [Caller; 6] = [
     Caller { language: "rust", source: "src/lib.rs", text: include_str!("calls/calls.rs"), growth: 0.0 },
     Caller { language: "js", source: "src/index.js", text: include_str!("calls/calls.js"), growth: MIB },
+    // JavaScript is TypeScript too.
+    Caller { language: "ts", source: "src/index.ts", text: include_str!("calls/calls.js"), growth: MIB },
     Caller { language: "python", source: "src/app.py", text: include_str!("calls/calls.py"), growth: MIB },
     Caller { language: "go", source: "main.go", text: include_str!("calls/calls.go"), growth: 4.0 * MIB },
     Caller { language: "c", source: "src/plugin.c", text: include_str!("calls/calls.c"), growth: 0.0 },

@@ -211,3 +211,49 @@ async fn a_new_reconciler_in_each_language_builds_and_gets_the_key_of_each_chang
     host.stop().await;
     cluster.server.shutdown().await;
 }
+
+/// Its SDK and its WIT files are part of it. Those of the SDK differ in the version that they import.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js: run by cargo xtask test --all"]
+async fn a_project_that_was_made_for_the_version_before_still_builds() {
+    let scratch = tempfile::tempdir().unwrap();
+    let project = new_project(scratch.path(), "old", "js", &[]).await;
+    fs::remove_dir_all(project.join("wit")).unwrap();
+    informer(&project, &["wit", "wit", "--interface", "0.1.0"]).await;
+    for source in fs::read_dir(project.join("sdk/src")).unwrap() {
+        let source = source.unwrap().path();
+        let text = fs::read_to_string(&source).unwrap().replace("@0.2.0\"", "@0.1.0\"");
+        fs::write(source, text).unwrap();
+    }
+
+    informer(&project, &["build"]).await;
+
+    let inspected = informer(&project, &["inspect", "old.wasm"]).await;
+    for line in ["interface: informer:plugin@0.1.0", "export informer:plugin/handler@0.1.0"] {
+        assert!(inspected.lines().any(|found| found == line), "{inspected}");
+    }
+    assert!(!inspected.contains("-handler@"), "{inspected}");
+}
+
+/// What would never be called is an error of the build. In the other languages a function that is defined is exported.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js and Python: run by cargo xtask test --all"]
+async fn a_function_for_timers_that_is_not_exported_is_an_error_of_the_build() {
+    let scratch = tempfile::tempdir().unwrap();
+    let js = "import { definePlugin } from \"informer-sdk\";\n\
+              export const { plugin, handler } = definePlugin({ onAdd() {}, onTimer() {} });\n";
+    let python = "from informer_sdk import App\n\napp = App()\napp.on_add(print)\napp.on_timer(print)\n\
+                  Plugin, Handler = app.Plugin, app.Handler\n";
+    for (language, source, text, wanted) in [
+        ("js", "src/index.js", js, "src/index.js has `onTimer` and does not export `timerHandler`"),
+        ("python", "src/app.py", python, "the module has no `TimerHandler = app.TimerHandler`"),
+    ] {
+        let project = new_project(scratch.path(), &format!("half-{language}"), language, &[]).await;
+        fs::write(project.join(source), text).unwrap();
+
+        let built = command(&project, &["build"]).await.output().await.unwrap();
+
+        let stderr = String::from_utf8_lossy(&built.stderr);
+        assert!(!built.status.success() && stderr.contains(wanted), "{language}: {stderr}");
+    }
+}

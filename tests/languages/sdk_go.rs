@@ -38,9 +38,14 @@ async fn the_module_of_the_sdk_is_formatted_vetted_and_tested() {
 #[ignore = "needs Go: run by cargo xtask test --all"]
 async fn the_tests_of_a_new_project_in_go_pass_without_a_network() {
     let scratch = tempfile::tempdir().unwrap();
-    for arguments in
-        [&["new", "handler", "--lang", "go"][..], &["new", "reconciler", "--lang", "go", "--reconciler"]]
-    {
+    // Go has names of its own, such as `go`, and packages, such as `sort`.
+    for arguments in [
+        &["new", "handler", "--lang", "go"][..],
+        &["new", "reconciler", "--lang", "go", "--reconciler"],
+        &["new", "go", "--lang", "go"],
+        &["new", "sort", "--lang", "go"],
+        &["new", "main", "--lang", "go"],
+    ] {
         informer(scratch.path(), arguments).await;
         let project = scratch.path().join(arguments[1]);
 

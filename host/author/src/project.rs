@@ -115,7 +115,7 @@ impl Project {
             files.push(((*path).to_owned(), self.filled(text, &template)));
         }
         if self.world().is_some() {
-            let wit = WitVersion::of(self.language).files().into_iter();
+            let wit = WitVersion::NEWEST.files().into_iter();
             files.extend(wit.map(|file| (format!("wit/{}", file.path), file.text.to_owned())));
         }
         let sdk = sdk(self.language).iter();
@@ -134,7 +134,7 @@ impl Project {
 
     fn manifest(&self) -> String {
         let world = self.world().map(|world| {
-            format!("# The world of wit/worlds.wit: what the plugin exports, and what it may import.\nworld = \"{world}\"\n")
+            format!("# The world of wit/worlds.wit: what the plugin exports, and what it may import. Functions for timers, complete caches and\n# changes of configuration files are exported if the sources have them.\nworld = \"{world}\"\n")
         });
         format!(
             "# How `informer build` builds the component {name}.wasm.\nname = \"{name}\"\nlanguage = \"{language}\"\n{world}",

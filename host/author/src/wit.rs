@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Language, files::TextFile};
+use crate::files::TextFile;
 
 /// Lists files of a folder in `wit/` with their contents.
 macro_rules! wit {
@@ -75,17 +75,8 @@ impl WitVersion {
     /// All versions, the oldest first.
     pub const ALL: [Self; 2] = [Self::V0_1, Self::V0_2];
 
-    /// The newest version.
+    /// The newest version, which the SDKs are made for.
     pub const NEWEST: Self = Self::V0_2;
-
-    /// The version that the SDK of a language is made for.
-    #[must_use]
-    pub fn of(language: Language) -> Self {
-        match language {
-            Language::Rust => Self::V0_2,
-            Language::Js | Language::Ts | Language::Python | Language::Go | Language::C => Self::V0_1,
-        }
-    }
 
     /// The number, such as `0.2.0`.
     #[must_use]

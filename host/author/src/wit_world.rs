@@ -11,6 +11,10 @@ pub(crate) struct World {
     package: PackageId,
 }
 
+/// The interfaces that a component exports if its sources define their functions, whatever its world has: a plugin that does not use them
+/// writes nothing for them.
+const OPTIONAL: [&str; 3] = ["sync-handler", "timer-handler", "config-handler"];
+
 /// Why a world cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
@@ -68,6 +72,22 @@ impl World {
         }
     }
 
+    /// Adds the exports of the world `host` that are optional and defined. An earlier version of the interface has none.
+    #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
+    pub(crate) fn export_optional(&mut self, defined: impl Fn(&str) -> bool) {
+        let Some(&host) = self.resolve.packages[self.package].worlds.get("host") else { return };
+        let mut exports = self.resolve.worlds[host].exports.clone();
+        exports.retain(|_, item| {
+            let WorldItem::Interface { id, .. } = item else { return false };
+            let name = self.resolve.interfaces[*id].name.as_deref().unwrap_or_default();
+            OPTIONAL.contains(&name) && defined(name)
+        });
+        let own = &mut self.resolve.worlds[self.id].exports;
+        for (key, item) in exports {
+            own.entry(key).or_insert(item);
+        }
+    }
+
     /// The names of the interfaces that the world exports, without their packages.
     #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
     pub(crate) fn exported_interfaces(&self) -> Vec<String> {
@@ -77,6 +97,14 @@ impl World {
             _ => None,
         });
         names.collect()
+    }
+
+    /// The full names of the interfaces that the world imports.
+    #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
+    pub(crate) fn imported_interfaces(&self) -> Vec<String> {
+        let imports = &self.resolve.worlds[self.id].imports;
+        let interfaces = imports.iter().filter(|(_, item)| matches!(item, WorldItem::Interface { .. }));
+        interfaces.map(|(key, _)| self.resolve.name_world_key(key)).collect()
     }
 
     /// The names of the functions of an interface that the world exports.

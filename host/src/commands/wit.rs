@@ -21,8 +21,8 @@ Examples:
   informer wit wit --replace            replaces the files of another version
   informer wit wit --interface 0.1.0    writes that version of the interface
 
-If the folder lies in a project, the version is the one that the SDK of its language is made for, and if the
-project has a folder `sdk`, the files of the SDK are written there too. Elsewhere it is the newest version.";
+If the folder lies in a project that has a folder `sdk`, the files of the SDK are written there too. They are made for
+the newest version.";
 
 /// `informer wit`
 #[derive(Clone, Debug, Args)]
@@ -46,7 +46,7 @@ pub(super) fn run(args: &WitArgs, output: Output) -> anyhow::Result<bool> {
     // The parent of `wit` is the empty path, which stands for this folder.
     let project = args.directory.parent().unwrap_or(&args.directory);
     let language = language(project)?;
-    let version = version(args, language);
+    let version = version(args);
     let wit = version.files();
     let mut written = written(&args.directory, &wit, existing)?;
     let mut files = wit.len();
@@ -74,12 +74,12 @@ pub(super) fn run(args: &WitArgs, output: Output) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn version(args: &WitArgs, language: Option<Language>) -> WitVersion {
+fn version(args: &WitArgs) -> WitVersion {
     let named = args.interface.as_deref().and_then(|number| {
         // The command line accepts no other text.
         WitVersion::ALL.into_iter().find(|version| version.number() == number)
     });
-    named.unwrap_or_else(|| language.map_or(WitVersion::NEWEST, WitVersion::of))
+    named.unwrap_or(WitVersion::NEWEST)
 }
 
 /// The language of the project, if the folder has one.

@@ -122,6 +122,7 @@ fn for_a_person(reports: &[StoryReport]) -> String {
     }
     let files = reports.len();
     text + &match failed {
+        0 if all == 1 => format!("1 step passed (stories: {files})\n"),
         0 => format!("{all} steps passed (stories: {files})\n"),
         failed => format!("{failed} of {all} steps failed (stories: {files})\n"),
     }

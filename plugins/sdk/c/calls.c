@@ -39,6 +39,30 @@ void exports_informer_plugin_plugin_stop(void) {
     informer_end_call();
 }
 
+// Ends the call with its answer. A result that has no meaning here is a success.
+__attribute__((__unused__)) static bool answered(informer_result result, informer_plugin_types_failure_t *failure) {
+    bool done = false;
+    switch (result.what) {
+    case INFORMER_RESULT_RETRY:
+        failure->tag = INFORMER_PLUGIN_TYPES_FAILURE_RETRY;
+        failure->val.retry = informer_kept(result.message);
+        break;
+    case INFORMER_RESULT_RETRY_AFTER:
+        failure->tag = INFORMER_PLUGIN_TYPES_FAILURE_RETRY_AFTER;
+        failure->val.retry_after.f0 = informer_kept(result.message);
+        failure->val.retry_after.f1 = result.millis;
+        break;
+    case INFORMER_RESULT_TERMINAL:
+        failure->tag = INFORMER_PLUGIN_TYPES_FAILURE_PERMANENT;
+        failure->val.permanent = informer_kept(result.message);
+        break;
+    default:
+        done = true;
+    }
+    informer_end_call();
+    return done;
+}
+
 #ifdef INFORMER_WORLD_HANDLER
 
 DEFAULT informer_result informer_on_add(const informer_object *object) {
@@ -54,30 +78,6 @@ DEFAULT informer_result informer_on_update(const informer_object *old, const inf
 DEFAULT informer_result informer_on_delete(const informer_object *object) {
     (void)object;
     return informer_done();
-}
-
-// Ends the call with its answer. A result that has no meaning for a handler is a success.
-static bool answered(informer_result result, exports_informer_plugin_handler_failure_t *failure) {
-    bool done = false;
-    switch (result.what) {
-    case INFORMER_RESULT_RETRY:
-        failure->tag = EXPORTS_INFORMER_PLUGIN_HANDLER_FAILURE_RETRY;
-        failure->val.retry = informer_kept(result.message);
-        break;
-    case INFORMER_RESULT_RETRY_AFTER:
-        failure->tag = EXPORTS_INFORMER_PLUGIN_HANDLER_FAILURE_RETRY_AFTER;
-        failure->val.retry_after.f0 = informer_kept(result.message);
-        failure->val.retry_after.f1 = result.millis;
-        break;
-    case INFORMER_RESULT_TERMINAL:
-        failure->tag = EXPORTS_INFORMER_PLUGIN_HANDLER_FAILURE_PERMANENT;
-        failure->val.permanent = informer_kept(result.message);
-        break;
-    default:
-        done = true;
-    }
-    informer_end_call();
-    return done;
 }
 
 static informer_object object_of(exports_informer_plugin_handler_event_object_t *from, informer_cause cause) {
@@ -157,6 +157,50 @@ bool exports_informer_plugin_reconciler_reconcile(plugin_string_t *key, exports_
     }
     informer_end_call();
     return done;
+}
+
+#endif
+
+#ifdef INFORMER_WORLD_SYNC_HANDLER
+
+DEFAULT informer_result informer_on_synced(const informer_synced *synced) {
+    (void)synced;
+    return informer_done();
+}
+
+bool exports_informer_plugin_sync_handler_on_synced(plugin_string_t *gvr, uint32_t count, plugin_string_t *resource_version,
+                                                    exports_informer_plugin_sync_handler_failure_t *failure) {
+    informer_collecting = false;
+    informer_synced synced = {informer_given(*gvr), count, informer_given(*resource_version)};
+    return answered(informer_on_synced(&synced), failure);
+}
+
+#endif
+
+#ifdef INFORMER_WORLD_TIMER_HANDLER
+
+DEFAULT informer_result informer_on_timer(const char *name) {
+    (void)name;
+    return informer_done();
+}
+
+bool exports_informer_plugin_timer_handler_on_timer(plugin_string_t *name, exports_informer_plugin_timer_handler_failure_t *failure) {
+    informer_collecting = false;
+    return answered(informer_on_timer(informer_given(*name)), failure);
+}
+
+#endif
+
+#ifdef INFORMER_WORLD_CONFIG_HANDLER
+
+DEFAULT informer_result informer_on_config(const char *config) {
+    (void)config;
+    return informer_done();
+}
+
+bool exports_informer_plugin_config_handler_on_config(plugin_string_t *config, exports_informer_plugin_config_handler_failure_t *failure) {
+    informer_collecting = false;
+    return answered(informer_on_config(informer_given(*config)), failure);
 }
 
 #endif

@@ -165,6 +165,23 @@ informer_result informer_on_delete(const informer_object *object);
 // Makes the world match the object of a key. If the cache does not hold it (INFORMER_NOT_FOUND), it was deleted. A failure with a
 // delay is logged, and requeues the key: the interface has no such failure for reconcilers.
 informer_result informer_reconcile(const char *key);
+
+// The cache of a subscription is complete.
+typedef struct {
+    const char *gvr;
+    uint32_t count;               // the number of objects that the subscription selected when its cache was complete
+    const char *resource_version; // of the collection; "" if the host watches several namespaces whose versions have no order
+} informer_synced;
+
+// A component has the interfaces of these three if the plugin defines them, whatever its world is. Calls that fail are made again as for
+// a notification. The host may call them in another instance than the handlers.
+// The cache of a subscription is complete, and its objects have been delivered, also if there are none.
+informer_result informer_on_synced(const informer_synced *synced);
+// A timer fires: one of [[plugin.timer]], or one of informer_timer.
+informer_result informer_on_timer(const char *name);
+// A file of config-files changed. `config` is what informer_start would receive now. The host calls it in one instance, so use it for what
+// a change causes, and read configuration by informer_config in each call.
+informer_result informer_on_config(const char *config);
 // Prepares an instance, before any other call. `config` is [plugin.config] as JSON. Returns NULL, or why it cannot work.
 const char *informer_start(const char *config);
 // Ends a healthy instance, with a short deadline.
@@ -202,6 +219,21 @@ informer_kind informer_observe(const char *histogram, double value, size_t count
 
 // The number of the attempt, which is 1 for the first.
 uint32_t informer_attempt(void);
+
+// Asks for another call of the handler for the object of this call, this time after the call returns informer_done().
+// informer_on_update gets the object as the cache has it then, twice, with the cause INFORMER_RESYNC. Any other call for the object ends the
+// wait, and may ask anew. The wait survives instances and reloads, not the host: informer_on_add may ask again. INFORMER_INVALID
+// outside calls of handlers; a reconciler returns informer_requeue_after instead.
+informer_kind informer_call_again(uint32_t millis);
+
+// === Timers of a plugin that has informer_on_timer ===
+
+// Sets a timer that fires once. If there is a timer of this name, the new time replaces the old one. A timer survives reloads, not the host:
+// set it again in informer_on_add or informer_on_synced. INFORMER_INVALID if the name is empty, has more than 512 bytes or is that of a
+// [[plugin.timer]]; INFORMER_LIMIT_EXCEEDED if there are 1,000 timers.
+informer_kind informer_timer(const char *name, uint32_t millis);
+// Removes a timer. Nothing happens if there is none.
+void informer_cancel_timer(const char *name);
 
 // === The cache of the host. It needs `read` of the grant. ===
 
@@ -244,6 +276,27 @@ informer_list informer_list_of(const char *gvr, informer_selector selector);
 const informer_meta *informer_next_meta(informer_list *list);
 const informer_row *informer_next_row(informer_list *list, size_t count, const char *const pointers[]);
 const char *informer_next_json(informer_list *list);
+
+// A value of an index, and the number of objects that have it.
+typedef struct {
+    const char *value;
+    uint32_t objects;
+} informer_index_value;
+
+// The values of an index of the [[watch]], in the order of their bytes, with a loop as over other lists. The index "namespace" always exists.
+// `namespace_` is the namespace of the objects, or NULL. Values that come and go meanwhile may be missing or present.
+informer_list informer_index_values_of(const char *gvr, const char *index, const char *namespace_);
+const informer_index_value *informer_next_index_value(informer_list *list);
+
+// What a cache holds, and how old that may be.
+typedef struct {
+    bool synced;                  // the first list of the resource is in the cache
+    const char *resource_version; // "" before the first list, and if the host watches several namespaces whose versions have no order
+    int64_t age_ms;               // since the API server last sent a list, an event or a bookmark; -1 before the first list
+} informer_cache;
+
+// Use it before a decision that an old state would make wrong. A healthy watch receives a bookmark about once a minute.
+informer_kind informer_state(const char *gvr, informer_cache *state);
 
 // True if the first list of the resource is in the cache. Until then, lists are incomplete.
 informer_kind informer_has_synced(const char *gvr, bool *synced);

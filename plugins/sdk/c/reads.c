@@ -125,6 +125,11 @@ uint32_t informer_attempt(void) {
     return info.attempt;
 }
 
+informer_kind informer_call_again(uint32_t millis) {
+    informer_plugin_delivery_error_t refused;
+    return HOST(informer_plugin_delivery_call_again(millis, &refused)) ? INFORMER_OK : informer_refusal(&refused);
+}
+
 // === The cache ===
 
 static informer_plugin_types_object_key_t wire_key(informer_key key) {
@@ -267,4 +272,43 @@ informer_kind informer_wait(const char *gvr, const char *namespace_, const char 
     informer_plugin_lister_error_t refused;
     bool waited = HOST(informer_plugin_lister_wait_until(&resource, of.len ? &of : NULL, &version, millis, arrived, &refused));
     return waited ? INFORMER_OK : informer_refusal(&refused);
+}
+
+informer_list informer_index_values_of(const char *gvr, const char *index, const char *namespace_) {
+    return (informer_list){.gvr = gvr, .selector = {.index = index, .namespace_ = namespace_}};
+}
+
+const informer_index_value *informer_next_index_value(informer_list *list) {
+    while (NEEDS_PAGE(list)) {
+        plugin_string_t resource = informer_wire(list->gvr), index = informer_wire(list->selector.index);
+        plugin_string_t of = informer_wire(list->selector.namespace_), after = informer_wire(list->token);
+        informer_plugin_lister_list_index_value_t page = {0};
+        informer_plugin_lister_error_t refused;
+        bool listed = HOST(informer_plugin_lister_index_values(&resource, &index, list->selector.namespace_ ? &of : NULL,
+                                                               list->token ? &after : NULL, list->selector.page_size, &page, &refused));
+        // The list ends with an empty page. The next one begins behind the last value.
+        plugin_option_string_t next = {.is_some = page.len > 0};
+        if (next.is_some) {
+            next.val = page.ptr[page.len - 1].value;
+        }
+        paged(list, listed, page.ptr, page.len, &next, &refused);
+    }
+    if (ENDED(list)) {
+        return NULL;
+    }
+    informer_plugin_lister_index_value_t *found = (informer_plugin_lister_index_value_t *)list->page + list->next++;
+    informer_index_value *value = informer_allocate(sizeof *value);
+    *value = (informer_index_value){informer_given(found->value), found->objects};
+    return value;
+}
+
+informer_kind informer_state(const char *gvr, informer_cache *state) {
+    plugin_string_t resource = informer_wire(gvr);
+    informer_plugin_lister_cache_state_t found;
+    informer_plugin_lister_error_t refused;
+    if (!HOST(informer_plugin_lister_state(&resource, &found, &refused))) {
+        return informer_refusal(&refused);
+    }
+    *state = (informer_cache){found.synced, informer_given(found.resource_version), found.age_ms.is_some ? found.age_ms.val : -1};
+    return INFORMER_OK;
 }

@@ -165,3 +165,16 @@ void informer_queue_forget(const char *key) {
     plugin_string_t text = informer_wire(key);
     informer_plugin_workqueue_forget(&text);
 }
+
+// === Timers ===
+
+informer_kind informer_timer(const char *name, uint32_t millis) {
+    plugin_string_t wire = informer_wire(name);
+    informer_plugin_timer_error_t refused;
+    return HOST(informer_plugin_timer_after(&wire, millis, &refused)) ? INFORMER_OK : informer_refusal(&refused);
+}
+
+void informer_cancel_timer(const char *name) {
+    plugin_string_t wire = informer_wire(name);
+    informer_plugin_timer_cancel(&wire);
+}

@@ -27,6 +27,8 @@
 // # Packages
 //
 //   - handler and reconciler: what the host calls.
+//   - synchandler, timer and confighandler: what it calls when a cache is complete, at certain times, and when mounted files change. A
+//     component that imports one of them exports its interface.
 //   - lister: reads of the host's cache. client: requests to the API server.
 //   - keyvalue: state that survives restarts. config: values of [plugin.config] and of mounted files.
 //   - workqueue and metrics.

@@ -71,6 +71,13 @@ func CurrentDelivery() Delivery {
 	}
 }
 
+// CallAgain asks for another call of the handler for the object of this call, this time after the call returns no error. OnUpdate gets the
+// object as the cache has it then, twice, with the cause [Resync]. Any other call for the object ends the wait, and may ask anew. The
+// wait survives instances and reloads, not the host: OnAdd may ask again.
+//
+// It fails with [Invalid] outside calls of a handler. A reconciler returns RequeueAfter instead.
+func CallAgain(after time.Duration) error { return Refused(host.CallAgain(failure.Millis(after))) }
+
 // started calls the functions of OnStart.
 func started(config Config) error {
 	return failure.Call(func(ctx context.Context) error {

@@ -113,6 +113,10 @@ informer_result informer_on_add(const informer_object *object) {
     if (!strcmp(name, "uncaught")) {
         return informer_refused(informer_cached("v1/secrets", SECRET, &json));
     }
+    if (!strcmp(name, "again")) {
+        informer_kind kind = informer_call_again(5);
+        return kind ? informer_refused(kind) : informer_done();
+    }
     return informer_done();
 }
 
@@ -120,6 +124,9 @@ informer_result informer_on_update(const informer_object *old, const informer_ob
     static const char *const applied[] = {"/metadata/annotations/example.com~1applied"}, *const annotations[] = {"/metadata/annotations"};
     informer_value value;
     bool differs;
+    if (!strcmp(object->meta.key.name, "again")) {
+        informer_log(INFORMER_INFO, "again: %s", informer_cause_word(object->cause));
+    }
     informer_kind kind = informer_fields(object, 1, applied, &value);
     if (kind || (kind = informer_changed(old, object, 1, annotations, &differs))) {
         return informer_refused(kind);
@@ -128,5 +135,57 @@ informer_result informer_on_update(const informer_object *old, const informer_ob
         informer_log(INFORMER_INFO, "own write: %s, differs: %s", informer_wrote(&object->meta) ? "true" : "false",
                      differs ? "true" : "false");
     }
+    return informer_done();
+}
+
+static const char *word(bool truth) { return truth ? "true" : "false"; }
+
+informer_result informer_on_synced(const informer_synced *synced) {
+    char values[256] = "";
+    informer_cache cache;
+    informer_kind kind;
+    // The plugin with the signals has one object.
+    if (synced->count != 1) {
+        return informer_done();
+    }
+    if ((kind = informer_state(synced->gvr, &cache))) {
+        return informer_refused(kind);
+    }
+    bool fresh = *cache.resource_version && cache.age_ms >= 0 && cache.age_ms < 60000;
+    informer_log(INFORMER_INFO, "synced: %s, version: %s, cache: %s %s", synced->gvr, word(*synced->resource_version), word(cache.synced),
+                 word(fresh));
+    informer_list list = informer_index_values_of(synced->gvr, "app", NULL);
+    list.selector.page_size = 2;
+    for (const informer_index_value *found; (found = informer_next_index_value(&list));) {
+        size_t used = strlen(values);
+        snprintf(values + used, sizeof values - used, "%s%s %u", used ? ", " : "", found->value, (unsigned)found->objects);
+    }
+    if (list.kind) {
+        return informer_refused(list.kind);
+    }
+    informer_log(INFORMER_INFO, "values: %s", values);
+    kind = informer_timer("never", 50);
+    informer_cancel_timer("never");
+    if (kind || (kind = informer_timer("soon", 5)) || (kind = informer_timer("bad", 5))) {
+        return informer_refused(kind);
+    }
+    informer_log(INFORMER_INFO, "taken: %s", informer_word(informer_timer("tick", 5)));
+    return informer_done();
+}
+
+informer_result informer_on_timer(const char *name) {
+    if (!strcmp(name, "bad")) {
+        return informer_terminal("boom: %s has no object", name);
+    }
+    if (!strcmp(name, "soon") && informer_attempt() == 1) {
+        return informer_retry("not yet");
+    }
+    informer_log(INFORMER_INFO, "timer: %s, again: %s", name, informer_word(informer_call_again(5)));
+    return informer_done();
+}
+
+informer_result informer_on_config(const char *config) {
+    const char *greeting = informer_text(informer_json_at(config, "/greeting"), "");
+    informer_log(INFORMER_INFO, "config: %s %s", greeting, informer_text(informer_json_at(config, "/mood"), ""));
     return informer_done();
 }

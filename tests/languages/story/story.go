@@ -12,9 +12,12 @@ import (
 	informer "github.com/informer-host/informer/plugins/sdk/go"
 	"github.com/informer-host/informer/plugins/sdk/go/client"
 	"github.com/informer-host/informer/plugins/sdk/go/config"
+	"github.com/informer-host/informer/plugins/sdk/go/confighandler"
 	"github.com/informer-host/informer/plugins/sdk/go/handler"
 	"github.com/informer-host/informer/plugins/sdk/go/keyvalue"
 	"github.com/informer-host/informer/plugins/sdk/go/lister"
+	"github.com/informer-host/informer/plugins/sdk/go/synchandler"
+	"github.com/informer-host/informer/plugins/sdk/go/timer"
 )
 
 const (
@@ -29,9 +32,10 @@ var (
 
 type teller struct{}
 
+type table struct{ Greeting, Mood string }
+
 func init() {
 	informer.OnStart(func(_ context.Context, settings informer.Config) error {
-		type table struct{ Greeting string }
 		greeted, err := informer.DecodeConfig[table](settings)
 		if err != nil {
 			return err
@@ -43,6 +47,9 @@ func init() {
 		return nil
 	})
 	handler.Register(teller{})
+	synchandler.Register(synced)
+	timer.Register(fired)
+	confighandler.Register(configured)
 }
 
 func main() {}
@@ -62,11 +69,16 @@ func (teller) OnAdd(_ context.Context, object *informer.Object) error {
 	case "uncaught":
 		_, err := lister.Get("v1/secrets", secret)
 		return informer.Terminal(fmt.Errorf("%s: %w", secret, err))
+	case "again":
+		return informer.CallAgain(5 * time.Millisecond)
 	}
 	return nil
 }
 
 func (teller) OnUpdate(_ context.Context, old, new *informer.Object) error {
+	if new.Name == "again" {
+		slog.Info(fmt.Sprintf("again: %s", new.Cause))
+	}
 	var annotations struct {
 		Applied string `pointer:"/metadata/annotations/example.com~1applied"`
 	}
@@ -79,6 +91,57 @@ func (teller) OnUpdate(_ context.Context, old, new *informer.Object) error {
 }
 
 func (teller) OnDelete(context.Context, *informer.Object) error { return nil }
+
+func synced(_ context.Context, synced synchandler.Synced) error {
+	// The plugin with the signals has one object.
+	if synced.Count != 1 {
+		return nil
+	}
+	cache, err := lister.State(synced.GVR)
+	if err != nil {
+		return err
+	}
+	fresh := cache.ResourceVersion != "" && cache.Age < time.Minute
+	slog.Info(fmt.Sprintf("synced: %s, version: %t, cache: %t %t", synced.GVR, synced.ResourceVersion != "", cache.Synced, fresh))
+	var values []string
+	for value, err := range lister.IndexValues(synced.GVR, "app", "") {
+		if err != nil {
+			return err
+		}
+		values = append(values, fmt.Sprintf("%s %d", value.Value, value.Objects))
+	}
+	slog.Info("values: " + strings.Join(values, ", "))
+	err = errors.Join(timer.After("never", 50*time.Millisecond), timer.After("soon", 5*time.Millisecond), timer.After("bad", 5*time.Millisecond))
+	timer.Cancel("never")
+	slog.Info("taken: " + refused(timer.After("tick", 5*time.Millisecond)))
+	return err
+}
+
+func fired(_ context.Context, name string) error {
+	if name == "bad" {
+		explode(nil)
+	}
+	if name == "soon" && informer.CurrentDelivery().Attempt == 1 {
+		return errors.New("not yet")
+	}
+	slog.Info(fmt.Sprintf("timer: %s, again: %s", name, refused(informer.CallAgain(5*time.Millisecond))))
+	return nil
+}
+
+func configured(_ context.Context, settings informer.Config) error {
+	table, err := informer.DecodeConfig[table](settings)
+	slog.Info(fmt.Sprintf("config: %s %s", table.Greeting, table.Mood))
+	return err
+}
+
+// refused is why the host refused a call.
+func refused(err error) string {
+	var refused *informer.Error
+	if errors.As(err, &refused) {
+		return string(refused.Kind)
+	}
+	return fmt.Sprint(err)
+}
 
 func tell(object *informer.Object) error {
 	var names []string

@@ -13,6 +13,7 @@ from informer_sdk import (
     is_own_write,
     keyvalue,
     lister,
+    timer,
 )
 
 DEPLOYMENTS = "apps/v1/deployments"
@@ -41,23 +42,68 @@ def added(obj, cause):
         explode()
     if obj.name == "uncaught":
         lister.get("v1/secrets", "default/x")
+    if obj.name == "again":
+        delivery.call_again(0.005)
 
 
 @app.on_update
 def updated(old, obj, cause):
+    if obj.name == "again":
+        print(f"again: {cause}")
     pointer = "/metadata/annotations/" + APPLIED.replace("/", "~1")
     if obj.get(pointer) == "yes":
         own, differs = is_own_write(obj), obj.differs(old, "/metadata/annotations")
-        print(f"own write: {str(own).lower()}, differs: {str(differs).lower()}")
+        print(f"own write: {word(own)}, differs: {word(differs)}")
+
+
+@app.on_synced
+def synced(synced):
+    # The plugin with the signals has one object.
+    if synced.count != 1:
+        return
+    cache = lister.state(synced.gvr)
+    fresh = cache.resource_version != "" and cache.age < 60
+    version = synced.resource_version != ""
+    print(f"synced: {synced.gvr}, version: {word(version)}, cache: {word(cache.synced)} {word(fresh)}")
+    values = lister.index_values(synced.gvr, "app", page_size=2)
+    print("values: " + ", ".join(f"{found.value} {found.objects}" for found in values))
+    timer.after("never", 0.05)
+    timer.cancel("never")
+    timer.after("soon", 0.005)
+    timer.after("bad", 0.005)
+    print(f"taken: {refused(timer.after, 'tick', 0.005)}")
+
+
+@app.on_timer
+def fired(name):
+    if name == "bad":
+        explode()
+    if name == "soon" and delivery.current().attempt == 1:
+        raise ValueError("not yet")
+    print(f"timer: {name}, again: {refused(delivery.call_again, 0.005)}")
+
+
+@app.on_config
+def changed(config):
+    print(f"config: {config['greeting']} {config['mood']}")
+
+
+def word(truth):
+    return str(truth).lower()
+
+
+def refused(function, *args):
+    try:
+        function(*args)
+    except HostError as error:
+        return error.code
+    return "no"
 
 
 def tell(obj):
     names = [meta.name for meta in lister.list_meta(DEPLOYMENTS, namespace="default", page_size=2)]
     print(f"pages: {','.join(names)}")
-    try:
-        lister.get("v1/secrets", "default/x")
-    except HostError as error:
-        print(f"refused: {error.code}")
+    print(f"refused: {refused(lister.get, 'v1/secrets', 'default/x')}")
     try:
         client.get(DEPLOYMENTS, "default/none")
     except ApiError as error:
@@ -91,3 +137,4 @@ def explode():
 
 
 Plugin, Handler = app.Plugin, app.Handler
+SyncHandler, TimerHandler, ConfigHandler = app.SyncHandler, app.TimerHandler, app.ConfigHandler

@@ -5,7 +5,10 @@ use std::time::Duration;
 use informer_sdk::client::{self, ApiCode, ObjectEvent, Patch, WriteOptions};
 use informer_sdk::lister::{self, Selector};
 use informer_sdk::wasi::keyvalue::{atomics, store};
-use informer_sdk::{Cause, Config, Error, Event, Failure, Handler, ObjectKey, Result, Update, delivery, log};
+use informer_sdk::{
+    Cause, Config, ConfigHandler, Error, Event, Failure, Handler, ObjectKey, Result, SyncHandler, Synced, TimerHandler, Update,
+    delivery, log, timer,
+};
 use serde_json::{Value, json};
 
 const DEPLOYMENTS: &str = "apps/v1/deployments";
@@ -14,6 +17,7 @@ const APPLIED: &str = "/metadata/annotations/example.com~1applied";
 #[derive(serde::Deserialize)]
 struct Settings {
     greeting: String,
+    mood: Option<String>,
 }
 
 #[derive(Default)]
@@ -23,10 +27,13 @@ struct Story {
 }
 
 informer_sdk::export!(Story);
+informer_sdk::export_synced!(Story);
+informer_sdk::export_timers!(Story);
+informer_sdk::export_config!(Story);
 
 impl Handler for Story {
     fn start(config: Config) -> std::result::Result<Self, String> {
-        let Settings { greeting } = config.parse()?;
+        let Settings { greeting, .. } = config.parse()?;
         log::info!(greeting = greeting; "started");
         Ok(Self::default())
     }
@@ -42,17 +49,70 @@ impl Handler for Story {
                 return Err(Failure::permanent(format!("boom: {} has {labels} labels", object.name())));
             }
             "uncaught" => drop(lister::get_json("v1/secrets", &ObjectKey::new("default", "x"))?),
+            "again" => delivery::call_again(Duration::from_millis(5))?,
             _ => {}
         }
         Ok(())
     }
 
-    fn on_update(&mut self, update: Update, _cause: Cause) -> Result {
+    fn on_update(&mut self, update: Update, cause: Cause) -> Result {
+        if update.new.name() == "again" {
+            log::info!("again: {cause}");
+        }
         if update.new.get::<String>(APPLIED)?.as_deref() == Some("yes") {
             let own = update.new.resource_version() == self.written;
             log::info!("own write: {own}, differs: {}", update.changed(&["/metadata/annotations"])?);
         }
         Ok(())
+    }
+}
+
+impl SyncHandler for Story {
+    fn on_synced(&mut self, Synced { gvr, count, resource_version, .. }: Synced) -> Result {
+        // The plugin with the signals has one object.
+        if count != 1 {
+            return Ok(());
+        }
+        let cache = lister::state(&gvr)?;
+        let fresh = !cache.resource_version.is_empty() && cache.age.is_some_and(|age| age < Duration::from_secs(60));
+        log::info!("synced: {gvr}, version: {}, cache: {} {fresh}", !resource_version.is_empty(), cache.synced);
+        let values = lister::index_values(&gvr, "app", None);
+        let values: std::result::Result<Vec<_>, Error> =
+            values.map(|value| value.map(|(value, objects)| format!("{value} {objects}"))).collect();
+        log::info!("values: {}", values?.join(", "));
+        timer::after("never", Duration::from_millis(50))?;
+        timer::cancel("never");
+        timer::after("soon", Duration::from_millis(5))?;
+        timer::after("bad", Duration::from_millis(5))?;
+        log::info!("taken: {}", refused(timer::after("tick", Duration::from_millis(5))));
+        Ok(())
+    }
+}
+
+impl TimerHandler for Story {
+    fn on_timer(&mut self, name: &str) -> Result {
+        match name {
+            "bad" => return Err(Failure::permanent("boom: bad has 1 labels")),
+            "soon" if delivery::current().attempt == 1 => return Err(Failure::retry("not yet")),
+            _ => log::info!("timer: {name}, again: {}", refused(delivery::call_again(Duration::from_millis(5)))),
+        }
+        Ok(())
+    }
+}
+
+impl ConfigHandler for Story {
+    fn on_config(&mut self, config: Config) -> Result {
+        let Settings { greeting, mood } = config.parse().map_err(Failure::permanent)?;
+        log::info!("config: {greeting} {}", mood.unwrap_or_default());
+        Ok(())
+    }
+}
+
+/// Why the host refused a call.
+fn refused<T>(call: std::result::Result<T, Error>) -> String {
+    match call {
+        Err(Error::Host { code, .. }) => code.to_string(),
+        _ => "no".to_owned(),
     }
 }
 

@@ -1,9 +1,13 @@
 use super::*;
-use crate::{Existing, Language, WitVersion, WorldError, write};
+use crate::{Existing, WitVersion, WorldError, write};
 
 fn world(name: &str) -> Result<World, WorldError> {
+    world_of(WitVersion::NEWEST, name)
+}
+
+fn world_of(version: WitVersion, name: &str) -> Result<World, WorldError> {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), &WitVersion::of(Language::Ts).files(), Existing::Refuse).unwrap();
+    write(folder.path(), &version.files(), Existing::Refuse).unwrap();
     World::read(folder.path(), name)
 }
 
@@ -36,8 +40,8 @@ fn the_types_of_typescript_are_those_that_the_engine_passes() {
 
     let text = text(&files, "informer.d.ts");
     for line in [
-        "declare module \"informer:plugin/lister@0.1.0\" {",
-        "  export type Error = import(\"informer:plugin/types@0.1.0\").Error;",
+        "declare module \"informer:plugin/lister@0.2.0\" {",
+        "  export type Error = import(\"informer:plugin/types@0.2.0\").Error;",
         "    namespace: string | null;",
         "    index: [string, string] | null;",
         "  export function listMeta(gvr_: string, of_: Selector, part_: Page): MetaPage;",
@@ -59,4 +63,35 @@ fn an_unknown_world_is_refused_with_the_names_of_the_worlds() {
         error.contains("there is no world `handlers`") && error.contains("event-handler-with-client"),
         "{error}"
     );
+}
+
+#[test]
+fn what_the_sources_define_is_exported_besides_what_the_world_has() {
+    let exported = |version, defined: &str| {
+        let mut world = world_of(version, "controller").unwrap();
+        world.export_optional(|name| name == defined);
+        let mut interfaces = world.exported_interfaces();
+        interfaces.sort();
+        interfaces
+    };
+
+    let newest = WitVersion::NEWEST;
+    assert_eq!(exported(newest, "timer-handler"), ["plugin", "reconciler", "timer-handler"]);
+    // A world says whether a plugin has handlers.
+    assert_eq!(exported(newest, "handler"), ["plugin", "reconciler"]);
+    assert_eq!(exported(WitVersion::V0_1, "timer-handler"), ["plugin", "reconciler"]);
+}
+
+#[test]
+fn a_world_with_an_optional_export_is_written_as_wit() {
+    let mut world = world("event-handler").unwrap();
+    world.export_optional(|name| name == "sync-handler");
+    let text = world.with_imports("mine", &["informer:plugin/objects@0.2.0", "wasi:config/store@0.2.0-rc.1"]);
+
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &WitVersion::NEWEST.files(), Existing::Refuse).unwrap();
+    std::fs::write(folder.path().join("mine.wit"), text).unwrap();
+    let world = World::read(folder.path(), "mine").unwrap();
+    assert_eq!(world.exported_functions("sync-handler"), ["on-synced"]);
+    assert!(world.imported_interfaces().contains(&"wasi:config/store@0.2.0-rc.1".to_owned()));
 }

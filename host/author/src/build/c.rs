@@ -2,16 +2,20 @@
 
 use std::{env, path::Path, process::Command};
 
+use heck::ToSnakeCase as _;
+
 use super::step::{BINDINGS, Build, BuildError, sources};
 use crate::{
     bindings, component,
     tool::{PYTHON, Tool, ToolError, run, wheels, with_wheels},
+    wit_world::World,
 };
 
 const ZIG: Tool = Tool { program: "zig", install: "" };
 
 /// The functions of a plugin that answer with `informer_result`, after `informer_`.
-const HANDLERS: [&str; 4] = ["on_add", "on_update", "on_delete", "reconcile"];
+const HANDLERS: [&str; 7] =
+    ["on_add", "on_update", "on_delete", "reconcile", "on_synced", "on_timer", "on_config"];
 
 /// Zig, which has a C compiler and a C library for WASI, as a wheel.
 const REQUIREMENTS: &str = include_str!("../../../../plugins/sdk/c/requirements.txt");
@@ -20,6 +24,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let mut world = build.world()?;
     check_handlers(build)?;
     world.import_all_of_the_host();
+    export_what_is_defined(build, &mut world)?;
     let sdk = build.sdk()?;
     let generated = build.bindings(&bindings::c(&mut world)?)?;
     let core = build.scratch("core.wasm");
@@ -50,6 +55,27 @@ fn check_handlers(build: &Build<'_>) -> Result<(), BuildError> {
             return Err(BuildError::Project(problem));
         }
     }
+    Ok(())
+}
+
+/// Adds the optional exports whose functions are in the sources.
+fn export_what_is_defined(build: &Build<'_>, world: &mut World) -> Result<(), BuildError> {
+    let mut all = build.world()?;
+    all.export_optional(|_| true);
+    let mut texts = Vec::new();
+    for source in sources(&build.project.join("src"), "c")? {
+        texts.push(String::from_utf8_lossy(&Build::read(&source)?).into_owned());
+    }
+    world.export_optional(|interface| {
+        all.exported_functions(interface).into_iter().any(|function| {
+            let name = format!("informer_{}", function.to_snake_case());
+            let is_followed = |text: &String| {
+                let mut rests = text.match_indices(&name).map(|(at, _)| text.get(at + name.len()..));
+                rests.any(|rest| rest.is_some_and(|rest| rest.trim_start().starts_with('(')))
+            };
+            texts.iter().any(is_followed)
+        })
+    });
     Ok(())
 }
 

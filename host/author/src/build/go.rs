@@ -2,15 +2,13 @@
 
 use super::step::{Build, BuildError};
 use crate::{
-    bindings, component,
+    Inspection, bindings, component,
     tool::{Tool, run},
 };
 
 const GO: Tool = Tool { program: "go", install: "install Go 1.24 or newer: https://go.dev/dl" };
 
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
-    let mut world = build.world()?;
-    world.import_all_of_the_host();
     let go_mod = String::from_utf8_lossy(&Build::read(&build.project.join("go.mod"))?).into_owned();
     let module = go_mod.lines().find_map(|line| line.trim().strip_prefix("module "));
     let module = module.ok_or_else(|| BuildError::Project("go.mod has no line `module NAME`".to_owned()))?;
@@ -22,5 +20,14 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     go.args(["build", "-buildmode=c-shared", "-trimpath", "-ldflags=-w", "-o"]).arg(&core).arg(".");
     go.env("GOOS", "wasip1").env("GOARCH", "wasm").current_dir(build.project);
     run(&mut go, "`go build`")?;
-    Ok(component::of_module(Build::read(&core)?, &world)?)
+    let core = Build::read(&core)?;
+    // A package of the SDK exports its interface if the plugin imports it. What is no module is refused below.
+    let exports = Inspection::of(&core).map_or_else(|_| Vec::new(), |found| found.exports);
+    let mut world = build.world()?;
+    world.import_all_of_the_host();
+    world.export_optional(|name| {
+        let interface = format!("informer:plugin/{name}@");
+        exports.iter().any(|export| export.starts_with(&interface))
+    });
+    Ok(component::of_module(core, &world)?)
 }

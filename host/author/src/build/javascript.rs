@@ -56,7 +56,11 @@ struct Import {
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let source = match build.manifest.language {
         Language::Ts => {
-            build.bindings(&bindings::typescript(&build.world()?))?;
+            // Whatever the world has, a component may use what the host serves.
+            let mut world = build.world()?;
+            world.import_all_of_the_host();
+            world.export_optional(|_| true);
+            build.bindings(&bindings::typescript(&world))?;
             "src/index.ts"
         }
         _ => "src/index.js",
@@ -64,9 +68,11 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     NODE.command()?;
     let toolchain = toolchain(build)?;
     let (code, component) = (build.scratch("plugin.js"), build.scratch("plugin.wasm"));
-    let world = build.world()?;
-    let module = bundle(build, Command::new(esbuild(&toolchain)), source, &world)?;
-    let interfaces = world.exported_interfaces();
+    let module = bundle(build, Command::new(esbuild(&toolchain)), source)?;
+    let mut world = build.world()?;
+    world.export_optional(|name| module.exports.contains(&name.to_lower_camel_case()));
+    let interfaces: Vec<String> =
+        world.exported_interfaces().iter().map(|name| name.to_lower_camel_case()).collect();
     if let Some(missing) = interfaces.iter().find(|name| !module.exports.contains(name)) {
         let (world, exports) = (build.world_name()?, interfaces.join(", "));
         let problem = format!(
@@ -103,16 +109,20 @@ fn esbuild(toolchain: &Path) -> PathBuf {
     programs.find(|program| program.is_file()).unwrap_or_else(|| modules.join(".bin/esbuild"))
 }
 
-/// A module that exports what the source exports. It throws when it is evaluated if a function of the world is missing: the engine would
-/// notice it only when the host calls the function.
-fn entry(source: &Path, shown: &str, world: &World) -> String {
+/// A module that exports what the source exports. It throws when it is evaluated if a function of the world is missing, because the engine
+/// would notice it only when the host calls the function, and if an optional interface is defined and not exported.
+fn entry(source: &Path, shown: &str, world: &mut World) -> String {
+    let of_the_world = world.exported_interfaces();
+    world.export_optional(|_| true);
     let interfaces = world.exported_interfaces().into_iter().map(|interface| {
         let functions = world.exported_functions(&interface).into_iter();
         let functions: Vec<String> = functions.map(|function| function.to_lower_camel_case()).collect();
-        (interface, functions)
+        (interface.to_lower_camel_case(), functions)
     });
     let wanted: BTreeMap<String, Vec<String>> = interfaces.collect();
-    let (source, wanted) = (json!(source), json!(wanted));
+    let mut optional = wanted.clone();
+    optional.retain(|name, _| !of_the_world.contains(name));
+    let (source, wanted, optional) = (json!(source), json!(wanted), json!(optional));
     format!(
         "import * as plugin from {source};
 export * from {source};
@@ -123,18 +133,17 @@ for (const [name, functions] of Object.entries({wanted})) {{
     throw new TypeError(`{shown}: \\`${{name}}\\` has no function \\`${{wanted}}\\`; it has ${{found}}`);
   }}
 }}
+for (const [name, functions] of Object.entries({optional})) {{
+  if (name in plugin || !plugin.plugin?.defined?.[name]) continue;
+  throw new TypeError(`{shown} has \\`${{functions}}\\` and does not export \\`${{name}}\\`, so the host would never call it`);
+}}
 "
     )
 }
 
 /// Makes one module of the sources, the SDK and packages from npm.
-fn bundle(
-    build: &Build<'_>,
-    mut esbuild: Command,
-    source: &str,
-    world: &World,
-) -> Result<Module, BuildError> {
-    let text = entry(&build.project.join(source), source, world);
+fn bundle(build: &Build<'_>, mut esbuild: Command, source: &str) -> Result<Module, BuildError> {
+    let text = entry(&build.project.join(source), source, &mut build.world()?);
     write(build.scratch.path(), &[TextFile { path: ENTRY, text: &text }], Existing::Replace)?;
     esbuild.arg(build.scratch(ENTRY));
     esbuild.args([

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use heck::ToUpperCamelCase as _;
 use serde::Deserialize;
 
 use super::step::{Build, BuildError, sources};
@@ -24,8 +25,11 @@ const SDK_PACKAGE: &str = "informer_sdk";
 /// when the component runs.
 const MODULE: &str = "built_by_informer";
 const MODULE_FILE: &str = "built_by_informer.py";
-const ENTRY: &str =
-    "import app as _app\n\nglobals().update({k: v for k, v in vars(_app).items() if k[0] != \"_\"})\n";
+const ENTRY: &str = "import app as _app
+
+for _found in list(vars(_app).values()):
+    getattr(type(_found), \"_check_exports\", lambda *_: ())(_found, vars(_app))
+globals().update({k: v for k, v in vars(_app).items() if k[0] != \"_\"})\n";
 
 const COMPONENTIZE: &str = "import sys, componentize_py; sys.exit(componentize_py.script())";
 
@@ -36,6 +40,9 @@ struct Used {
     modules: Vec<String>,
     /// Interfaces of the host. `None` means those of the world.
     interfaces: Option<Vec<String>>,
+    /// The names of the module `app`.
+    #[serde(default)]
+    exports: Vec<String>,
 }
 
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
@@ -48,13 +55,11 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let imports = used.modules.iter().map(|module| format!("import {SDK_PACKAGE}.{module}\n"));
     let entry = imports.collect::<String>() + ENTRY;
     write(&copy, &[TextFile { path: MODULE_FILE, text: &entry }], Existing::Replace)?;
-    let (wit, world) = match &used.interfaces {
-        Some(interfaces) => {
-            let interfaces: Vec<&str> = interfaces.iter().map(String::as_str).collect();
-            build.narrowed(&build.world()?, &interfaces)?
-        }
-        None => (build.wit()?, build.world_name()?),
-    };
+    let mut world = build.world()?;
+    world.export_optional(|name| used.exports.contains(&name.to_upper_camel_case()));
+    let interfaces = used.interfaces.unwrap_or_else(|| world.imported_interfaces());
+    let interfaces: Vec<&str> = interfaces.iter().map(String::as_str).collect();
+    let (wit, world) = build.narrowed(&world, &interfaces)?;
     let mut python = PYTHON.command()?;
     with_wheels(&mut python, wheels.as_os_str()).args(["-c", COMPONENTIZE, "--quiet", "--wit-path"]);
     python.arg(wit).args(["--world", world, "componentize", "--python-path"]);

@@ -66,7 +66,7 @@ impl Build<'_> {
 
     /// The folder of the WIT files: that of the project, or the interface that the SDK of the language is made for.
     pub(super) fn wit(&self) -> Result<PathBuf, BuildError> {
-        self.folder(WIT_FOLDER, &WitVersion::of(self.manifest.language).files())
+        self.folder(WIT_FOLDER, &WitVersion::NEWEST.files())
     }
 
     /// The folder of the SDK: that of the project, or the one of this program.

@@ -36,6 +36,19 @@ fn a_person_reads_the_place_and_the_difference() {
 }
 
 #[test]
+fn one_step_is_no_plural() {
+    let steps = vec![StepReport {
+        name: "add".to_owned(),
+        took: Duration::ZERO,
+        verdict: Verdict::Passed,
+        asides: Vec::new(),
+    }];
+    let reports = [StoryReport { file: "a.test.yaml".into(), steps }];
+
+    assert!(print(&reports, Format::Text).ends_with("\n1 step passed (stories: 1)\n"));
+}
+
+#[test]
 fn tap_has_a_plan_directives_and_the_difference_as_yaml() {
     assert_eq!(
         print(&reports(), Format::Tap),

@@ -8,12 +8,9 @@ import (
 	export "github.com/informer-host/informer/plugins/sdk/go/bindings/export_informer_plugin_handler"
 	_ "github.com/informer-host/informer/plugins/sdk/go/bindings/exports_handler" // exports the interface handler
 	wit "github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_handler"
-	"github.com/informer-host/informer/plugins/sdk/go/bindings/wit/types"
-	"github.com/informer-host/informer/plugins/sdk/go/internal/failure"
+	"github.com/informer-host/informer/plugins/sdk/go/internal/answer"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
 )
-
-type result = types.Result[types.Unit, wit.Failure]
 
 func init() {
 	informer.OnStart(func(context.Context, informer.Config) error {
@@ -22,11 +19,11 @@ func init() {
 		}
 		return nil
 	})
-	export.OnAdd = func(added wit.EventObject, cause wit.Cause) result {
-		return called(func(ctx context.Context) error { return registered.OnAdd(ctx, object(added, cause)) })
+	export.OnAdd = func(added wit.EventObject, cause wit.Cause) answer.Result {
+		return answer.Of(func(ctx context.Context) error { return registered.OnAdd(ctx, object(added, cause)) })
 	}
-	export.OnUpdate = func(old uint32, updated wit.EventObject, cause wit.Cause) result {
-		return called(func(ctx context.Context) error {
+	export.OnUpdate = func(old uint32, updated wit.EventObject, cause wit.Cause) answer.Result {
+		return answer.Of(func(ctx context.Context) error {
 			meta, err := host.ObjectMeta(old)
 			if err != nil {
 				return informer.Refused(err)
@@ -34,8 +31,8 @@ func init() {
 			return registered.OnUpdate(ctx, informer.OfToken(updated.Gvr, meta, old), object(updated, cause))
 		})
 	}
-	export.OnDelete = func(deleted wit.EventObject, finalStateKnown bool) result {
-		return called(func(ctx context.Context) error {
+	export.OnDelete = func(deleted wit.EventObject, finalStateKnown bool) answer.Result {
+		return answer.Of(func(ctx context.Context) error {
 			last := informer.OfToken(deleted.Gvr, host.MetaOf(deleted.Meta), deleted.Id)
 			last.FinalStateUnknown = !finalStateKnown
 			return registered.OnDelete(ctx, last)
@@ -58,19 +55,4 @@ func object(found wit.EventObject, cause wit.Cause) *informer.Object {
 		object.Cause = informer.Replay
 	}
 	return object
-}
-
-// called makes a call and returns the answer to the host.
-func called(call func(ctx context.Context) error) result {
-	err := failure.Call(call)
-	if err == nil {
-		return types.Ok[types.Unit, wit.Failure](types.Unit{})
-	}
-	failed := wit.MakeFailureRetry(err.Error())
-	if failure.IsTerminal(err) {
-		failed = wit.MakeFailurePermanent(err.Error())
-	} else if delay, ok := failure.Delay(err); ok {
-		failed = wit.MakeFailureRetryAfter(types.Tuple2[string, uint32]{F0: err.Error(), F1: failure.Millis(delay)})
-	}
-	return types.Err[types.Unit](failed)
 }

@@ -15,7 +15,7 @@
 //	}
 //
 // The cache and the API server are one store of objects. There are no grants, limits and deadlines. Label selectors are lists of
-// name=value; field selectors, indexes, JSON patches and strategic merge patches are refused. Server-side apply is a merge patch that
+// name=value; field selectors, indexes but namespace, JSON patches and strategic merge patches are refused. Server-side apply is a merge patch that
 // creates an object that does not exist. Tests that use a host do not run in parallel.
 package informertest
 
@@ -25,6 +25,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"time"
 
 	informer "github.com/informer-host/informer/plugins/sdk/go"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
@@ -54,6 +55,8 @@ type Host struct {
 	requeues map[string]uint32
 	config   map[string]string
 	metrics  []string
+	timers   map[string]time.Duration
+	again    []time.Duration
 }
 
 // New makes a host, which answers until the test ends. The default logger of slog writes to it.
@@ -66,6 +69,7 @@ func New(t T) *Host {
 		buckets:  map[string]map[string][]byte{},
 		requeues: map[string]uint32{},
 		config:   map[string]string{},
+		timers:   map[string]time.Duration{},
 	}
 	before, logger := host.Use(fake{made}), slog.Default()
 	slog.SetDefault(slog.New(informer.LogHandler{}))
@@ -119,6 +123,12 @@ func (made *Host) Requests() []string { return made.requests }
 
 // Metrics returns what the plugin has recorded: the function, the name with labels, and the value.
 func (made *Host) Metrics() []string { return made.metrics }
+
+// Timers returns the delays of the timers that the plugin has set and not cancelled, by their names.
+func (made *Host) Timers() map[string]time.Duration { return made.timers }
+
+// CalledAgain returns the times after which the plugin has asked for another call.
+func (made *Host) CalledAgain() []time.Duration { return made.again }
 
 // TakeKey takes the next key out of the workqueue, and returns false if there is none. Delays do not pass.
 func (made *Host) TakeKey() (string, bool) {

@@ -4,6 +4,7 @@ package informertest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,6 +172,32 @@ func (f fake) ListRows(gvr string, of host.Selector, pointers []string, token *s
 		rows[i] = host.Row{Key: host.Key(object.Key()), Values: values}
 	}
 	return rows, next, refused
+}
+
+func (f fake) IndexValues(gvr, index, namespace string, after *string, _ uint32) ([]host.IndexValue, *host.Error) {
+	if index != "namespace" {
+		return nil, &host.Error{Kind: "invalid", Message: "informertest has no index but namespace"}
+	}
+	counts := map[string]uint32{}
+	for key := range f.objects[gvr] {
+		if namespace == "" || namespace == key.Namespace {
+			counts[key.Namespace]++
+		}
+	}
+	var values []host.IndexValue
+	for _, value := range slices.Sorted(maps.Keys(counts)) {
+		if (after == nil || value > *after) && len(values) < PageSize {
+			values = append(values, host.IndexValue{Value: value, Objects: counts[value]})
+		}
+	}
+	return values, nil
+}
+
+func (f fake) StateOf(gvr string) (host.CacheState, *host.Error) {
+	if f.unsynced[gvr] {
+		return host.CacheState{}, nil
+	}
+	return host.CacheState{Synced: true, ResourceVersion: strconv.Itoa(f.version), AgeMillis: new(uint32)}, nil
 }
 
 func (f fake) HasSynced(gvr string) (bool, *host.Error) { return !f.unsynced[gvr], nil }

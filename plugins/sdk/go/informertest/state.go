@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
 )
@@ -27,6 +28,21 @@ func (f fake) QueueAddRateLimited(key string) *host.Error {
 func (f fake) QueueForget(key string)          { delete(f.requeues, key) }
 func (f fake) QueueRequeues(key string) uint32 { return f.requeues[key] }
 func (f fake) QueueLen() uint32                { return uint32(len(f.queue)) }
+
+func (f fake) CallAgain(millis uint32) *host.Error {
+	f.again = append(f.again, time.Duration(millis)*time.Millisecond)
+	return nil
+}
+
+func (f fake) TimerAfter(name string, millis uint32) *host.Error {
+	if name == "" {
+		return &host.Error{Kind: "invalid", Message: "the name of a timer is empty"}
+	}
+	f.timers[name] = time.Duration(millis) * time.Millisecond
+	return nil
+}
+
+func (f fake) TimerCancel(name string) { delete(f.timers, name) }
 
 func (f fake) bucket(name string) map[string][]byte {
 	if f.buckets[name] == nil {

@@ -110,6 +110,51 @@ func Objects(gvr string, of Selector) iter.Seq2[*informer.Object, error] {
 	})
 }
 
+// An IndexValue is a value of an index, and the number of objects that have it.
+type IndexValue struct {
+	Value   string
+	Objects int
+}
+
+// IndexValues iterates over the values of an index of the [[watch]], in the order of their bytes. Objects that the plugin may not read do
+// not count. The index namespace always exists. An empty namespace selects all. Values that come and go meanwhile may be
+// missing or present.
+func IndexValues(gvr, index, namespace string) iter.Seq2[IndexValue, error] {
+	return page.Iterate(func(after *string) ([]IndexValue, *string, error) {
+		found, err := host.IndexValues(gvr, index, namespace, after, 0)
+		values := make([]IndexValue, len(found))
+		for i, value := range found {
+			values[i] = IndexValue{Value: value.Value, Objects: int(value.Objects)}
+		}
+		if len(values) == 0 {
+			return nil, nil, informer.Refused(err)
+		}
+		return values, &values[len(values)-1].Value, informer.Refused(err)
+	})
+}
+
+// A CacheState is what a cache holds, and how old that may be.
+type CacheState struct {
+	// Synced is true if the first list of the resource is in the cache. Until then, lists are incomplete.
+	Synced bool
+	// ResourceVersion is the version that the cache has reached. It is empty before the first list, and if the host watches several
+	// namespaces whose versions have no order.
+	ResourceVersion string
+	// Age is the time since the API server last sent a list, an event or a bookmark. It has no meaning before the first list. A
+	// healthy watch receives a bookmark about once a minute.
+	Age time.Duration
+}
+
+// State returns what the cache of a resource holds. Use it before a decision that an old state would make wrong.
+func State(gvr string) (CacheState, error) {
+	found, err := host.StateOf(gvr)
+	state := CacheState{Synced: found.Synced, ResourceVersion: found.ResourceVersion}
+	if found.AgeMillis != nil {
+		state.Age = time.Duration(*found.AgeMillis) * time.Millisecond
+	}
+	return state, informer.Refused(err)
+}
+
 // HasSynced returns true if the first list of the resource is in the cache. Until then, lists are incomplete.
 func HasSynced(gvr string) (bool, error) {
 	synced, err := host.HasSynced(gvr)

@@ -3,6 +3,7 @@ package lister_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -115,5 +116,36 @@ func TestSyncedAndArrivedAreAnsweredByTheHost(t *testing.T) {
 	}
 	if arrived, err := lister.WaitFor(host.Store(pods, `{"metadata": {"name": "y"}}`), time.Second); !arrived || err != nil {
 		t.Error(arrived, err)
+	}
+}
+
+func TestTheValuesOfAnIndexAreCounted(t *testing.T) {
+	host := five(t)
+	host.Store(pods, `{"metadata": {"namespace": "blog", "name": "y"}}`)
+	var values []lister.IndexValue
+	for value, err := range lister.IndexValues(pods, "namespace", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, value)
+	}
+	if want := []lister.IndexValue{{"blog", 1}, {"default", 5}, {"other", 1}}; !slices.Equal(values, want) {
+		t.Error(values)
+	}
+	for _, err := range lister.IndexValues(pods, "node", "") {
+		if !errors.Is(err, informer.Invalid) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestACacheHasAVersionOnceItIsComplete(t *testing.T) {
+	host := five(t)
+	if state, err := lister.State(pods); err != nil || !state.Synced || state.ResourceVersion != "106" || state.Age != 0 {
+		t.Error(state, err)
+	}
+	host.SetSynced(pods, false)
+	if state, err := lister.State(pods); err != nil || state != (lister.CacheState{}) {
+		t.Error(state, err)
 	}
 }

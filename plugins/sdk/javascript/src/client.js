@@ -7,7 +7,7 @@
  * @module
  */
 
-import * as host from "informer:plugin/client@0.1.0";
+import * as host from "informer:plugin/client@0.2.0";
 
 import { ApiError, call, count, text } from "./errors.js";
 import { keyOf } from "./object.js";

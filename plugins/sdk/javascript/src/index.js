@@ -11,6 +11,7 @@ import "./console.js";
 /** @typedef {import("./client.js").ObjectEvent} ObjectEvent */
 /** @typedef {import("./client.js").WriteOptions} WriteOptions */
 /** @typedef {import("./keyvalue.js").Bucket} Bucket */
+/** @typedef {import("./lister.js").CacheState} CacheState */
 /** @typedef {import("./lister.js").Selector} Selector */
 /** @typedef {import("./object.js").Cause} Cause */
 /** @typedef {import("./object.js").ObjectKey} ObjectKey */
@@ -20,10 +21,11 @@ import "./console.js";
 /** @typedef {import("./object.js").WorkKey} WorkKey */
 /** @typedef {import("./plugin.js").Definition} Definition */
 /** @typedef {import("./plugin.js").Reconciled} Reconciled */
+/** @typedef {import("./plugin.js").Synced} Synced */
 
 export * as client from "./client.js";
 export * as config from "./config.js";
-export { delivery } from "./delivery.js";
+export { callAgain, delivery } from "./delivery.js";
 export { ApiError, HostError, PermanentError, RetryAfterError } from "./errors.js";
 export * as keyvalue from "./keyvalue.js";
 export * as lister from "./lister.js";
@@ -33,4 +35,5 @@ export * as metrics from "./metrics.js";
 export { formatKey, keyOf, KubeObject, ObjectMeta, parseKey } from "./object.js";
 export { isOwnWrite } from "./own_writes.js";
 export { definePlugin } from "./plugin.js";
+export * as timer from "./timer.js";
 export * as workqueue from "./workqueue.js";

@@ -7,7 +7,7 @@
  * @module
  */
 
-import * as host from "informer:plugin/lister@0.1.0";
+import * as host from "informer:plugin/lister@0.2.0";
 
 import { call, count, milliseconds, text } from "./errors.js";
 import { ObjectMeta, keyOf, texts, value } from "./object.js";
@@ -23,6 +23,18 @@ import { ObjectMeta, keyOf, texts, value } from "./object.js";
  * - `pageSize`: the objects of a page; the host decides without it.
  *
  * @typedef {{ namespace?: string, labels?: string, index?: [string, string], pageSize?: number }} Selector
+ */
+
+/**
+ * What a cache holds, and how old that may be.
+ *
+ * - `synced`: true if the first list of the resource is in the cache. Until then, lists are incomplete.
+ * - `resourceVersion`: the version that the cache has reached. It is empty before the first list, and if the host watches several
+ *   namespaces whose versions have no order.
+ * - `ageMs`: the milliseconds since the API server last sent a list, an event or a bookmark; `undefined` before the first list. A healthy
+ *   watch receives a bookmark about once a minute.
+ *
+ * @typedef {{ synced: boolean, resourceVersion: string, ageMs: number | undefined }} CacheState
  */
 
 /**
@@ -85,6 +97,41 @@ export function* listFields(gvr, pointers, selector) {
   for (const { key, values } of pages(selector, (of, part) => host.listFields(text(gvr, "gvr"), of, wanted, part))) {
     yield { key, values: values.map(value) };
   }
+}
+
+/**
+ * The values of an index of the watch, each with the number of objects that have it, in the order of their bytes. The index `namespace`
+ * always exists. Only objects that the plugin may read count.
+ *
+ * Pages are not of one snapshot: values that come and go meanwhile may be missing or present.
+ *
+ * @param {string} gvr
+ * @param {string} index
+ * @param {{ namespace?: string, pageSize?: number }} [options] the namespace of the objects, and the values of a page
+ * @returns {Generator<{ value: string, objects: number }, void, void>}
+ */
+export function* indexValues(gvr, index, { namespace, pageSize = 0 } = {}) {
+  const place = namespace === undefined ? null : text(namespace, "namespace");
+  const limit = count(pageSize, "pageSize");
+  /** @type {string | null} */
+  let after = null;
+  while (true) {
+    const page = call(() => host.indexValues(text(gvr, "gvr"), text(index, "index"), place, after, limit));
+    if (page.length === 0) return;
+    yield* page;
+    after = page[page.length - 1].value;
+  }
+}
+
+/**
+ * What the cache of a resource holds, and how old that may be. Use it before a decision that an old state would make wrong.
+ *
+ * @param {string} gvr
+ * @returns {CacheState}
+ */
+export function state(gvr) {
+  const { synced, resourceVersion, ageMs } = call(() => host.state(text(gvr, "gvr")));
+  return { synced, resourceVersion, ageMs: ageMs ?? undefined };
 }
 
 /**

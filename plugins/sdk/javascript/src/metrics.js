@@ -4,7 +4,7 @@
  * @module
  */
 
-import * as host from "informer:plugin/metrics@0.1.0";
+import * as host from "informer:plugin/metrics@0.2.0";
 
 import { call, text } from "./errors.js";
 

@@ -1,6 +1,6 @@
 // Objects of Kubernetes: their names, their metadata, and the object of a notification.
 
-import * as objects from "informer:plugin/objects@0.1.0";
+import * as objects from "informer:plugin/objects@0.2.0";
 
 import { call, text } from "./errors.js";
 

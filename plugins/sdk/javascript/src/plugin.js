@@ -14,6 +14,17 @@ import { isOwnWrite } from "./own_writes.js";
  */
 
 /**
+ * The cache of a subscription is complete, and its objects have been delivered, also if there are none.
+ *
+ * - `gvr`: the resource, for example `apps/v1/deployments`.
+ * - `count`: the number of objects that the subscription selected when its cache was complete.
+ * - `resourceVersion`: the version of the collection that the cache had reached. It is empty if the host watches several namespaces whose
+ *   versions have no order.
+ *
+ * @typedef {{ gvr: string, count: number, resourceVersion: string }} Synced
+ */
+
+/**
  * What a plugin does. All functions are optional, and synchronous. What a handler throws is a failure, and the notification is delivered
  * again after a backoff; throw a `PermanentError` or a `RetryAfterError` for something else.
  *
@@ -27,12 +38,22 @@ import { isOwnWrite } from "./own_writes.js";
  * @property {(old: KubeObject, object: KubeObject, cause: Cause) => void} [onUpdate] an object has changed, or is delivered again
  * @property {(object: KubeObject, finalStateKnown: boolean) => void} [onDelete] an object is gone, with its last known state
  * @property {(key: string) => Reconciled} [reconcile] an object with this key has changed. The world of the plugin must export `reconciler`
+ * @property {(synced: Synced) => void} [onSynced] the cache of a subscription is complete. Export `syncHandler` too
+ * @property {(name: string) => void} [onTimer] a timer fires: one of `[[plugin.timer]]`, or one of `timer.after`. Export `timerHandler` too
+ * @property {(config: any) => void} [onConfig] a file of `config-files` changed; `config` is what `start` would get now. The host calls it in
+ *   one instance. Export `configHandler` too
  * @property {boolean} [ignoreOwnWrites] if true, `onAdd` and `onUpdate` are not called for a version that this instance has written
  */
 
-const FUNCTIONS = ["start", "stop", "onAdd", "onUpdate", "onDelete", "reconcile"];
 // Each interface that calls the plugin, with the functions behind it. An interface without any would do nothing.
-const INTERFACES = { handler: ["onAdd", "onUpdate", "onDelete"], reconciler: ["reconcile"] };
+const INTERFACES = {
+  handler: ["onAdd", "onUpdate", "onDelete"],
+  reconciler: ["reconcile"],
+  syncHandler: ["onSynced"],
+  timerHandler: ["onTimer"],
+  configHandler: ["onConfig"],
+};
+const FUNCTIONS = ["start", "stop", ...Object.values(INTERFACES).flat()];
 const OTHERS = ["name", "version", "ignoreOwnWrites"];
 const SDK = "informer-sdk for JavaScript 0.1.0";
 
@@ -42,6 +63,8 @@ const SDK = "informer-sdk for JavaScript 0.1.0";
  * ```js
  * export const { plugin, handler } = definePlugin({ onAdd(object) { console.log(`hello ${object.key}`); } });
  * ```
+ *
+ * A plugin exports `syncHandler`, `timerHandler` and `configHandler` only if it has `onSynced`, `onTimer` and `onConfig`.
  *
  * @param {Definition} definition
  */
@@ -57,7 +80,7 @@ export function definePlugin(definition) {
       start(/** @type {string} */ config) {
         begin();
         try {
-          done(definition.start?.(config.trim() === "" ? {} : JSON.parse(config)), "start");
+          done(definition.start?.(parsed(config)), "start");
         } catch (thrown) {
           throw describe(thrown);
         }
@@ -96,6 +119,20 @@ export function definePlugin(definition) {
         }
       },
     },
+    /** The interface `sync-handler`. */
+    syncHandler: {
+      onSynced: handling((/** @type {string} */ gvr, /** @type {number} */ count, /** @type {string} */ resourceVersion) => {
+        done(definition.onSynced?.({ gvr, count, resourceVersion }), "onSynced");
+      }),
+    },
+    /** The interface `timer-handler`. */
+    timerHandler: {
+      onTimer: handling((/** @type {string} */ name) => done(definition.onTimer?.(name), "onTimer")),
+    },
+    /** The interface `config-handler`. */
+    configHandler: {
+      onConfig: handling((/** @type {string} */ config) => done(definition.onConfig?.(parsed(config)), "onConfig")),
+    },
   };
   for (const [name, functions] of Object.entries(INTERFACES)) {
     if (functions.some((wanted) => definition[/** @type {keyof Definition} */ (wanted)] !== undefined)) continue;
@@ -106,7 +143,15 @@ export function definePlugin(definition) {
       },
     });
   }
+  // For the build, which refuses a plugin that does not export an interface with a function behind it.
+  const defined = Object.entries(INTERFACES).filter(([, functions]) => functions.some((name) => name in definition));
+  Object.defineProperty(made.plugin, "defined", { value: Object.fromEntries(defined) });
   return made;
+}
+
+/** @param {string} config */
+function parsed(config) {
+  return config.trim() === "" ? {} : JSON.parse(config);
 }
 
 /** @param {Definition} definition */

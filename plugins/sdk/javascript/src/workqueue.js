@@ -5,7 +5,7 @@
  * @module
  */
 
-import * as host from "informer:plugin/workqueue@0.1.0";
+import * as host from "informer:plugin/workqueue@0.2.0";
 
 import { call, milliseconds, text } from "./errors.js";
 import { formatKey } from "./object.js";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { HostError, PermanentError, RetryAfterError, client, definePlugin, isOwnWrite, lister } from "informer-sdk";
+import {
+  HostError, PermanentError, RetryAfterError, callAgain, client, definePlugin, isOwnWrite, lister, timer,
+} from "informer-sdk";
 import { api, host } from "informer-sdk/testing";
 
 const PODS = "v1/pods";
@@ -173,4 +175,44 @@ test("an interface without a function behind it cannot be exported", () => {
 
   assert.throws(() => definePlugin({ onAdd() {} }).reconciler, /`reconciler` is exported, and there is no reconcile/);
   assert.throws(() => definePlugin({ reconcile() {} }).handler, /`handler` is exported, and there is no onAdd, onUpdate, onDelete/);
+});
+
+test("signals reach their functions, and fail as handlers do", () => {
+  const seen = [];
+  const plugin = definePlugin({
+    onAdd: () => callAgain(1.5),
+    onSynced({ gvr, count, resourceVersion }) {
+      seen.push(`${gvr} ${count} ${resourceVersion}`);
+      timer.after("soon", 5);
+      timer.after("never", 5);
+      timer.cancel("never");
+    },
+    onTimer(name) {
+      seen.push(name);
+      if (name === "bad") throw new PermanentError("no");
+    },
+    onConfig: ({ greeting }) => void seen.push(greeting),
+  });
+  host.put(PODS, pod("web"));
+
+  assert.equal(host.add(plugin, PODS, pod("web")), undefined);
+  assert.equal(host.synced(plugin, PODS), undefined);
+  assert.deepEqual([host.again, ...host.timers], [[2], ["soon", 5]]);
+  assert.equal(host.fire(plugin, "soon"), undefined);
+  assert.equal(host.fire(plugin, "bad").tag, "permanent");
+  assert.equal(host.configure(plugin, { greeting: "hi" }), undefined);
+
+  assert.deepEqual(seen, [`${PODS} 1 2`, "soon", "bad", "hi"]);
+  assert.equal(host.timers.size, 0);
+});
+
+test("the cache has an age, and its indexes have values", () => {
+  host.put(PODS, pod("web"));
+  host.put(PODS, { metadata: { namespace: "blog", name: "web" } });
+  host.put(PODS, { metadata: { namespace: "blog", name: "db" } });
+
+  assert.deepEqual(lister.state(PODS), { synced: true, resourceVersion: "4", ageMs: 0 });
+  const values = [...lister.indexValues(PODS, "namespace", { pageSize: 1 })];
+  assert.deepEqual(values, [{ value: "blog", objects: 2 }, { value: "shop", objects: 1 }]);
+  assert.throws(() => [...lister.indexValues(PODS, "node")], HostError);
 });

@@ -1,4 +1,4 @@
-// A fake of the host for unit tests in Node.js: a cluster whose cache is always up to date, a log, key-values and a workqueue.
+// A fake of the host for unit tests in Node.js: a cluster whose cache is always up to date, a log, key-values, timers and a workqueue.
 
 import { Cluster, api, at, keyText, refusal, wireMeta } from "./cluster.js";
 
@@ -20,6 +20,9 @@ class FakeHost {
     this.buckets = new Map();
     this.metrics = [];
     this.keys = [];
+    /** The milliseconds of each timer by its name, and those of each `callAgain`. */
+    this.timers = new Map();
+    this.again = [];
     /** The names of all calls of the interfaces, like `client.update`. */
     this.calls = [];
     this.attempt = 1;
@@ -64,6 +67,22 @@ class FakeHost {
       result = reconciler.reconcile(key);
     });
     return failure === undefined ? { outcome: result } : { failure };
+  }
+
+  /** Calls `onSynced`. Returns the failure, or `undefined`. */
+  synced({ syncHandler }, gvr) {
+    return this.#deliver(() => syncHandler.onSynced(gvr, this.cluster.of(gvr).size, String(this.cluster.version)));
+  }
+
+  /** Calls `onTimer`; a timer of `timer.after` is over then. Returns the failure, or `undefined`. */
+  fire({ timerHandler }, name) {
+    this.timers.delete(name);
+    return this.#deliver(() => timerHandler.onTimer(name));
+  }
+
+  /** Calls `onConfig`. Returns the failure, or `undefined`. */
+  configure({ configHandler }, config) {
+    return this.#deliver(() => configHandler.onConfig(JSON.stringify(config)));
   }
 
   #event(gvr, object) {
@@ -119,6 +138,14 @@ const lister = {
   }),
   listJson: (gvr, of, part) => page(gvr, of, part, (object) => JSON.stringify(object)),
   hasSynced: () => true,
+  indexValues(gvr, index, namespace, after, limit) {
+    if (index !== "namespace") throw refusal({ code: "invalid", message: "the fake host has no index but `namespace`" });
+    const objects = [...host.cluster.of(gvr).values()].map(({ metadata }) => metadata.namespace ?? "");
+    const values = [...new Set(objects)].filter((value) => value > (after ?? "") && (namespace ?? value) === value).sort();
+    const counted = values.map((value) => ({ value, objects: objects.filter((other) => other === value).length }));
+    return counted.slice(0, limit === 0 ? 500 : limit);
+  },
+  state: () => ({ synced: true, resourceVersion: String(host.cluster.version), ageMs: 0 }),
   waitUntil: () => true,
 };
 
@@ -157,6 +184,11 @@ const workqueue = {
   length: () => host.keys.length,
 };
 
+const timer = {
+  after: (name, millis) => void host.timers.set(name, millis),
+  cancel: (name) => void host.timers.delete(name),
+};
+
 const metrics = Object.fromEntries(["counterAdd", "gaugeSet", "histogramObserve"].map((kind) => {
   const record = (name, labels, value) => void host.metrics.push({ kind, name, labels: Object.fromEntries(labels), value });
   return [kind, record];
@@ -191,15 +223,17 @@ function increment({ values }, key, delta) {
 
 /** The interfaces of the host by the names of their modules. */
 export const interfaces = {
-  "informer:plugin/client@0.1.0": counted("client", client),
-  "informer:plugin/delivery@0.1.0": {
+  "informer:plugin/client@0.2.0": counted("client", client),
+  "informer:plugin/delivery@0.2.0": counted("delivery", {
+    callAgain: (millis) => void host.again.push(millis),
     current: () => ({ attempt: host.attempt, queuedMs: 0, plugin: "test", hostVersion: "0.1.0" }),
-  },
-  "informer:plugin/lister@0.1.0": counted("lister", lister),
-  "informer:plugin/log@0.1.0": log,
-  "informer:plugin/metrics@0.1.0": counted("metrics", metrics),
-  "informer:plugin/objects@0.1.0": counted("objects", objects),
-  "informer:plugin/workqueue@0.1.0": counted("workqueue", workqueue),
+  }),
+  "informer:plugin/lister@0.2.0": counted("lister", lister),
+  "informer:plugin/log@0.2.0": log,
+  "informer:plugin/metrics@0.2.0": counted("metrics", metrics),
+  "informer:plugin/objects@0.2.0": counted("objects", objects),
+  "informer:plugin/timer@0.2.0": counted("timer", timer),
+  "informer:plugin/workqueue@0.2.0": counted("workqueue", workqueue),
   "wasi:config/store@0.2.0-rc.1": { get: (name) => host.config[name] ?? null, getAll: () => Object.entries(host.config) },
   "wasi:keyvalue/atomics@0.2.0-draft": { increment },
   "wasi:keyvalue/store@0.2.0-draft": counted("keyvalue", { open }),

@@ -9,3 +9,13 @@ export function delivery(): {
     plugin: string;
     hostVersion: string;
 };
+/**
+ * Asks for another call for the object of this call, this time after the handler returns without an exception. `onUpdate` gets the object
+ * as the cache has it then, twice, with the cause `resync`. Any other call for the object ends the wait, and may ask anew. The wait
+ * survives instances and reloads, not the host: `onAdd` may ask again.
+ *
+ * The host refuses it outside calls of `onAdd`, `onUpdate` and `onDelete`. A reconciler returns `{ requeueAfter }` instead.
+ *
+ * @param {number} millis
+ */
+export function callAgain(millis: number): void;

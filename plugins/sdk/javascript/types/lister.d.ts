@@ -10,6 +10,17 @@
  * @typedef {{ namespace?: string, labels?: string, index?: [string, string], pageSize?: number }} Selector
  */
 /**
+ * What a cache holds, and how old that may be.
+ *
+ * - `synced`: true if the first list of the resource is in the cache. Until then, lists are incomplete.
+ * - `resourceVersion`: the version that the cache has reached. It is empty before the first list, and if the host watches several
+ *   namespaces whose versions have no order.
+ * - `ageMs`: the milliseconds since the API server last sent a list, an event or a bookmark; `undefined` before the first list. A healthy
+ *   watch receives a bookmark about once a minute.
+ *
+ * @typedef {{ synced: boolean, resourceVersion: string, ageMs: number | undefined }} CacheState
+ */
+/**
  * The object as it is in the cache; `undefined` if there is none.
  *
  * @param {string} gvr the resource, for example `apps/v1/deployments`
@@ -56,6 +67,31 @@ export function listFields(gvr: string, pointers: string[], selector?: Selector)
     values: any[];
 }, void, void>;
 /**
+ * The values of an index of the watch, each with the number of objects that have it, in the order of their bytes. The index `namespace`
+ * always exists. Only objects that the plugin may read count.
+ *
+ * Pages are not of one snapshot: values that come and go meanwhile may be missing or present.
+ *
+ * @param {string} gvr
+ * @param {string} index
+ * @param {{ namespace?: string, pageSize?: number }} [options] the namespace of the objects, and the values of a page
+ * @returns {Generator<{ value: string, objects: number }, void, void>}
+ */
+export function indexValues(gvr: string, index: string, { namespace, pageSize }?: {
+    namespace?: string;
+    pageSize?: number;
+}): Generator<{
+    value: string;
+    objects: number;
+}, void, void>;
+/**
+ * What the cache of a resource holds, and how old that may be. Use it before a decision that an old state would make wrong.
+ *
+ * @param {string} gvr
+ * @returns {CacheState}
+ */
+export function state(gvr: string): CacheState;
+/**
  * Returns true once the cache holds all objects of the resource.
  *
  * @param {string} gvr
@@ -86,6 +122,20 @@ export type Selector = {
     labels?: string;
     index?: [string, string];
     pageSize?: number;
+};
+/**
+ * What a cache holds, and how old that may be.
+ *
+ * - `synced`: true if the first list of the resource is in the cache. Until then, lists are incomplete.
+ * - `resourceVersion`: the version that the cache has reached. It is empty before the first list, and if the host watches several
+ *   namespaces whose versions have no order.
+ * - `ageMs`: the milliseconds since the API server last sent a list, an event or a bookmark; `undefined` before the first list. A healthy
+ *   watch receives a bookmark about once a minute.
+ */
+export type CacheState = {
+    synced: boolean;
+    resourceVersion: string;
+    ageMs: number | undefined;
 };
 import type { ObjectName } from "./object.js";
 import type { Resource } from "./object.js";

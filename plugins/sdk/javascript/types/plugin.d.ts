@@ -5,6 +5,8 @@
  * export const { plugin, handler } = definePlugin({ onAdd(object) { console.log(`hello ${object.key}`); } });
  * ```
  *
+ * A plugin exports `syncHandler`, `timerHandler` and `configHandler` only if it has `onSynced`, `onTimer` and `onConfig`.
+ *
  * @param {Definition} definition
  */
 export function definePlugin(definition: Definition): {
@@ -35,6 +37,18 @@ export function definePlugin(definition: Definition): {
             val: number;
         };
     };
+    /** The interface `sync-handler`. */
+    syncHandler: {
+        onSynced: (gvr: string, count: number, resourceVersion: string) => void;
+    };
+    /** The interface `timer-handler`. */
+    timerHandler: {
+        onTimer: (name: string) => void;
+    };
+    /** The interface `config-handler`. */
+    configHandler: {
+        onConfig: (config: string) => void;
+    };
 };
 /**
  * What `reconcile` returns: nothing if the key is done, or when it is reconciled again.
@@ -43,6 +57,19 @@ export type Reconciled = void | undefined | {
     requeue: true;
 } | {
     requeueAfter: number;
+};
+/**
+ * The cache of a subscription is complete, and its objects have been delivered, also if there are none.
+ *
+ * - `gvr`: the resource, for example `apps/v1/deployments`.
+ * - `count`: the number of objects that the subscription selected when its cache was complete.
+ * - `resourceVersion`: the version of the collection that the cache had reached. It is empty if the host watches several namespaces whose
+ *   versions have no order.
+ */
+export type Synced = {
+    gvr: string;
+    count: number;
+    resourceVersion: string;
 };
 /**
  * What a plugin does. All functions are optional, and synchronous. What a handler throws is a failure, and the notification is delivered
@@ -82,6 +109,19 @@ export type Definition = {
      * an object with this key has changed. The world of the plugin must export `reconciler`
      */
     reconcile?: ((key: string) => Reconciled) | undefined;
+    /**
+     * the cache of a subscription is complete. Export `syncHandler` too
+     */
+    onSynced?: ((synced: Synced) => void) | undefined;
+    /**
+     * a timer fires: one of `[[plugin.timer]]`, or one of `timer.after`. Export `timerHandler` too
+     */
+    onTimer?: ((name: string) => void) | undefined;
+    /**
+     * a file of `config-files` changed; `config` is what `start` would get now. The host calls it in
+     * one instance. Export `configHandler` too
+     */
+    onConfig?: ((config: any) => void) | undefined;
     /**
      * if true, `onAdd` and `onUpdate` are not called for a version that this instance has written
      */

@@ -14,7 +14,7 @@ A plugin is an `App` with functions for its notifications::
 
     Plugin, Handler = app.Plugin, app.Handler
 
-The modules `client`, `config`, `delivery`, `keyvalue`, `lister`, `log`, `metrics` and `workqueue` are the interfaces of the host. A
+The modules `client`, `config`, `delivery`, `keyvalue`, `lister`, `log`, `metrics`, `timer` and `workqueue` are the interfaces of the host. A
 component imports those that the plugin uses. Import them at the top of a module (`from informer_sdk import lister`): the component has
 no files, so that an import in a function fails.
 """
@@ -23,8 +23,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import client, config, delivery, keyvalue, lister, log, metrics, workqueue
-    from .app import App, Requeue
+    from . import client, config, delivery, keyvalue, lister, log, metrics, timer, workqueue
+    from .app import App, Requeue, Synced
     from .errors import ApiError, HostError, PermanentError, RetryAfter
     from .metadata import finalize, owner_reference, set_owner
     from .objects import Cause, KubeObject, ObjectKey, ObjectMeta, Owner, format_key, key_of
@@ -44,6 +44,7 @@ __all__ = [
     "PermanentError",
     "Requeue",
     "RetryAfter",
+    "Synced",
     "client",
     "config",
     "delivery",
@@ -57,6 +58,7 @@ __all__ = [
     "metrics",
     "owner_reference",
     "set_owner",
+    "timer",
     "workqueue",
 ]
 
@@ -73,6 +75,7 @@ _MODULES = {
     "PermanentError": "errors",
     "Requeue": "app",
     "RetryAfter": "errors",
+    "Synced": "app",
     "finalize": "metadata",
     "format_key": "objects",
     "is_own_write": "own_writes",

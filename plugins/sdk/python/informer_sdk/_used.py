@@ -1,7 +1,8 @@
 """What the modules of a plugin use of the SDK: `python -m informer_sdk._used FOLDER` prints it as JSON, for `informer build`.
 
 `modules` are the modules of the SDK that the component must contain. `interfaces` are those that it must import, or `null` for those of
-its whole world, if a module uses the bindings itself.
+its whole world, if a module uses the bindings itself. `exports` are the names that the module `app` has: a component exports `SyncHandler`,
+`TimerHandler` and `ConfigHandler` if they are among them.
 """
 
 import ast
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Iterator, List, Optional, Set, Tuple
 
 # This module does not import the SDK, which needs the bindings of a component.
-_PLUGIN = "informer:plugin/{}@0.1.0"
+_PLUGIN = "informer:plugin/{}@0.2.0"
 _INTERFACES = {
     "client": [_PLUGIN.format("client")],
     "config": ["wasi:config/store@0.2.0-rc.1"],
@@ -19,6 +20,7 @@ _INTERFACES = {
     "keyvalue": ["wasi:keyvalue/store@0.2.0-draft", "wasi:keyvalue/atomics@0.2.0-draft"],
     "lister": [_PLUGIN.format("lister")],
     "metrics": [_PLUGIN.format("metrics")],
+    "timer": [_PLUGIN.format("timer")],
     "workqueue": [_PLUGIN.format("workqueue")],
 }
 _ALWAYS = [_PLUGIN.format("log"), _PLUGIN.format("objects")]
@@ -44,6 +46,24 @@ def used(folder: Path) -> Tuple[List[str], Optional[List[str]]]:
     return modules, [*_ALWAYS, *(interface for module in modules for interface in _INTERFACES[module])]
 
 
+def exports(folder: Path) -> List[str]:
+    """The names that the module `app` assigns, defines or imports."""
+    try:
+        body = ast.parse(Path(folder, "app.py").read_bytes()).body
+    except (OSError, SyntaxError):
+        return []
+    names: Set[str] = set()
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            names.add(statement.name)
+        elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+            names.update(alias.asname or alias.name for alias in statement.names)
+        else:
+            stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+            names.update(node.id for node in stored)
+    return sorted(names)
+
+
 def _names(tree: ast.AST) -> Iterator[str]:
     """The names of the SDK that a module imports, `*` for all, and `wit_world` for the bindings."""
     for node in ast.walk(tree):
@@ -64,4 +84,4 @@ def _names(tree: ast.AST) -> Iterator[str]:
 
 if __name__ == "__main__":
     found, interfaces = used(Path(sys.argv[1]))
-    print(json.dumps({"modules": found, "interfaces": interfaces}))
+    print(json.dumps({"modules": found, "interfaces": interfaces, "exports": exports(Path(sys.argv[1]))}))

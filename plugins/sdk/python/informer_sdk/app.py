@@ -7,11 +7,12 @@ import json
 import logging
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Callable, Dict, Optional, TypeVar
+from typing import Any, Callable, Container, Dict, Optional, TypeVar
 
 from componentize_py_types import Err
 
 from . import log
+from ._types import types
 from .errors import PermanentError, after, describe, millis
 from .objects import KubeObject
 from .own_writes import is_own_write
@@ -19,6 +20,9 @@ from .own_writes import is_own_write
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SDK = "informer-sdk for Python 0.1.0"
+
+# The functions that a component exports only if it has them, with the classes of their interfaces.
+_OPTIONAL = {"on_synced": "SyncHandler", "on_timer": "TimerHandler", "on_config": "ConfigHandler"}
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,27 @@ class Requeue:
     after: Optional[float] = None
 
 
+@dataclass(frozen=True)
+class Synced:
+    """The cache of a subscription is complete."""
+
+    gvr: str
+    """The resource, for example `apps/v1/deployments`."""
+    count: int
+    """The number of objects that the subscription selected when its cache was complete."""
+    resource_version: str
+    """The version of the collection that the cache had reached. It is empty if the host watches several namespaces whose versions have no
+    order."""
+
+
 class App:
     """A plugin: functions that the host calls, which are registered by decorators.
 
     What a function raises is a failure, and the notification is delivered again after a backoff. Raise a `PermanentError` or a
     `RetryAfter` for something else. Functions are synchronous.
 
-    The names that the world exports must exist in the module: `Plugin, Handler = app.Plugin, app.Handler`.
+    The names that the world exports must exist in the module: `Plugin, Handler = app.Plugin, app.Handler`. A plugin has `SyncHandler`,
+    `TimerHandler` and `ConfigHandler` too if it has `on_synced`, `on_timer` and `on_config`.
     """
 
     def __init__(self, name: str = "", version: str = "", *, ignore_own_writes: bool = False) -> None:
@@ -69,10 +87,34 @@ class App:
         """`reconcile(key)`: an object with this key has changed. It returns `None` if the key is done, or a `Requeue`."""
         return self._register("reconcile", function)
 
+    def on_synced(self, function: F) -> F:
+        """`on_synced(synced)`: the cache of a subscription is complete, and its objects have been delivered, also if there are none.
+        `synced` is a `Synced`. The module has `SyncHandler = app.SyncHandler`."""
+        return self._register("on_synced", function)
+
+    def on_timer(self, function: F) -> F:
+        """`on_timer(name)`: a timer fires, one of `[[plugin.timer]]` or of `timer.after`. The module has
+        `TimerHandler = app.TimerHandler`."""
+        return self._register("on_timer", function)
+
+    def on_config(self, function: F) -> F:
+        """`on_config(config)`: a file of `config-files` changed; `config` is what `start` would get now. The host calls it in one
+        instance. The module has `ConfigHandler = app.ConfigHandler`."""
+        return self._register("on_config", function)
+
     def __getattr__(self, name: str) -> Any:
         """A decorator that is misspelt would register nothing."""
-        known = "start, stop, on_add, on_update, on_delete, reconcile, Plugin, Handler and Reconciler"
+        known = (
+            "start, stop, on_add, on_update, on_delete, reconcile, on_synced, on_timer, on_config, Plugin, Handler, Reconciler, "
+            "SyncHandler, TimerHandler and ConfigHandler"
+        )
         raise AttributeError(f"an App has no `{name}`; it has {known}")
+
+    def _check_exports(self, names: Container[str]) -> None:
+        """The build calls it with the names in the module: a function whose class is missing would never be called."""
+        for function, name in _OPTIONAL.items():
+            if function in self._functions and name not in names:
+                raise TypeError(f"@app.{function} is registered, and the module has no `{name} = app.{name}`")
 
     def _register(self, name: str, function: F) -> F:
         if name in self._functions:
@@ -85,6 +127,9 @@ class App:
     def _call(self, name: str, *args: Any) -> Any:
         function = self._functions.get(name)
         return None if function is None else function(*args)
+
+    def _configured(self, name: str, config: str) -> None:
+        self._call(name, json.loads(config) if config.strip() else {})
 
     def _needs(self, *names: str) -> None:
         if not any(name in self._functions for name in names):
@@ -112,7 +157,7 @@ class App:
             def start(self, config: str) -> None:
                 log.begin()
                 try:
-                    app._call("start", json.loads(config) if config.strip() else {})
+                    app._configured("start", config)
                 except Exception as error:
                     raise Err(describe(error)) from None
 
@@ -128,21 +173,19 @@ class App:
     @property
     def Handler(self) -> type:  # noqa: N802
         """The class for the interface `handler`."""
-        from wit_world.exports import handler
-
         self._needs("on_add", "on_update", "on_delete")
-        app, failing = self, _failing(handler)
+        app = self
 
         class Handler:
-            @failing
+            @_failing
             def on_add(self, obj: Any, cause: Any) -> None:
                 app._deliver("on_add", obj, cause)
 
-            @failing
+            @_failing
             def on_update(self, old: int, obj: Any, cause: Any) -> None:
                 app._deliver("on_update", obj, cause, old)
 
-            @failing
+            @_failing
             def on_delete(self, obj: Any, final_state_known: bool) -> None:
                 app._call("on_delete", KubeObject(obj.gvr, obj.meta, obj.id), final_state_known)
 
@@ -175,27 +218,63 @@ class App:
 
         return Reconciler
 
+    @property
+    def SyncHandler(self) -> type:  # noqa: N802
+        """The class for the interface `sync-handler`."""
+        self._needs("on_synced")
+        app = self
 
-def _failing(handler: Any) -> Callable[[F], F]:
+        class SyncHandler:
+            @_failing
+            def on_synced(self, gvr: str, count: int, resource_version: str) -> None:
+                app._call("on_synced", Synced(gvr, count, resource_version))
+
+        return SyncHandler
+
+    @property
+    def TimerHandler(self) -> type:  # noqa: N802
+        """The class for the interface `timer-handler`."""
+        self._needs("on_timer")
+        app = self
+
+        class TimerHandler:
+            @_failing
+            def on_timer(self, name: str) -> None:
+                app._call("on_timer", name)
+
+        return TimerHandler
+
+    @property
+    def ConfigHandler(self) -> type:  # noqa: N802
+        """The class for the interface `config-handler`."""
+        self._needs("on_config")
+        app = self
+
+        class ConfigHandler:
+            @_failing
+            def on_config(self, config: str) -> None:
+                app._configured("on_config", config)
+
+        return ConfigHandler
+
+
+def _failing(function: F) -> F:
     """Raises what the interface defines. Any other exception would end the call with a trap."""
 
-    def decorate(function: F) -> F:
-        @wraps(function)
-        def run(*args: Any) -> None:
-            log.begin()
-            try:
-                function(*args)
-            except Exception as error:
-                wait, why = after(error), describe(error)
-                if isinstance(error, PermanentError):
-                    failure = handler.Failure_Permanent(why)
-                else:
-                    failure = handler.Failure_Retry(why) if wait is None else handler.Failure_RetryAfter((why, wait))
-                raise Err(failure) from None
+    @wraps(function)
+    def run(*args: Any) -> None:
+        log.begin()
+        try:
+            function(*args)
+        except Exception as error:
+            wait, why = after(error), describe(error)
+            if isinstance(error, PermanentError):
+                failure = types.Failure_Permanent(why)
+            else:
+                failure = types.Failure_Retry(why) if wait is None else types.Failure_RetryAfter((why, wait))
+            raise Err(failure) from None
 
-        return run  # type: ignore[return-value]
-
-    return decorate
+    return run  # type: ignore[return-value]
 
 
 def _outcome(reconciler: Any, result: Any) -> Any:

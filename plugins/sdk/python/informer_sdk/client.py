@@ -12,8 +12,8 @@ import json
 from typing import Any, Callable, Iterator, Literal, Mapping, Optional, Sequence, TypeVar
 
 from wit_world.imports import client as host
-from wit_world.imports.types import ObjectKey as WireKey
 
+from ._types import types
 from .errors import ApiError, call, count, text
 from .objects import ObjectName, Resource, key_of
 from .own_writes import wrote
@@ -175,6 +175,6 @@ def _options(dry_run: bool, force: bool, subresource: str) -> Any:
     return host.WriteOptions(bool(dry_run), bool(force), text(subresource, "subresource"))
 
 
-def _wire(name: ObjectName) -> WireKey:
+def _wire(name: ObjectName) -> types.ObjectKey:
     key = key_of(name)
-    return WireKey(key.namespace, key.name)
+    return types.ObjectKey(key.namespace, key.name)

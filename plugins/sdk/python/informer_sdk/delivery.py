@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wit_world.imports import delivery as host
 
-from .errors import call
+from .errors import call, millis
 
 
 @dataclass(frozen=True)
@@ -26,3 +26,14 @@ def current() -> Delivery:
     """The current call."""
     info = call(host.current)
     return Delivery(info.attempt, info.queued_ms / 1000, info.plugin, info.host_version)
+
+
+def call_again(seconds: float) -> None:
+    """Asks for another call for the object of this call, this time after the handler returns without an exception.
+
+    `on_update` gets the object as the cache has it then, twice, with the cause `resync`. Any other call for the object ends the wait, and
+    may ask anew. The wait survives instances and reloads, not the host: `on_add` may ask again.
+
+    The host refuses it outside calls of handlers. A reconciler returns a `Requeue` instead.
+    """
+    call(host.call_again, millis(seconds, "seconds"))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
 
 from wit_world.imports import lister as host
-from wit_world.imports.types import ObjectKey as WireKey
 
+from ._types import types
 from .errors import call, count, millis, text
 from .objects import ObjectKey, ObjectMeta, ObjectName, Resource, key_of, texts, value
 
@@ -25,6 +25,28 @@ class Fields:
 
     key: ObjectKey
     values: List[Any]
+
+
+@dataclass(frozen=True)
+class IndexValue:
+    """A value of an index, and the number of objects that have it."""
+
+    value: str
+    objects: int
+
+
+@dataclass(frozen=True)
+class CacheState:
+    """What a cache holds, and how old that may be."""
+
+    synced: bool
+    """True if the first list of the resource is in the cache. Until then, lists are incomplete."""
+    resource_version: str
+    """The version that the cache has reached. It is empty before the first list, and if the host watches several namespaces whose
+    versions have no order."""
+    age: Optional[float]
+    """The seconds since the API server last sent a list, an event or a bookmark, or `None` before the first list. A healthy watch receives
+    a bookmark about once a minute."""
 
 
 def get(gvr: str, name: ObjectName) -> Optional[Resource]:
@@ -85,6 +107,28 @@ def list_fields(
         yield Fields(ObjectKey(found.key.namespace, found.key.name), [value(field) for field in found.values])
 
 
+def index_values(gvr: str, index: str, *, namespace: Optional[str] = None, page_size: int = 0) -> Iterator[IndexValue]:
+    """The values of an index of the watch, in the order of their bytes. The index `namespace` always exists.
+
+    Only objects that the plugin may read count. Values that come and go meanwhile may be missing or present.
+    """
+    place = None if namespace is None else text(namespace, "namespace")
+    limit, after = count(page_size, "page_size"), None
+    while True:
+        page = call(host.index_values, text(gvr, "gvr"), text(index, "index"), place, after, limit)
+        if not page:
+            return
+        for found in page:
+            yield IndexValue(found.value, found.objects)
+        after = page[-1].value
+
+
+def state(gvr: str) -> CacheState:
+    """What the cache of a resource holds, and how old that may be. Use it before a decision that an old state would make wrong."""
+    found = call(host.state, text(gvr, "gvr"))
+    return CacheState(found.synced, found.resource_version, None if found.age_ms is None else found.age_ms / 1000)
+
+
 def has_synced(gvr: str) -> bool:
     """Returns true once the cache holds all objects of the resource."""
     return call(host.has_synced, text(gvr, "gvr"))
@@ -117,6 +161,6 @@ def _pages(
             return
 
 
-def _wire(name: ObjectName) -> WireKey:
+def _wire(name: ObjectName) -> types.ObjectKey:
     key = key_of(name)
-    return WireKey(key.namespace, key.name)
+    return types.ObjectKey(key.namespace, key.name)

@@ -1,4 +1,4 @@
-"""A fake of the host for unit tests: a cluster whose cache is always up to date, a log, key-values and a workqueue.
+"""A fake of the host for unit tests: a cluster whose cache is always up to date, a log, key-values, timers and a workqueue.
 
 Import it before anything else of the SDK::
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import copy
 import json
 import sys
+from collections import Counter
 from dataclasses import dataclass, make_dataclass
 from enum import Enum
 from types import ModuleType, SimpleNamespace
@@ -41,6 +42,9 @@ _types = _records(
     ObjectMeta="namespace name uid resource_version creation_timestamp deleting labels controller",
     Owner="api_version kind name uid",
     Error="code message",
+    Failure_Retry="value",
+    Failure_RetryAfter="value",
+    Failure_Permanent="value",
 )
 _client = _records(
     ApiError="code message status retry_after_ms",
@@ -90,6 +94,10 @@ class Host:
         self.metrics: List[Any] = []
         self.keys: List[Any] = []
         """What was added to the workqueue."""
+        self.timers: Dict[str, int] = {}
+        """The milliseconds of each timer."""
+        self.again: List[int] = []
+        """The milliseconds of each `delivery.call_again`."""
         self.attempt = 1
         self._objects: Dict[str, Dict[str, Any]] = {}
         self._buckets: Dict[str, Dict[str, bytes]] = {}
@@ -125,6 +133,19 @@ class Host:
     def delete(self, handler: Any, gvr: str, obj: Any, final_state_known: bool = True) -> Any:
         """Calls `on_delete`. Returns the failure, or `None`."""
         return self._outcome(lambda: handler.on_delete(self._event(gvr, obj), final_state_known))
+
+    def synced(self, sync_handler: Any, gvr: str) -> Any:
+        """Calls `on_synced`. Returns the failure, or `None`."""
+        return self._outcome(lambda: sync_handler.on_synced(gvr, len(self.of(gvr)), str(self._version)))
+
+    def fire(self, timer_handler: Any, name: str) -> Any:
+        """Calls `on_timer`; a timer of `timer.after` is over then. Returns the failure, or `None`."""
+        self.timers.pop(name, None)
+        return self._outcome(lambda: timer_handler.on_timer(name))
+
+    def configure(self, config_handler: Any, config: Dict[str, Any]) -> Any:
+        """Calls `on_config`. Returns the failure, or `None`."""
+        return self._outcome(lambda: config_handler.on_config(json.dumps(config)))
 
     def of(self, gvr: str) -> Dict[str, Any]:
         """The objects of a resource by their keys."""
@@ -299,6 +320,14 @@ def _increment(bucket: _Bucket, key: str, delta: int) -> int:
     return total
 
 
+def _index_values(gvr: str, index: str, namespace: Optional[str], after: Optional[str], limit: int) -> List[Any]:
+    if index != "namespace":
+        raise host_error("invalid", "the fake host has no index but `namespace`")
+    counts = Counter(obj["metadata"].get("namespace", "") for obj in host.of(gvr).values())
+    behind = sorted(value for value in counts if value > (after or "") and namespace in (None, value))
+    return [SimpleNamespace(value=value, objects=counts[value]) for value in behind[: limit or 500]]
+
+
 def _optional(gvr: str, key: Any, read: Callable[[Any], Any]) -> Any:
     found = host.of(gvr).get(_wire_key(key))
     return None if found is None else read(found)
@@ -350,6 +379,8 @@ def _install() -> None:
                 gvr, of.namespace, of.labels, part.limit, part.token, lambda obj: _fields(obj, pointers)
             ),
             "has_synced": lambda gvr: True,
+            "index_values": _index_values,
+            "state": lambda gvr: SimpleNamespace(synced=True, resource_version=str(host._version), age_ms=0),
             "wait_until": lambda gvr, namespace, version, millis: True,
         },
         **_records(Selector="namespace labels index", Page="limit token"),
@@ -383,7 +414,14 @@ def _install_small() -> None:
     _interface("atomics", {"increment": _increment})
     _interface("wasi_config_store", {"get": lambda name: host.config.get(name), "get_all": lambda: list(host.config.items())})
     delivery = lambda: SimpleNamespace(attempt=host.attempt, queued_ms=5, plugin="test", host_version="0.1.0")  # noqa: E731
-    _interface("delivery", {"current": delivery})
+    _interface("delivery", {"current": delivery, "call_again": lambda millis: host.again.append(millis)})
+    _interface(
+        "timer",
+        {
+            "after": lambda name, millis: host.timers.__setitem__(name, millis),
+            "cancel": lambda name: host.timers.pop(name, None),
+        },
+    )
     kinds = ("counter_add", "gauge_set", "histogram_observe")
     _interface("metrics", {kind: lambda *args, kind=kind: host.metrics.append((kind, *args)) for kind in kinds})
     _interface(
@@ -397,8 +435,7 @@ def _install_small() -> None:
             "length": lambda: len(host.keys),
         },
     )
-    value = {"Failure_Retry": "value", "Failure_RetryAfter": "value", "Failure_Permanent": "value"}
-    _module("wit_world.exports.handler", Cause=_Cause, **_records(**value))
+    _module("wit_world.exports.handler", Cause=_Cause)
     _module("wit_world.exports.plugin", **_records(Info="name version sdk"))
     outcomes = {"Outcome_Done": "", "Outcome_Requeue": "", "Outcome_RequeueAfter": "value"}
     errors = {"ReconcileError_Retry": "value", "ReconcileError_Terminal": "value"}

@@ -25,9 +25,10 @@ from informer_sdk import (
     metrics,
     owner_reference,
     set_owner,
+    timer,
     workqueue,
 )
-from informer_sdk._used import used
+from informer_sdk._used import exports, used
 
 PODS = "v1/pods"
 
@@ -310,6 +311,61 @@ class Interfaces(Case):
         self.assertEqual((host.events[0].reason, host.events[0].warning, host.events[0].note), ("Scaled", True, ""))
 
 
+    def test_signals_reach_their_functions_and_fail_as_handlers_do(self):
+        app, seen = App(), []
+
+        @app.on_add
+        def added(obj, cause):
+            delivery.call_again(0.0015)
+
+        @app.on_synced
+        def synced(synced):
+            seen.append((synced.gvr, synced.count, synced.resource_version))
+            timer.after("soon", 0.005)
+            timer.after("never", 1)
+            timer.cancel("never")
+
+        @app.on_timer
+        def fired(name):
+            seen.append(name)
+            if name == "bad":
+                raise PermanentError("no")
+
+        @app.on_config
+        def changed(config):
+            seen.append(config["greeting"])
+
+        host.put(PODS, pod("web"))
+        self.assertIsNone(host.add(app.Handler(), PODS, pod("web")))
+        self.assertIsNone(host.synced(app.SyncHandler(), PODS))
+        self.assertEqual((host.again, host.timers), ([2], {"soon": 5}))
+        self.assertIsNone(host.fire(app.TimerHandler(), "soon"))
+        self.assertEqual(type(host.fire(app.TimerHandler(), "bad")).__name__, "Failure_Permanent")
+        self.assertIsNone(host.configure(app.ConfigHandler(), {"greeting": "hi"}))
+        self.assertEqual((seen, host.timers), ([(PODS, 1, "2"), "soon", "bad", "hi"], {}))
+
+    def test_a_function_whose_class_the_module_lacks_is_an_error_of_the_build(self):
+        app = App()
+        app.on_timer(lambda name: None)
+
+        app._check_exports({"Plugin", "TimerHandler"})
+        with self.assertRaisesRegex(TypeError, "the module has no `TimerHandler = app.TimerHandler`"):
+            app._check_exports({"Plugin"})
+        with self.assertRaisesRegex(TypeError, "use @app.on_synced before this line"):
+            app.SyncHandler
+
+    def test_the_cache_has_an_age_and_its_indexes_have_values(self):
+        host.put(PODS, pod("web"))
+        host.put(PODS, pod("web", "blog"))
+        host.put(PODS, pod("db", "blog"))
+
+        self.assertEqual(lister.state(PODS), lister.CacheState(True, "4", 0.0))
+        values = [(found.value, found.objects) for found in lister.index_values(PODS, "namespace", page_size=1)]
+        self.assertEqual(values, [("blog", 2), ("shop", 1)])
+        with self.assertRaises(HostError):
+            list(lister.index_values(PODS, "node"))
+
+
 class Used(unittest.TestCase):
     def used(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -317,12 +373,19 @@ class Used(unittest.TestCase):
             return used(Path(folder))
 
     def test_a_component_imports_what_its_sources_use(self):
-        always = ["informer:plugin/log@0.1.0", "informer:plugin/objects@0.1.0"]
+        always = ["informer:plugin/log@0.2.0", "informer:plugin/objects@0.2.0"]
         self.assertEqual(self.used("from informer_sdk import App"), ([], always))
         modules, interfaces = self.used("from informer_sdk import App, finalize\nfrom informer_sdk.lister import get")
         self.assertEqual(modules, ["client", "lister"])
-        self.assertEqual(interfaces, [*always, "informer:plugin/client@0.1.0", "informer:plugin/lister@0.1.0"])
-        self.assertEqual(len(self.used("import informer_sdk")[0]), 7)
+        self.assertEqual(interfaces, [*always, "informer:plugin/client@0.2.0", "informer:plugin/lister@0.2.0"])
+        self.assertEqual(len(self.used("import informer_sdk")[0]), 8)
+
+    def test_a_component_exports_what_its_module_has(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text = "from other import TimerHandler\nPlugin, Handler = app.Plugin, app.Handler\nclass SyncHandler: pass\n"
+            Path(folder, "app.py").write_text(text, encoding="utf-8")
+            self.assertEqual(exports(Path(folder)), ["Handler", "Plugin", "SyncHandler", "TimerHandler"])
+            self.assertEqual(exports(Path(folder, "none")), [])
 
     def test_a_plugin_that_uses_the_bindings_imports_its_world(self):
         self.assertEqual(self.used("from wit_world.imports import log\nfrom informer_sdk import lister"), (["lister"], None))

@@ -1,20 +1,21 @@
 use std::{env, fs, path::Path};
 
 use super::*;
-use crate::{Existing, Language, TextFile, WitVersion, write};
+use crate::{Existing, TextFile, WitVersion, write};
 
 /// The generated packages of the SDK: those of all interfaces, and one for each interface that a plugin may export.
 fn of_the_sdk() -> Generated {
     let folder = format!("{SDK}/bindings");
     let mut files = packages(&mut host(), &folder).unwrap();
     files.retain(|(path, _)| !path.starts_with("wit_exports/"));
-    for export in ["plugin", "handler", "reconciler"] {
+    for export in ["plugin", "handler", "reconciler", "sync-handler", "timer-handler", "config-handler"] {
         let mut world = host();
-        retain(&mut world, |_| true, |name| name == format!("informer:plugin/{export}@0.1.0"));
+        retain(&mut world, |_| true, |name| name == format!("informer:plugin/{export}@0.2.0"));
         let exports = packages(&mut world, &folder).unwrap();
         let (_, text) = exports.into_iter().find(|(path, _)| path == "wit_exports/wit_exports.go").unwrap();
-        let text = text.replace("package wit_exports", &format!("package exports_{export}"));
-        files.push((format!("exports_{export}/exports.go"), text));
+        let package = format!("exports_{}", export.replace('-', "_"));
+        let text = text.replace("package wit_exports", &format!("package {package}"));
+        files.push((format!("{package}/exports.go"), text));
     }
     for (path, text) in &mut files {
         if path.ends_with(".go") {
@@ -27,7 +28,7 @@ fn of_the_sdk() -> Generated {
 
 fn host() -> World {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), &WitVersion::of(Language::Go).files(), Existing::Refuse).unwrap();
+    write(folder.path(), &WitVersion::NEWEST.files(), Existing::Refuse).unwrap();
     World::read(folder.path(), "host").unwrap()
 }
 
@@ -66,12 +67,12 @@ fn a_world_without_more_than_the_sdk_has_no_bindings_of_its_own() {
 #[test]
 fn an_interface_of_the_author_gets_bindings_on_top_of_the_sdk() {
     let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), &WitVersion::of(Language::Go).files(), Existing::Refuse).unwrap();
+    write(folder.path(), &WitVersion::NEWEST.files(), Existing::Refuse).unwrap();
     let mine = "package mine:net@1.0.0;\n\ninterface dns { resolve: func(name: string) -> result<string, string>; }\n";
     let deps = folder.path().join("deps/net");
     fs::create_dir_all(&deps).unwrap();
     fs::write(deps.join("dns.wit"), mine).unwrap();
-    let with_dns = "package informer:plugin@0.1.0;\n\nworld with-dns { include event-handler; import mine:net/dns@1.0.0; }\n";
+    let with_dns = "package informer:plugin@0.2.0;\n\nworld with-dns { include event-handler; import mine:net/dns@1.0.0; }\n";
     fs::write(folder.path().join("with-dns.wit"), with_dns).unwrap();
 
     let files = go(&mut World::read(folder.path(), "with-dns").unwrap(), "hello").unwrap();

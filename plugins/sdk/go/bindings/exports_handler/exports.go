@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -24,7 +24,7 @@ var staticPinner = runtime.Pinner{}
 var exportReturnArea = uintptr(witRuntime.Allocate(&staticPinner, (5 * 4), 4))
 var syncExportPinner = runtime.Pinner{}
 
-//go:wasmexport informer:plugin/handler@0.1.0#on-add
+//go:wasmexport informer:plugin/handler@0.2.0#on-add
 func wasm_export_informer_plugin_handler_on_add(arg0 uintptr) uintptr {
 
 	pinner := &syncExportPinner
@@ -71,7 +71,7 @@ func wasm_export_informer_plugin_handler_on_add(arg0 uintptr) uintptr {
 		*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 0)) = int8(int32(1))
 
 		switch payload.Tag() {
-		case informer_plugin_handler.FailureRetry:
+		case informer_plugin_types.FailureRetry:
 			payload := payload.Retry()
 			*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(0))
 			utf8 := unsafe.Pointer(unsafe.StringData(payload))
@@ -79,7 +79,7 @@ func wasm_export_informer_plugin_handler_on_add(arg0 uintptr) uintptr {
 			*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3 * 4))) = uint32(uint32(len(payload)))
 			*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2 * 4))) = uint32(uintptr(uintptr(utf8)))
 
-		case informer_plugin_handler.FailureRetryAfter:
+		case informer_plugin_types.FailureRetryAfter:
 			payload := payload.RetryAfter()
 			*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(1))
 			utf812 := unsafe.Pointer(unsafe.StringData((payload).F0))
@@ -88,7 +88,7 @@ func wasm_export_informer_plugin_handler_on_add(arg0 uintptr) uintptr {
 			*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2 * 4))) = uint32(uintptr(uintptr(utf812)))
 			*(*int32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (4 * 4))) = int32((payload).F1)
 
-		case informer_plugin_handler.FailurePermanent:
+		case informer_plugin_types.FailurePermanent:
 			payload := payload.Permanent()
 			*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(2))
 			utf813 := unsafe.Pointer(unsafe.StringData(payload))
@@ -107,12 +107,12 @@ func wasm_export_informer_plugin_handler_on_add(arg0 uintptr) uintptr {
 
 }
 
-//go:wasmexport cabi_post_informer:plugin/handler@0.1.0#on-add
+//go:wasmexport cabi_post_informer:plugin/handler@0.2.0#on-add
 func wasm_export_post_return_informer_plugin_handler_on_add(result uintptr) {
 	syncExportPinner.Unpin()
 }
 
-//go:wasmexport informer:plugin/handler@0.1.0#on-update
+//go:wasmexport informer:plugin/handler@0.2.0#on-update
 func wasm_export_informer_plugin_handler_on_update(arg0 uintptr) uintptr {
 
 	pinner := &syncExportPinner
@@ -159,7 +159,7 @@ func wasm_export_informer_plugin_handler_on_update(arg0 uintptr) uintptr {
 		*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 0)) = int8(int32(1))
 
 		switch payload.Tag() {
-		case informer_plugin_handler.FailureRetry:
+		case informer_plugin_types.FailureRetry:
 			payload := payload.Retry()
 			*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(0))
 			utf8 := unsafe.Pointer(unsafe.StringData(payload))
@@ -167,7 +167,7 @@ func wasm_export_informer_plugin_handler_on_update(arg0 uintptr) uintptr {
 			*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3 * 4))) = uint32(uint32(len(payload)))
 			*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2 * 4))) = uint32(uintptr(uintptr(utf8)))
 
-		case informer_plugin_handler.FailureRetryAfter:
+		case informer_plugin_types.FailureRetryAfter:
 			payload := payload.RetryAfter()
 			*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(1))
 			utf812 := unsafe.Pointer(unsafe.StringData((payload).F0))
@@ -176,7 +176,7 @@ func wasm_export_informer_plugin_handler_on_update(arg0 uintptr) uintptr {
 			*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2 * 4))) = uint32(uintptr(uintptr(utf812)))
 			*(*int32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (4 * 4))) = int32((payload).F1)
 
-		case informer_plugin_handler.FailurePermanent:
+		case informer_plugin_types.FailurePermanent:
 			payload := payload.Permanent()
 			*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(2))
 			utf813 := unsafe.Pointer(unsafe.StringData(payload))
@@ -195,12 +195,12 @@ func wasm_export_informer_plugin_handler_on_update(arg0 uintptr) uintptr {
 
 }
 
-//go:wasmexport cabi_post_informer:plugin/handler@0.1.0#on-update
+//go:wasmexport cabi_post_informer:plugin/handler@0.2.0#on-update
 func wasm_export_post_return_informer_plugin_handler_on_update(result uintptr) {
 	syncExportPinner.Unpin()
 }
 
-//go:wasmexport informer:plugin/handler@0.1.0#on-delete
+//go:wasmexport informer:plugin/handler@0.2.0#on-delete
 func wasm_export_informer_plugin_handler_on_delete(arg0 uintptr) uintptr {
 
 	pinner := &syncExportPinner
@@ -247,7 +247,7 @@ func wasm_export_informer_plugin_handler_on_delete(arg0 uintptr) uintptr {
 		*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 0)) = int8(int32(1))
 
 		switch payload.Tag() {
-		case informer_plugin_handler.FailureRetry:
+		case informer_plugin_types.FailureRetry:
 			payload := payload.Retry()
 			*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(0))
 			utf8 := unsafe.Pointer(unsafe.StringData(payload))
@@ -255,7 +255,7 @@ func wasm_export_informer_plugin_handler_on_delete(arg0 uintptr) uintptr {
 			*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3 * 4))) = uint32(uint32(len(payload)))
 			*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2 * 4))) = uint32(uintptr(uintptr(utf8)))
 
-		case informer_plugin_handler.FailureRetryAfter:
+		case informer_plugin_types.FailureRetryAfter:
 			payload := payload.RetryAfter()
 			*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(1))
 			utf812 := unsafe.Pointer(unsafe.StringData((payload).F0))
@@ -264,7 +264,7 @@ func wasm_export_informer_plugin_handler_on_delete(arg0 uintptr) uintptr {
 			*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2 * 4))) = uint32(uintptr(uintptr(utf812)))
 			*(*int32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (4 * 4))) = int32((payload).F1)
 
-		case informer_plugin_handler.FailurePermanent:
+		case informer_plugin_types.FailurePermanent:
 			payload := payload.Permanent()
 			*(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(2))
 			utf813 := unsafe.Pointer(unsafe.StringData(payload))
@@ -283,7 +283,7 @@ func wasm_export_informer_plugin_handler_on_delete(arg0 uintptr) uintptr {
 
 }
 
-//go:wasmexport cabi_post_informer:plugin/handler@0.1.0#on-delete
+//go:wasmexport cabi_post_informer:plugin/handler@0.2.0#on-delete
 func wasm_export_post_return_informer_plugin_handler_on_delete(result uintptr) {
 	syncExportPinner.Unpin()
 }

@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -22,7 +22,7 @@ var staticPinner = runtime.Pinner{}
 var exportReturnArea = uintptr(witRuntime.Allocate(&staticPinner, (6 * 4), 4))
 var syncExportPinner = runtime.Pinner{}
 
-//go:wasmexport informer:plugin/plugin@0.1.0#describe
+//go:wasmexport informer:plugin/plugin@0.2.0#describe
 func wasm_export_informer_plugin_plugin_describe() uintptr {
 
 	pinner := &syncExportPinner
@@ -43,12 +43,12 @@ func wasm_export_informer_plugin_plugin_describe() uintptr {
 
 }
 
-//go:wasmexport cabi_post_informer:plugin/plugin@0.1.0#describe
+//go:wasmexport cabi_post_informer:plugin/plugin@0.2.0#describe
 func wasm_export_post_return_informer_plugin_plugin_describe(result uintptr) {
 	syncExportPinner.Unpin()
 }
 
-//go:wasmexport informer:plugin/plugin@0.1.0#start
+//go:wasmexport informer:plugin/plugin@0.2.0#start
 func wasm_export_informer_plugin_plugin_start(arg0 uintptr, arg1 uint32) uintptr {
 
 	pinner := &syncExportPinner
@@ -76,12 +76,12 @@ func wasm_export_informer_plugin_plugin_start(arg0 uintptr, arg1 uint32) uintptr
 
 }
 
-//go:wasmexport cabi_post_informer:plugin/plugin@0.1.0#start
+//go:wasmexport cabi_post_informer:plugin/plugin@0.2.0#start
 func wasm_export_post_return_informer_plugin_plugin_start(result uintptr) {
 	syncExportPinner.Unpin()
 }
 
-//go:wasmexport informer:plugin/plugin@0.1.0#stop
+//go:wasmexport informer:plugin/plugin@0.2.0#stop
 func wasm_export_informer_plugin_plugin_stop() {
 
 	export_informer_plugin_plugin.Stop()

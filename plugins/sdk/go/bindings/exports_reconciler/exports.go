@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -23,7 +23,7 @@ var staticPinner = runtime.Pinner{}
 var exportReturnArea = uintptr(witRuntime.Allocate(&staticPinner, (4 * 4), 4))
 var syncExportPinner = runtime.Pinner{}
 
-//go:wasmexport informer:plugin/reconciler@0.1.0#reconcile
+//go:wasmexport informer:plugin/reconciler@0.2.0#reconcile
 func wasm_export_informer_plugin_reconciler_reconcile(arg0 uintptr, arg1 uint32) uintptr {
 
 	pinner := &syncExportPinner
@@ -86,7 +86,7 @@ func wasm_export_informer_plugin_reconciler_reconcile(arg0 uintptr, arg1 uint32)
 
 }
 
-//go:wasmexport cabi_post_informer:plugin/reconciler@0.1.0#reconcile
+//go:wasmexport cabi_post_informer:plugin/reconciler@0.2.0#reconcile
 func wasm_export_post_return_informer_plugin_reconciler_reconcile(result uintptr) {
 	syncExportPinner.Unpin()
 }

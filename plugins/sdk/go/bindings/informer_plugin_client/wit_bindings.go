@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -147,7 +147,7 @@ type ObjectEvent struct {
 	Note string
 }
 
-//go:wasmimport informer:plugin/client@0.1.0 get
+//go:wasmimport informer:plugin/client@0.2.0 get
 func wasm_import_get(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 uintptr, arg5 uint32, arg6 uintptr, arg7 uint32, arg8 uintptr)
 
 func Get(gvr string, key informer_plugin_types.ObjectKey, subresource string) witTypes.Result[string, ApiError] {
@@ -193,7 +193,7 @@ func Get(gvr string, key informer_plugin_types.ObjectKey, subresource string) wi
 
 }
 
-//go:wasmimport informer:plugin/client@0.1.0 list-objects
+//go:wasmimport informer:plugin/client@0.2.0 list-objects
 func wasm_import_list_objects(arg0 uintptr, arg1 uint32, arg2 int32, arg3 uintptr, arg4 uint32, arg5 uintptr, arg6 uint32, arg7 uintptr, arg8 uint32, arg9 int32, arg10 int32, arg11 uintptr, arg12 uint32, arg13 uintptr)
 
 func ListObjects(gvr string, options ListOptions) witTypes.Result[ObjectPage, ApiError] {
@@ -297,7 +297,7 @@ func ListObjects(gvr string, options ListOptions) witTypes.Result[ObjectPage, Ap
 
 }
 
-//go:wasmimport informer:plugin/client@0.1.0 create
+//go:wasmimport informer:plugin/client@0.2.0 create
 func wasm_import_create(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 uintptr, arg5 uint32, arg6 int32, arg7 int32, arg8 uintptr, arg9 uint32, arg10 uintptr)
 
 func Create(gvr string, namespace string, object string, options WriteOptions) witTypes.Result[string, ApiError] {
@@ -355,7 +355,7 @@ func Create(gvr string, namespace string, object string, options WriteOptions) w
 
 }
 
-//go:wasmimport informer:plugin/client@0.1.0 update
+//go:wasmimport informer:plugin/client@0.2.0 update
 func wasm_import_update(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 uintptr, arg5 uint32, arg6 uintptr, arg7 uint32, arg8 int32, arg9 int32, arg10 uintptr, arg11 uint32, arg12 uintptr)
 
 func Update(gvr string, key informer_plugin_types.ObjectKey, object string, options WriteOptions) witTypes.Result[string, ApiError] {
@@ -415,7 +415,7 @@ func Update(gvr string, key informer_plugin_types.ObjectKey, object string, opti
 
 }
 
-//go:wasmimport informer:plugin/client@0.1.0 patch
+//go:wasmimport informer:plugin/client@0.2.0 patch
 func wasm_import_patch(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 uintptr, arg5 uint32, arg6 int32, arg7 uintptr, arg8 uint32, arg9 int32, arg10 int32, arg11 uintptr, arg12 uint32, arg13 uintptr)
 
 func Patch(gvr string, key informer_plugin_types.ObjectKey, kind PatchKind, body string, options WriteOptions) witTypes.Result[string, ApiError] {
@@ -475,7 +475,7 @@ func Patch(gvr string, key informer_plugin_types.ObjectKey, kind PatchKind, body
 
 }
 
-//go:wasmimport informer:plugin/client@0.1.0 delete-object
+//go:wasmimport informer:plugin/client@0.2.0 delete-object
 func wasm_import_delete_object(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 uintptr, arg5 uint32, arg6 int32, arg7 int32, arg8 uintptr, arg9 uint32, arg10 int32, arg11 uintptr, arg12 uint32, arg13 int32, arg14 int32, arg15 uintptr)
 
 func DeleteObject(gvr string, key informer_plugin_types.ObjectKey, options DeleteOptions) witTypes.Result[witTypes.Unit, ApiError] {
@@ -579,7 +579,7 @@ func DeleteObject(gvr string, key informer_plugin_types.ObjectKey, options Delet
 
 }
 
-//go:wasmimport informer:plugin/client@0.1.0 record-event
+//go:wasmimport informer:plugin/client@0.2.0 record-event
 func wasm_import_record_event(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 uintptr, arg5 uint32, arg6 int32, arg7 uintptr, arg8 uint32, arg9 uintptr, arg10 uint32, arg11 uintptr, arg12 uint32, arg13 uintptr)
 
 func RecordEvent(event ObjectEvent) witTypes.Result[witTypes.Unit, ApiError] {

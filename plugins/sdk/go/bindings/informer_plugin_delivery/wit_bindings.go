@@ -4,17 +4,21 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
 package informer_plugin_delivery
 
 import (
+	"github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_types"
 	witRuntime "github.com/informer-host/informer/plugins/sdk/go/bindings/wit/runtime"
+	witTypes "github.com/informer-host/informer/plugins/sdk/go/bindings/wit/types"
 	"runtime"
 	"unsafe"
 )
+
+type Error = informer_plugin_types.Error
 
 type DeliveryInfo struct {
 	// The number of the attempt to deliver this notification or to reconcile this key. The first is 1.
@@ -27,7 +31,7 @@ type DeliveryInfo struct {
 	HostVersion string
 }
 
-//go:wasmimport informer:plugin/delivery@0.1.0 current
+//go:wasmimport informer:plugin/delivery@0.2.0 current
 func wasm_import_current(arg0 uintptr)
 
 func Current() DeliveryInfo {
@@ -40,5 +44,31 @@ func Current() DeliveryInfo {
 	value0 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (8 + 2*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (8 + 3*4))))
 	result := DeliveryInfo{Attempt: uint32(*(*int32)(unsafe.Add(unsafe.Pointer(returnArea), 0))), QueuedMs: uint32(*(*int32)(unsafe.Add(unsafe.Pointer(returnArea), 4))), Plugin: value, HostVersion: value0}
 	return result
+
+}
+
+//go:wasmimport informer:plugin/delivery@0.2.0 call-again
+func wasm_import_call_again(arg0 int32, arg1 uintptr)
+
+func CallAgain(millis uint32) witTypes.Result[witTypes.Unit, informer_plugin_types.Error] {
+	pinner := &runtime.Pinner{}
+	defer pinner.Unpin()
+
+	returnArea := uintptr(witRuntime.Allocate(pinner, (4 * 4), 4))
+	wasm_import_call_again(int32(millis), returnArea)
+	var result witTypes.Result[witTypes.Unit, informer_plugin_types.Error]
+	switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 0))) {
+	case 0:
+
+		result = witTypes.Ok[witTypes.Unit, informer_plugin_types.Error](witTypes.Unit{})
+	case 1:
+		value := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (3 * 4))))
+
+		result = witTypes.Err[witTypes.Unit, informer_plugin_types.Error](informer_plugin_types.Error{Code: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 4)))), Message: value})
+	default:
+		panic("unreachable")
+	}
+	result0 := result
+	return result0
 
 }

@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -12,9 +12,9 @@ package informer_plugin_handler
 
 import (
 	"github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_types"
-	witTypes "github.com/informer-host/informer/plugins/sdk/go/bindings/wit/types"
 )
 
+type Failure = informer_plugin_types.Failure
 type ObjectId = uint32
 type ObjectMeta = informer_plugin_types.ObjectMeta
 
@@ -25,7 +25,8 @@ const (
 	CauseInitial uint8 = 1
 	// A later list found the change. The watch missed it, because the connection was down for example.
 	CauseRelist uint8 = 2
-	// Nothing changed. The resync period of the subscription has passed.
+	// Nothing changed. The resync period of the subscription has passed, or the time after which the handler asked for
+	// another call (`delivery.call-again`).
 	CauseResync uint8 = 3
 	// The notification is delivered again: an operator replays a dead letter, or a reload requests all objects. With
 	// `delivery = "every"`, also the latest state after the queue was full.
@@ -43,52 +44,4 @@ type EventObject struct {
 	Meta informer_plugin_types.ObjectMeta
 	// The token to read the rest of the object with, through `objects`.
 	Id uint32
-}
-
-const (
-	// Deliver the notification again after the backoff of the plugin (`[plugin.retry]`).
-	FailureRetry uint8 = 0
-	// Deliver the notification again after this number of milliseconds.
-	FailureRetryAfter uint8 = 1
-	// Another attempt cannot succeed. The notification becomes a dead letter at once.
-	FailurePermanent uint8 = 2
-)
-
-// The answer of a handler that could not handle a notification. The text is for the operator.
-type Failure struct {
-	tag   uint8
-	value any
-}
-
-func (self Failure) Tag() uint8 {
-	return self.tag
-}
-
-func (self Failure) Retry() string {
-	if self.tag != FailureRetry {
-		panic("tag mismatch")
-	}
-	return self.value.(string)
-}
-func (self Failure) RetryAfter() witTypes.Tuple2[string, uint32] {
-	if self.tag != FailureRetryAfter {
-		panic("tag mismatch")
-	}
-	return self.value.(witTypes.Tuple2[string, uint32])
-}
-func (self Failure) Permanent() string {
-	if self.tag != FailurePermanent {
-		panic("tag mismatch")
-	}
-	return self.value.(string)
-}
-
-func MakeFailureRetry(value string) Failure {
-	return Failure{FailureRetry, value}
-}
-func MakeFailureRetryAfter(value witTypes.Tuple2[string, uint32]) Failure {
-	return Failure{FailureRetryAfter, value}
-}
-func MakeFailurePermanent(value string) Failure {
-	return Failure{FailurePermanent, value}
 }

@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -49,6 +49,26 @@ type Fields struct {
 	Values []witTypes.Option[string]
 }
 
+// A value of an index.
+type IndexValue struct {
+	Value string
+	// The number of objects that have it, at least 1.
+	Objects uint32
+}
+
+// What a cache holds, and how old that may be.
+type CacheState struct {
+	// True if the first list of the resource is in the cache. Until then, lists are incomplete.
+	Synced bool
+	// The resource version that the cache has reached. It is empty before the first list. If the host watches several
+	// namespaces one by one, it is the oldest one of them, and empty if their versions have no order.
+	ResourceVersion string
+	// The time since the API server last sent a list, an event or a bookmark, in milliseconds: the cache shows the state of
+	// that time or a newer one. None before the first list. A healthy watch receives a bookmark about once a minute, so an
+	// age of some minutes means that the connection is down.
+	AgeMs witTypes.Option[uint32]
+}
+
 type MetaPage struct {
 	Items []informer_plugin_types.ObjectMeta
 	// The token of the next page; none on the last page.
@@ -67,7 +87,7 @@ type JsonPage struct {
 	Next witTypes.Option[string]
 }
 
-//go:wasmimport informer:plugin/lister@0.1.0 get
+//go:wasmimport informer:plugin/lister@0.2.0 get
 func wasm_import_get(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 uintptr, arg5 uint32, arg6 uintptr)
 
 func Get(gvr string, key informer_plugin_types.ObjectKey) witTypes.Result[witTypes.Option[string], informer_plugin_types.Error] {
@@ -111,7 +131,7 @@ func Get(gvr string, key informer_plugin_types.ObjectKey) witTypes.Result[witTyp
 
 }
 
-//go:wasmimport informer:plugin/lister@0.1.0 get-fields
+//go:wasmimport informer:plugin/lister@0.2.0 get-fields
 func wasm_import_get_fields(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 uintptr, arg5 uint32, arg6 uintptr, arg7 uint32, arg8 uintptr)
 
 func GetFields(gvr string, key informer_plugin_types.ObjectKey, pointers []string) witTypes.Result[witTypes.Option[[]witTypes.Option[string]], informer_plugin_types.Error] {
@@ -184,7 +204,7 @@ func GetFields(gvr string, key informer_plugin_types.ObjectKey, pointers []strin
 
 }
 
-//go:wasmimport informer:plugin/lister@0.1.0 list-meta
+//go:wasmimport informer:plugin/lister@0.2.0 list-meta
 func wasm_import_list_meta(arg0 uintptr, arg1 uint32, arg2 int32, arg3 uintptr, arg4 uint32, arg5 uintptr, arg6 uint32, arg7 int32, arg8 uintptr, arg9 uint32, arg10 uintptr, arg11 uint32, arg12 int32, arg13 int32, arg14 uintptr, arg15 uint32, arg16 uintptr)
 
 func ListMeta(gvr string, of Selector, part Page) witTypes.Result[MetaPage, informer_plugin_types.Error] {
@@ -330,7 +350,7 @@ func ListMeta(gvr string, of Selector, part Page) witTypes.Result[MetaPage, info
 
 }
 
-//go:wasmimport informer:plugin/lister@0.1.0 list-fields
+//go:wasmimport informer:plugin/lister@0.2.0 list-fields
 func wasm_import_list_fields(arg0 uintptr, arg1 uintptr)
 
 func ListFields(gvr string, of Selector, pointers []string, part Page) witTypes.Result[FieldsPage, informer_plugin_types.Error] {
@@ -470,7 +490,7 @@ func ListFields(gvr string, of Selector, pointers []string, part Page) witTypes.
 
 }
 
-//go:wasmimport informer:plugin/lister@0.1.0 list-json
+//go:wasmimport informer:plugin/lister@0.2.0 list-json
 func wasm_import_list_json(arg0 uintptr, arg1 uint32, arg2 int32, arg3 uintptr, arg4 uint32, arg5 uintptr, arg6 uint32, arg7 int32, arg8 uintptr, arg9 uint32, arg10 uintptr, arg11 uint32, arg12 int32, arg13 int32, arg14 uintptr, arg15 uint32, arg16 uintptr)
 
 func ListJson(gvr string, of Selector, part Page) witTypes.Result[JsonPage, informer_plugin_types.Error] {
@@ -588,7 +608,124 @@ func ListJson(gvr string, of Selector, part Page) witTypes.Result[JsonPage, info
 
 }
 
-//go:wasmimport informer:plugin/lister@0.1.0 has-synced
+//go:wasmimport informer:plugin/lister@0.2.0 index-values
+func wasm_import_index_values(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 int32, arg5 uintptr, arg6 uint32, arg7 int32, arg8 uintptr, arg9 uint32, arg10 int32, arg11 uintptr)
+
+func IndexValues(gvr string, index string, namespace witTypes.Option[string], after witTypes.Option[string], limit uint32) witTypes.Result[[]IndexValue, informer_plugin_types.Error] {
+	pinner := &runtime.Pinner{}
+	defer pinner.Unpin()
+
+	returnArea := uintptr(witRuntime.Allocate(pinner, (4 * 4), 4))
+	utf8 := unsafe.Pointer(unsafe.StringData(gvr))
+	pinner.Pin(utf8)
+	utf80 := unsafe.Pointer(unsafe.StringData(index))
+	pinner.Pin(utf80)
+	var option int32
+	var option2 uintptr
+	var option3 uint32
+	switch namespace.Tag() {
+	case witTypes.OptionNone:
+
+		option = int32(0)
+		option2 = 0
+		option3 = 0
+	case witTypes.OptionSome:
+		payload := namespace.Some()
+		utf81 := unsafe.Pointer(unsafe.StringData(payload))
+		pinner.Pin(utf81)
+
+		option = int32(1)
+		option2 = uintptr(utf81)
+		option3 = uint32(len(payload))
+	default:
+		panic("unreachable")
+	}
+	var option5 int32
+	var option6 uintptr
+	var option7 uint32
+	switch after.Tag() {
+	case witTypes.OptionNone:
+
+		option5 = int32(0)
+		option6 = 0
+		option7 = 0
+	case witTypes.OptionSome:
+		payload := after.Some()
+		utf84 := unsafe.Pointer(unsafe.StringData(payload))
+		pinner.Pin(utf84)
+
+		option5 = int32(1)
+		option6 = uintptr(utf84)
+		option7 = uint32(len(payload))
+	default:
+		panic("unreachable")
+	}
+	wasm_import_index_values(uintptr(utf8), uint32(len(gvr)), uintptr(utf80), uint32(len(index)), option, option2, option3, option5, option6, option7, int32(limit), returnArea)
+	var result9 witTypes.Result[[]IndexValue, informer_plugin_types.Error]
+	switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 0))) {
+	case 0:
+		result := make([]IndexValue, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2 * 4))))
+		for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2 * 4)))); index++ {
+			base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 4)))), index*(3*4))
+			value := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
+
+			result = append(result, IndexValue{Value: value, Objects: uint32(*(*int32)(unsafe.Add(unsafe.Pointer(base), (2 * 4))))})
+		}
+
+		result9 = witTypes.Ok[[]IndexValue, informer_plugin_types.Error](result)
+	case 1:
+		value8 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (3 * 4))))
+
+		result9 = witTypes.Err[[]IndexValue, informer_plugin_types.Error](informer_plugin_types.Error{Code: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 4)))), Message: value8})
+	default:
+		panic("unreachable")
+	}
+	result10 := result9
+	return result10
+
+}
+
+//go:wasmimport informer:plugin/lister@0.2.0 state
+func wasm_import_state(arg0 uintptr, arg1 uint32, arg2 uintptr)
+
+func State(gvr string) witTypes.Result[CacheState, informer_plugin_types.Error] {
+	pinner := &runtime.Pinner{}
+	defer pinner.Unpin()
+
+	returnArea := uintptr(witRuntime.Allocate(pinner, (8 + 4*4), 4))
+	utf8 := unsafe.Pointer(unsafe.StringData(gvr))
+	pinner.Pin(utf8)
+	wasm_import_state(uintptr(utf8), uint32(len(gvr)), returnArea)
+	var result witTypes.Result[CacheState, informer_plugin_types.Error]
+	switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 0))) {
+	case 0:
+		value := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (3 * 4))))
+		var option witTypes.Option[uint32]
+		switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (4 * 4)))) {
+		case 0:
+
+			option = witTypes.None[uint32]()
+		case 1:
+
+			option = witTypes.Some[uint32](uint32(*(*int32)(unsafe.Add(unsafe.Pointer(returnArea), (4 + 4*4)))))
+		default:
+			panic("unreachable")
+		}
+
+		result = witTypes.Ok[CacheState, informer_plugin_types.Error](CacheState{Synced: (uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 4))) != 0), ResourceVersion: value, AgeMs: option})
+	case 1:
+		value0 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2 * 4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (3 * 4))))
+
+		result = witTypes.Err[CacheState, informer_plugin_types.Error](informer_plugin_types.Error{Code: uint8(uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 4)))), Message: value0})
+	default:
+		panic("unreachable")
+	}
+	result1 := result
+	return result1
+
+}
+
+//go:wasmimport informer:plugin/lister@0.2.0 has-synced
 func wasm_import_has_synced(arg0 uintptr, arg1 uint32, arg2 uintptr)
 
 func HasSynced(gvr string) witTypes.Result[bool, informer_plugin_types.Error] {
@@ -616,7 +753,7 @@ func HasSynced(gvr string) witTypes.Result[bool, informer_plugin_types.Error] {
 
 }
 
-//go:wasmimport informer:plugin/lister@0.1.0 wait-until
+//go:wasmimport informer:plugin/lister@0.2.0 wait-until
 func wasm_import_wait_until(arg0 uintptr, arg1 uint32, arg2 int32, arg3 uintptr, arg4 uint32, arg5 uintptr, arg6 uint32, arg7 int32, arg8 uintptr)
 
 func WaitUntil(gvr string, namespace witTypes.Option[string], resourceVersion string, millis uint32) witTypes.Result[bool, informer_plugin_types.Error] {

@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -27,7 +27,7 @@ const (
 
 type Level = uint8
 
-//go:wasmimport informer:plugin/log@0.1.0 enabled
+//go:wasmimport informer:plugin/log@0.2.0 enabled
 func wasm_import_enabled(arg0 int32) int32
 
 func Enabled(level Level) bool {
@@ -37,7 +37,7 @@ func Enabled(level Level) bool {
 
 }
 
-//go:wasmimport informer:plugin/log@0.1.0 write
+//go:wasmimport informer:plugin/log@0.2.0 write
 func wasm_import_write(arg0 int32, arg1 uintptr, arg2 uint32, arg3 uintptr, arg4 uint32)
 
 func Write(level Level, message string, fields []witTypes.Tuple2[string, string]) {

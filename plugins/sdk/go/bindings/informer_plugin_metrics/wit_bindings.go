@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -20,7 +20,7 @@ import (
 
 type Error = informer_plugin_types.Error
 
-//go:wasmimport informer:plugin/metrics@0.1.0 counter-add
+//go:wasmimport informer:plugin/metrics@0.2.0 counter-add
 func wasm_import_counter_add(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 float64, arg5 uintptr)
 
 func CounterAdd(name string, labels []witTypes.Tuple2[string, string], value float64) witTypes.Result[witTypes.Unit, informer_plugin_types.Error] {
@@ -64,7 +64,7 @@ func CounterAdd(name string, labels []witTypes.Tuple2[string, string], value flo
 
 }
 
-//go:wasmimport informer:plugin/metrics@0.1.0 gauge-set
+//go:wasmimport informer:plugin/metrics@0.2.0 gauge-set
 func wasm_import_gauge_set(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 float64, arg5 uintptr)
 
 func GaugeSet(name string, labels []witTypes.Tuple2[string, string], value float64) witTypes.Result[witTypes.Unit, informer_plugin_types.Error] {
@@ -108,7 +108,7 @@ func GaugeSet(name string, labels []witTypes.Tuple2[string, string], value float
 
 }
 
-//go:wasmimport informer:plugin/metrics@0.1.0 histogram-observe
+//go:wasmimport informer:plugin/metrics@0.2.0 histogram-observe
 func wasm_import_histogram_observe(arg0 uintptr, arg1 uint32, arg2 uintptr, arg3 uint32, arg4 float64, arg5 uintptr)
 
 func HistogramObserve(name string, labels []witTypes.Tuple2[string, string], value float64) witTypes.Result[witTypes.Unit, informer_plugin_types.Error] {

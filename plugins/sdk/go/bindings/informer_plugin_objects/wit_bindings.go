@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -22,7 +22,7 @@ type ObjectId = uint32
 type ObjectMeta = informer_plugin_types.ObjectMeta
 type Error = informer_plugin_types.Error
 
-//go:wasmimport informer:plugin/objects@0.1.0 meta
+//go:wasmimport informer:plugin/objects@0.2.0 meta
 func wasm_import_meta(arg0 int32, arg1 uintptr)
 
 func Meta(id uint32) witTypes.Result[informer_plugin_types.ObjectMeta, informer_plugin_types.Error] {
@@ -77,7 +77,7 @@ func Meta(id uint32) witTypes.Result[informer_plugin_types.ObjectMeta, informer_
 
 }
 
-//go:wasmimport informer:plugin/objects@0.1.0 json
+//go:wasmimport informer:plugin/objects@0.2.0 json
 func wasm_import_json(arg0 int32, arg1 uintptr)
 
 func Json(id uint32) witTypes.Result[string, informer_plugin_types.Error] {
@@ -104,7 +104,7 @@ func Json(id uint32) witTypes.Result[string, informer_plugin_types.Error] {
 
 }
 
-//go:wasmimport informer:plugin/objects@0.1.0 get
+//go:wasmimport informer:plugin/objects@0.2.0 get
 func wasm_import_get(arg0 int32, arg1 uintptr, arg2 uint32, arg3 uintptr)
 
 func Get(id uint32, pointer string) witTypes.Result[witTypes.Option[string], informer_plugin_types.Error] {
@@ -144,7 +144,7 @@ func Get(id uint32, pointer string) witTypes.Result[witTypes.Option[string], inf
 
 }
 
-//go:wasmimport informer:plugin/objects@0.1.0 get-many
+//go:wasmimport informer:plugin/objects@0.2.0 get-many
 func wasm_import_get_many(arg0 int32, arg1 uintptr, arg2 uint32, arg3 uintptr)
 
 func GetMany(id uint32, pointers []string) witTypes.Result[[]witTypes.Option[string], informer_plugin_types.Error] {
@@ -200,7 +200,7 @@ func GetMany(id uint32, pointers []string) witTypes.Result[[]witTypes.Option[str
 
 }
 
-//go:wasmimport informer:plugin/objects@0.1.0 differs
+//go:wasmimport informer:plugin/objects@0.2.0 differs
 func wasm_import_differs(arg0 int32, arg1 int32, arg2 uintptr, arg3 uint32, arg4 uintptr)
 
 func Differs(old uint32, new uint32, pointers []string) witTypes.Result[bool, informer_plugin_types.Error] {

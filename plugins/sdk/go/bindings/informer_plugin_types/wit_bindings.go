@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -76,6 +76,54 @@ const (
 
 // Why a call to the host failed.
 type ErrorCode = uint8
+
+const (
+	// Make the call again after the backoff of the plugin (`[plugin.retry]`).
+	FailureRetry uint8 = 0
+	// Make the call again after this number of milliseconds.
+	FailureRetryAfter uint8 = 1
+	// Another attempt cannot succeed. What the call is for becomes a dead letter at once.
+	FailurePermanent uint8 = 2
+)
+
+// The answer of a plugin that could not handle a call. The text is for the operator.
+type Failure struct {
+	tag   uint8
+	value any
+}
+
+func (self Failure) Tag() uint8 {
+	return self.tag
+}
+
+func (self Failure) Retry() string {
+	if self.tag != FailureRetry {
+		panic("tag mismatch")
+	}
+	return self.value.(string)
+}
+func (self Failure) RetryAfter() witTypes.Tuple2[string, uint32] {
+	if self.tag != FailureRetryAfter {
+		panic("tag mismatch")
+	}
+	return self.value.(witTypes.Tuple2[string, uint32])
+}
+func (self Failure) Permanent() string {
+	if self.tag != FailurePermanent {
+		panic("tag mismatch")
+	}
+	return self.value.(string)
+}
+
+func MakeFailureRetry(value string) Failure {
+	return Failure{FailureRetry, value}
+}
+func MakeFailureRetryAfter(value witTypes.Tuple2[string, uint32]) Failure {
+	return Failure{FailureRetryAfter, value}
+}
+func MakeFailurePermanent(value string) Failure {
+	return Failure{FailurePermanent, value}
+}
 
 // A failed call to the host.
 type Error struct {

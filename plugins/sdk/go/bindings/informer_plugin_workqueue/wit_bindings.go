@@ -4,7 +4,7 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
-//     informer:plugin@0.1.0
+//     informer:plugin@0.2.0
 
 //go:build wasip1
 
@@ -20,7 +20,7 @@ import (
 
 type Error = informer_plugin_types.Error
 
-//go:wasmimport informer:plugin/workqueue@0.1.0 add
+//go:wasmimport informer:plugin/workqueue@0.2.0 add
 func wasm_import_add(arg0 uintptr, arg1 uint32, arg2 uintptr)
 
 func Add(key string) witTypes.Result[witTypes.Unit, informer_plugin_types.Error] {
@@ -48,7 +48,7 @@ func Add(key string) witTypes.Result[witTypes.Unit, informer_plugin_types.Error]
 
 }
 
-//go:wasmimport informer:plugin/workqueue@0.1.0 add-after
+//go:wasmimport informer:plugin/workqueue@0.2.0 add-after
 func wasm_import_add_after(arg0 uintptr, arg1 uint32, arg2 int32, arg3 uintptr)
 
 func AddAfter(key string, millis uint32) witTypes.Result[witTypes.Unit, informer_plugin_types.Error] {
@@ -76,7 +76,7 @@ func AddAfter(key string, millis uint32) witTypes.Result[witTypes.Unit, informer
 
 }
 
-//go:wasmimport informer:plugin/workqueue@0.1.0 add-rate-limited
+//go:wasmimport informer:plugin/workqueue@0.2.0 add-rate-limited
 func wasm_import_add_rate_limited(arg0 uintptr, arg1 uint32, arg2 uintptr)
 
 func AddRateLimited(key string) witTypes.Result[witTypes.Unit, informer_plugin_types.Error] {
@@ -104,7 +104,7 @@ func AddRateLimited(key string) witTypes.Result[witTypes.Unit, informer_plugin_t
 
 }
 
-//go:wasmimport informer:plugin/workqueue@0.1.0 forget
+//go:wasmimport informer:plugin/workqueue@0.2.0 forget
 func wasm_import_forget(arg0 uintptr, arg1 uint32)
 
 func Forget(key string) {
@@ -117,7 +117,7 @@ func Forget(key string) {
 
 }
 
-//go:wasmimport informer:plugin/workqueue@0.1.0 num-requeues
+//go:wasmimport informer:plugin/workqueue@0.2.0 num-requeues
 func wasm_import_num_requeues(arg0 uintptr, arg1 uint32) int32
 
 func NumRequeues(key string) uint32 {
@@ -131,7 +131,7 @@ func NumRequeues(key string) uint32 {
 
 }
 
-//go:wasmimport informer:plugin/workqueue@0.1.0 length
+//go:wasmimport informer:plugin/workqueue@0.2.0 length
 func wasm_import_length() int32
 
 func Length() uint32 {

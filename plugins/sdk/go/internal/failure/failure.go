@@ -65,7 +65,11 @@ func Call(call func(ctx context.Context) error) (err error) {
 // ofTheSDK returns true for the functions that call the plugin.
 func ofTheSDK(function string) bool {
 	const sdk = "github.com/informer-host/informer/plugins/sdk/go/"
-	for _, caller := range []string{"internal/failure.Call", "handler.init", "reconciler.init", "reconciler.Register."} {
+	callers := []string{
+		"internal/failure.Call", "handler.init", "reconciler.init", "reconciler.Register.",
+		"synchandler.init", "timer.init", "confighandler.init",
+	}
+	for _, caller := range callers {
 		if strings.HasPrefix(function, sdk+caller) {
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_log"
 	metrics "github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_metrics"
 	objects "github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_objects"
+	"github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_timer"
 	wit "github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_types"
 	workqueue "github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_workqueue"
 	"github.com/informer-host/informer/plugins/sdk/go/bindings/wit/types"
@@ -42,6 +43,14 @@ func CurrentDelivery() Delivery {
 	info := informer_plugin_delivery.Current()
 	return Delivery{Attempt: info.Attempt, QueuedMillis: info.QueuedMs, Plugin: info.Plugin, HostVersion: info.HostVersion}
 }
+
+func CallAgain(millis uint32) *Error { return done(informer_plugin_delivery.CallAgain(millis)) }
+
+func TimerAfter(name string, millis uint32) *Error {
+	return done(informer_plugin_timer.After(name, millis))
+}
+
+func TimerCancel(name string) { informer_plugin_timer.Cancel(name) }
 
 func CounterAdd(name string, labels [][2]string, by float64) *Error {
 	return done(metrics.CounterAdd(name, pairs(labels), by))
@@ -103,6 +112,25 @@ func ListRows(gvr string, of Selector, at []string, token *string) ([]Row, *stri
 func ListJSON(gvr string, of Selector, token *string) ([]string, *string, *Error) {
 	found, err := value(lister.ListJson(gvr, selector(of), page(of, token)))
 	return found.Items, pointer(found.Next), err
+}
+
+func IndexValues(gvr, index, namespace string, after *string, limit uint32) ([]IndexValue, *Error) {
+	found, err := value(lister.IndexValues(gvr, index, present(namespace), option(after), limit))
+	values := make([]IndexValue, len(found))
+	for i, value := range found {
+		values[i] = IndexValue(value)
+	}
+	return values, err
+}
+
+func StateOf(gvr string) (CacheState, *Error) {
+	found, err := value(lister.State(gvr))
+	state := CacheState{Synced: found.Synced, ResourceVersion: found.ResourceVersion}
+	if err == nil && found.AgeMs.IsSome() {
+		age := found.AgeMs.Some()
+		state.AgeMillis = &age
+	}
+	return state, err
 }
 
 func HasSynced(gvr string) (bool, *Error) { return value(lister.HasSynced(gvr)) }

@@ -35,6 +35,19 @@ type Selector struct {
 	PageSize                        int
 }
 
+// IndexValue is a value of an index, and the number of objects that have it.
+type IndexValue struct {
+	Value   string
+	Objects uint32
+}
+
+// CacheState is what a cache holds. AgeMillis is nil before the first list.
+type CacheState struct {
+	Synced          bool
+	ResourceVersion string
+	AgeMillis       *uint32
+}
+
 // ListOptions selects objects of a list of the API server. Empty fields select all.
 type ListOptions struct {
 	Namespace, Labels, Fields string

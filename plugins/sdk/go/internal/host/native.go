@@ -13,6 +13,9 @@ type Host interface {
 	LogEnabled(level Level) bool
 	Log(level Level, message string, fields [][2]string)
 	CurrentDelivery() Delivery
+	CallAgain(millis uint32) *Error
+	TimerAfter(name string, millis uint32) *Error
+	TimerCancel(name string)
 	CounterAdd(name string, labels [][2]string, value float64) *Error
 	GaugeSet(name string, labels [][2]string, value float64) *Error
 	HistogramObserve(name string, labels [][2]string, value float64) *Error
@@ -21,6 +24,8 @@ type Host interface {
 	ListMetas(gvr string, of Selector, token *string) ([]Meta, *string, *Error)
 	ListRows(gvr string, of Selector, pointers []string, token *string) ([]Row, *string, *Error)
 	ListJSON(gvr string, of Selector, token *string) ([]string, *string, *Error)
+	IndexValues(gvr, index, namespace string, after *string, limit uint32) ([]IndexValue, *Error)
+	StateOf(gvr string) (CacheState, *Error)
 	HasSynced(gvr string) (bool, *Error)
 	WaitUntil(gvr, namespace, resourceVersion string, millis uint32) (bool, *Error)
 	Get(gvr string, key Key, subresource string) (string, *Error)
@@ -83,6 +88,9 @@ func ObjectsDiffer(old, new uint32, pointers []string) (bool, *Error) {
 func LogEnabled(level Level) bool                         { return fake().LogEnabled(level) }
 func Log(level Level, message string, fields [][2]string) { fake().Log(level, message, fields) }
 func CurrentDelivery() Delivery                           { return fake().CurrentDelivery() }
+func CallAgain(millis uint32) *Error                      { return fake().CallAgain(millis) }
+func TimerAfter(name string, millis uint32) *Error        { return fake().TimerAfter(name, millis) }
+func TimerCancel(name string)                             { fake().TimerCancel(name) }
 func CounterAdd(name string, labels [][2]string, value float64) *Error {
 	return fake().CounterAdd(name, labels, value)
 }
@@ -105,7 +113,11 @@ func ListRows(gvr string, of Selector, pointers []string, token *string) ([]Row,
 func ListJSON(gvr string, of Selector, token *string) ([]string, *string, *Error) {
 	return fake().ListJSON(gvr, of, token)
 }
-func HasSynced(gvr string) (bool, *Error) { return fake().HasSynced(gvr) }
+func IndexValues(gvr, index, namespace string, after *string, limit uint32) ([]IndexValue, *Error) {
+	return fake().IndexValues(gvr, index, namespace, after, limit)
+}
+func StateOf(gvr string) (CacheState, *Error) { return fake().StateOf(gvr) }
+func HasSynced(gvr string) (bool, *Error)     { return fake().HasSynced(gvr) }
 func WaitUntil(gvr, namespace, resourceVersion string, millis uint32) (bool, *Error) {
 	return fake().WaitUntil(gvr, namespace, resourceVersion, millis)
 }
