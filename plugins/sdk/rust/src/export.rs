@@ -61,7 +61,7 @@ macro_rules! export {
     };
 }
 
-/// Exports a [`BatchHandler`](crate::BatchHandler) as the plugin of this crate. It is used like [`export!`](macro@crate::export).
+/// Exports a [`BatchHandler`] as the plugin of this crate. It is used like [`export!`](macro@crate::export).
 #[macro_export]
 macro_rules! export_batch {
     ($handler:ty) => {

@@ -21,7 +21,8 @@ type ObjectMeta = informer_plugin_types.ObjectMeta
 const (
 	// The watch reported the change.
 	CauseLive uint8 = 0
-	// The object is part of the first list. It existed before the host, or this subscription, started.
+	// The object is part of the first list. It existed before the host, or this subscription, started. The state may be newer than the
+	// list: a change merges into an addition that is still pending, and the addition keeps this cause.
 	CauseInitial uint8 = 1
 	// A later list found the change. The watch missed it, because the connection was down for example.
 	CauseRelist uint8 = 2
