@@ -259,8 +259,10 @@ impl RunningPlugin {
 
     /// Adds a key again that was given up. The letter is deleted once the key is reconciled.
     pub(super) fn replay_key(&self, dropped: &DroppedKey) -> Result<(), NotReplayed> {
-        if !self.plugin().reconciles() {
-            return Err(NotReplayed::NotReconciling);
+        match self.plugin().version() {
+            None => return Err(NotReplayed::NotLoaded),
+            Some(version) if !version.reconciles => return Err(NotReplayed::NotReconciling),
+            Some(_) => {}
         }
         self.workqueue().add(&dropped.key).map_err(|_| NotReplayed::Full)
     }

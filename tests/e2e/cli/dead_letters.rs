@@ -300,10 +300,19 @@ async fn keys_that_were_given_up_survive_a_restart_and_a_command_replays_or_drop
     assert_eq!(host.dead_letters(&["list", "--gvr", "v1/configmaps"]).await.stdout, "no dead letters\n");
     host.stop().await;
 
+    // Nothing shows yet whether the component can reconcile them.
+    let missing = fails.replace(&format!("{source:?}"), "\"missing.wasm\"");
+    let host = Host::start(&server.url(), directory.path(), &missing).await;
+    let refused = host.dead_letters(&["replay", "--key", "default/bad-1"]).await;
+    let why = "fussy key default/bad-1: no version of the plugin is in service yet; try again when one is\n";
+    assert_eq!((refused.status, refused.stdout.as_str()), (Some(1), why));
+    host.stop().await;
+
     // The repaired plugin, without initial additions.
     let mended = plugin("{}", "initial = \"skip\"");
     let mut host = Host::start(&server.url(), directory.path(), &mended).await;
     host.listed("the keys of the run before", |list| keys(list) == 2).await;
+    host.running.logged("plugin loaded").await;
     let replayed = host.dead_letters(&["replay", "--key", "default/bad-1"]).await;
     let replayed_line = "fussy key default/bad-1: replayed as reconcile; the letter is deleted once the plugin acknowledges it\n";
     assert_eq!((replayed.status, replayed.stdout.as_str()), (Some(0), replayed_line), "{}", replayed.stderr);

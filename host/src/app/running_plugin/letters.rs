@@ -38,6 +38,9 @@ pub(in crate::app) enum NotReplayed {
     /// A version without a reconciler replaced the one that gave up the key.
     #[error("the version in service has no reconciler; drop the letter")]
     NotReconciling,
+    /// The component is not loaded yet, so nothing shows whether it has a reconciler.
+    #[error("no version of the plugin is in service yet; try again when one is")]
+    NotLoaded,
     /// The workqueue is full.
     #[error("the plugin's workqueue is full; try again later")]
     Full,
