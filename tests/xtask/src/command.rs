@@ -1,6 +1,7 @@
 //! Runs other programs, and prints a line before each and its time afterwards.
 
 use std::{
+    env,
     io::{self, Write},
     panic::resume_unwind,
     path::PathBuf,
@@ -137,12 +138,13 @@ pub(crate) fn cargo(arguments: &[&str]) -> Run {
     Run::of(informer_guests::cargo(), arguments)
 }
 
-/// The root of the workspace.
+/// The root of the workspace. Cargo sets the variable: a program that was compiled in another clone must not work on that one.
 pub(crate) fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+    let own = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    PathBuf::from(own).join("../..")
 }
 
 /// The directory that cargo builds into.
 pub(crate) fn target_dir() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |set| root().join(set))
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |set| root().join(set))
 }
