@@ -15,8 +15,11 @@ const PACKAGE: &str = "informer:plugin";
 /// The interface that every plugin exports.
 const LIFE_CYCLE: &str = "plugin";
 
-/// The interfaces of which every plugin exports at least one.
-const CALLED: [&str; 3] = ["handler", "batch-handler", "reconciler"];
+/// The interfaces of which every plugin exports at least one, unless it exports [`BATCHES`].
+const CALLED: [&str; 2] = ["handler", "reconciler"];
+
+/// What takes the place of `handler`. It is no advice for a component without either.
+const BATCHES: &str = "batch-handler";
 
 /// An interface that a component may import only if it exports another one.
 struct Half {
@@ -117,7 +120,7 @@ fn check_exports(imports: &[&str], exports: &[&str]) -> Result<(), LoadError> {
     let names = [exports, imports].concat();
     let full = |interface: &str| full(interface, &names);
     let mut missing = Vec::new();
-    if !CALLED.iter().any(|wanted| has(exports, wanted)) {
+    if !CALLED.iter().chain([&BATCHES]).any(|wanted| has(exports, wanted)) {
         missing.push(CALLED.map(full).join(" or "));
     }
     if !has(exports, LIFE_CYCLE) {
