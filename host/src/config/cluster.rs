@@ -109,10 +109,10 @@ pub(super) static CLUSTER: LazyLock<Section<ClusterKeys>> = LazyLock::new(|| {
                  because its connection may be dead. Kubernetes sends a bookmark about once a minute.",
             ),
         K::<Size>::new("list-size", |keys| &mut keys.cluster.list_bytes).within(LIST).doc(
-            "The size of the largest list of a collection that is accepted, over all pages, as the API \
-             server sends it; each object counts 512 bytes more. A larger list has failed: it is tried \
-             again later, the cache stays as it was, and the status says so. A list that never ends \
-             cannot take the memory of this machine.",
+            "The maximum size of a list of a collection: all pages together, as the API server sends them, \
+             and 512 bytes more for each object. A larger list fails: the cache stays as it was, the status \
+             reports the failure, and the list is tried again later. So a list that never ends cannot use up \
+             the memory of this machine.",
         ),
     ],
 }

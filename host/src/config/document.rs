@@ -42,18 +42,18 @@ pub(super) struct FileKeys {
 }
 
 /// The top level. `[defaults]` is read before the plugins that it applies to.
-static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| {
-    Section {
+static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| Section {
     doc: "",
     keys: vec![
         Key::<FileKeys, Vec<PathBuf>>::new("include", |file| &mut file.include)
             .distinct()
             .also("[\"plugins.d\", \"/usr/share/informer/reloader.toml\"]")
             .doc(
-                "Files with further [[watch]] and [[plugin]], and directories of such files: those whose names end in \
-                 `.toml`, in the order of their names. Paths in an included file are relative to that file. If several \
-                 files have a [[watch]] of the same resource, they share one watch, which keeps what each of them keeps \
-                 and has the indexes of all. All other tables stand in this file only; [defaults] applies to the \
+                "Files with further [[watch]] and [[plugin]], or directories of such files. Of a directory, \
+                 the files whose names end in `.toml` are read, in the order of their names. Paths in an \
+                 included file are relative to that file. If several files have a [[watch]] of the same \
+                 resource, they share one watch, which keeps each field that one of them keeps, and has the \
+                 indexes of all. All other tables stand in this file only; [defaults] applies to the \
                  included plugins too.",
             ),
         sub("cluster", &CLUSTER, |file: &mut FileKeys| &mut file.cluster),
@@ -72,7 +72,6 @@ static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| {
         plugins(),
         sub("tenancy", &TENANCY, |file: &mut FileKeys| &mut file.tenancy),
     ],
-}
 });
 
 /// The top level of an included file.

@@ -109,7 +109,7 @@ const STEPS: (Count, Count) = (Count(0), Count(1 << 20));
 
 pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
     Section {
-    doc: "The process itself.",
+    doc: "The host process.",
     keys: vec![
         K::<Option<HttpAddress>>::new("admin", |host| &mut host.admin)
             .also("\"unix:/run/informer/admin.sock\"")
@@ -172,27 +172,29 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
             .within(GUEST_MEMORY)
             .example("\"2GiB\"")
             .doc(
-                "The most memory of all guests together: linear memories, tables and what the host holds for \
-                 instances. A guest that wants more fails its call, which is retried. A quarter is divided \
-                 equally among the plugins and kept for them, so a plugin that takes much does not stop the \
-                 others. Cached objects, compiled code and the embedded API server are not part of it. The \
-                 default is half of the memory of the machine, or of the container if that has less.",
+                "The maximum memory of all guests together: linear memories, tables and what the host holds \
+                 for instances. If a guest needs more, its call fails and is retried. A quarter is divided \
+                 equally among the plugins and reserved for them, so a plugin that takes much does not stop \
+                 the others. Cached objects, compiled code and the embedded API server are not part of it. \
+                 The default is half of the memory of the machine, or of the container if that has less.",
             ),
         K::<Size>::new("cache-memory", |host| &mut host.cache_memory)
             .within(GUEST_MEMORY)
             .example("\"1GiB\"")
             .doc(
-                "The most memory of all objects: cached ones, and states that wait for plugins. Above three \
-                 quarters of it, every watch compresses its objects. Above it, no further watch starts. An \
-                 eighth above it, a watch that brings more ends, and lists follow the cluster until a quarter \
-                 above it. A list that fails leaves the cache as it was, the status says how old it is, and the \
-                 list is tried again with a backoff. The default is a third of the memory of the machine, or of the container if that has less.",
+                "The maximum memory of all objects: those in caches, and those of pending notifications. \
+                 Above three quarters of this limit, every watch compresses its objects. Above the limit, no \
+                 further watch starts. An eighth above the limit, a watch ends when it receives more, and \
+                 its informer follows the cluster by lists; a quarter above the limit, these lists fail too. \
+                 A list that fails leaves the cache as it was, the status reports the age of the cache, and \
+                 the list is tried again with a backoff. The default is a third of the memory of the \
+                 machine, or of the container if that has less.",
             ),
         K::<Count>::new("trace", |host| &mut host.trace).within(STEPS).doc(
-            "Steps to remember for `informer explain`: what each stage decided about an object or a key. \
-             Steps hold names and versions, never the content of objects; newer steps replace older ones. \
-             A notification takes three steps and up to three more per plugin, a call for a key takes \
-             three; a step takes about 250 bytes of memory. 0 remembers nothing.",
+            "The number of steps to keep for `informer explain`. A step is what one stage decided about an \
+             object or a key. Steps hold names and versions, never the content of objects; newer steps \
+             replace older ones. A notification takes three steps and up to three more per plugin, a call \
+             for a key takes three; a step takes about 250 bytes of memory. 0 keeps no steps.",
         ),
         K::<Vec<IpNet>>::new("http-deny", |host| &mut host.http_deny)
             .distinct()

@@ -165,7 +165,7 @@ type K<V> = Key<PluginKeys, V>;
 /// The keys that only the file has: a name of its own, and what belongs to the operator of the host.
 const OF_THE_FILE: [&str; 4] = ["name", "build", "as", "config-files"];
 
-const DOC: &str = "One plugin: a WebAssembly component, the objects it is notified of, and what it may use.";
+const DOC: &str = "One plugin: a WebAssembly component, its subscriptions, its limits and its grants.";
 
 pub(super) static PLUGIN: LazyLock<Section<PluginKeys>> =
     LazyLock::new(|| Section { doc: DOC, keys: keys() });
@@ -193,9 +193,9 @@ fn origin_keys() -> Vec<Field<PluginKeys>> {
             .also("\"oci://ghcr.io/acme/ttl:1.2\"")
             .doc(
                 "The file of the component, or its name in a registry: \"oci://HOST/NAME:TAG\" or \
-                 \"oci://HOST/NAME@sha256:DIGEST\", in the CNCF layout for WebAssembly (`informer plugin push` makes it). If \
-                 the file or the tag changes, the host loads the new version. A pulled component is kept below `cache-dir`, \
-                 so a registry that is down stops no host that has it.",
+                 \"oci://HOST/NAME@sha256:DIGEST\", in the CNCF layout for WebAssembly (`informer plugin \
+                 push` makes it). If the file or the tag changes, the host loads the new version. A pulled \
+                 component is kept below `cache-dir`, so the host can start while the registry is down.",
             ),
         K::<PathBuf>::new("build", |keys| &mut keys.plugin.build).example("\".\"").doc(
             "The folder of the project of the component, with its informer-plugin.toml. `informer dev` builds it at the start \
@@ -205,8 +205,9 @@ fn origin_keys() -> Vec<Field<PluginKeys>> {
         K::<Digest>::new("digest", |keys| &mut keys.plugin.digest)
             .example("\"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"")
             .doc(
-                "The only content that is loaded: the SHA-256 of the file, or the digest of the artifact in the registry. For \
-                 tags informer.lock beside this file does the same (`informer plugin lock`).",
+                "The digest that the component must have: the SHA-256 of the file, or the digest of the \
+                 artifact in the registry. Other content is refused. For tags, informer.lock beside this \
+                 file does the same (`informer plugin lock`).",
             ),
         K::<Duration>::new("poll", |keys| &mut keys.poll)
             .default(&POLL.shown())
@@ -225,20 +226,20 @@ fn conduct_keys() -> Vec<Field<PluginKeys>> {
             .example("\"system:serviceaccount:shop:reloader\"")
             .doc(
                 "The ServiceAccount in whose name the plugin's own requests to the API server are sent \
-                 (impersonation), so that RBAC and the audit log of the API server see it. The grants \
-                 apply as well. The host needs the permission to impersonate this ServiceAccount, which \
-                 `informer rbac` prints. Watches and caches stay those of the host, so [plugin.grant] \
-                 alone decides what the plugin reads there. Without `write` there it sends no requests. \
-                 Default: the identity of the host.",
+                 (impersonation), so that RBAC and the audit log of the API server see it. The grants apply \
+                 as well. The host needs the permission to impersonate this ServiceAccount, which `informer \
+                 rbac` prints. Watches use the identity of the host, so [plugin.grant] alone decides what \
+                 the plugin reads from the caches. Without `write` in [plugin.grant] the plugin sends no \
+                 requests. Default: the identity of the host.",
             ),
         K::<Vec<PathBuf>>::new("config-files", |keys| &mut keys.plugin.config_files)
             .also("[\"/etc/informer/hello\", \"/run/secrets/token\"]")
             .doc(
-                "Files that extend [plugin.config], each under its own name, and directories of such \
-                 files, as ConfigMaps and Secrets are mounted. They are read each time the plugin reads \
-                 its configuration (`wasi:config`) and for each new instance, so a change needs no \
-                 restart. A link is followed if it stays inside its directory. Only regular files are \
-                 read, at most 4 MiB of a plugin together, and at most 10000 of a directory.",
+                "Files that extend [plugin.config], or directories of such files, such as mounted ConfigMaps \
+                 and Secrets. The name of each file is its key. The files are read each time the plugin \
+                 reads its configuration (`wasi:config`) and for each new instance, so a change needs no \
+                 restart. A link is followed if it stays inside its directory. Only regular files are read, \
+                 at most 4 MiB of a plugin together, and at most 10000 of a directory.",
             ),
         K::<LogLevel>::new("log-level", |keys| &mut keys.plugin.log_level).example("\"debug\"").doc(
             "The least severe log lines of this plugin to keep: trace, debug, info, warn or error. \
@@ -257,7 +258,8 @@ fn conduct_keys() -> Vec<Field<PluginKeys>> {
             .default(&default_idle_timeout().shown())
             .doc(
                 "Time without a call after which a warm instance ends and frees its memory. \"0s\" means \
-                 never. Otherwise an instance that had no call yet ends after about a minute.",
+                 never. An instance that was never called ends after about a minute, unless this key is \
+                 \"0s\".",
             ),
         K::<OnReload>::new("on-reload", |keys| &mut keys.plugin.on_reload).doc(
             "What a new version of the component receives about existing objects. \"keep\": nothing; it \
@@ -289,9 +291,9 @@ fn tables() -> Vec<Field<PluginKeys>> {
 
 pub(super) static DEFAULTS: LazyLock<Section<Common>> = LazyLock::new(|| Section {
     doc: "Values for all plugins. The tables [defaults.queue], [defaults.workqueue], [defaults.retry], \
-          [defaults.quarantine], [defaults.reload] and [defaults.limits] have the keys of the tables of \
-          the same names below [[plugin]]. A key that a plugin has itself wins over [defaults], which \
-          wins over the built-in default.",
+          [defaults.quarantine], [defaults.reload] and [defaults.limits] have the keys of the tables of the \
+          same names below [[plugin]]. A key of a plugin overrides [defaults], and [defaults] overrides the \
+          built-in default.",
     keys: vec![
         sub("queue", &QUEUE, |common: &mut Common| &mut common.queue),
         sub("workqueue", &WORKQUEUE, |common: &mut Common| &mut common.workqueue),

@@ -40,9 +40,8 @@ type P<V> = Key<VerifyKeys, V>;
 
 pub(super) static REGISTRY: LazyLock<Section<RegistrySettings>> = LazyLock::new(|| {
     Section {
-    doc: "A registry that is not reached in the usual way. Other registries are reached over https, are trusted by the \
-          certificate authorities of the system, and are shown the credentials of docker. A proxy is taken from \
-          $HTTPS_PROXY and $NO_PROXY.",
+    doc: "Settings for one registry. For any other registry the host uses https, the certificate authorities \
+          of the system and the credentials of docker. The proxy is that of $HTTPS_PROXY and $NO_PROXY.",
     keys: vec![
         R::<String>::new("host", |registry| &mut registry.host)
             .required("\"ghcr.io\"")
@@ -56,10 +55,10 @@ pub(super) static REGISTRY: LazyLock<Section<RegistrySettings>> = LazyLock::new(
                  $DOCKER_CONFIG/config.json or ~/.docker/config.json, with the credential helpers that it names.",
             ),
         R::<PathBuf>::new("ca", |registry| &mut registry.ca).example("\"/etc/informer/registry-ca.pem\"").doc(
-            "A PEM file of certificate authorities that the registry is trusted by, besides those of the system.",
+            "A PEM file of certificate authorities to trust for this registry, besides those of the system.",
         ),
         R::<bool>::new("insecure", |registry| &mut registry.insecure).doc(
-            "Talk to the registry without TLS. Others on the network may then read credentials and exchange \
+            "Use plain http for this registry. Others on the network can then read credentials, and replace \
              components that are named by a tag only.",
         ),
     ],
@@ -73,15 +72,15 @@ pub(super) static SIGNER: LazyLock<Section<SignerKeys>> = LazyLock::new(|| {
     keys: vec![
         S::<Name>::new("name", |signer| &mut signer.name).required("\"acme\"").doc("The name for [[verify]]."),
         S::<PathBuf>::new("public-key", |signer| &mut signer.public_key).written("\"acme.pub\"").doc(
-            "A PEM file with the public key that its signatures fit. It is read at each verification.",
+            "A PEM file with the public key of the signer. It is read at each verification.",
         ),
         S::<bool>::new("transparency-log", |signer| &mut signer.transparency_log).doc(
-            "With `public-key`: its signatures must also be in the transparency log of the trust root. Signatures by an \
-             identity must be in any case.",
+            "With `public-key`: the signatures must also be in the transparency log of the trust root. \
+             Signatures by an identity must always be there.",
         ),
         S::<String>::new("issuer", |signer| &mut signer.issuer)
             .example("\"https://token.actions.githubusercontent.com\"\nsubject = \"https://github.com/acme/*\"")
-            .doc("The service that knows the identity."),
+            .doc("The service that confirms the identity (the OIDC issuer)."),
         S::<Pattern>::new("subject", |signer| &mut signer.subject)
             .example("\"ann@example.com\"\nissuer = \"https://accounts.google.com\"")
             .doc(
@@ -98,14 +97,14 @@ pub(super) static SIGNER: LazyLock<Section<SignerKeys>> = LazyLock::new(|| {
 }
 });
 
-pub(super) static VERIFY: LazyLock<Section<VerifyKeys>> = LazyLock::new(|| {
-    Section {
-    doc: "What is required of components from some repositories. The first [[verify]] that fits a repository applies, and no \
-          other. A component that does not satisfy it is not loaded; a version in service stays. What fits none is accepted \
-          as it is.",
+pub(super) static VERIFY: LazyLock<Section<VerifyKeys>> = LazyLock::new(|| Section {
+    doc: "Requirements for components from some repositories. The first [[verify]] that matches a repository \
+          applies, and no other. A component that does not satisfy it is not loaded; a version in service \
+          stays. If no [[verify]] matches, a component is accepted without a signature.",
     keys: vec![
         P::<Pattern>::new("repository", |policy| &mut policy.repository).required("\"ghcr.io/acme/*\"").doc(
-            "The repositories, with their hosts and without tags. `*` stands for any characters; \"*\" fits all.",
+            "The repositories, with their hosts and without tags. `*` stands for any characters; \"*\" \
+             matches all.",
         ),
         P::<Vec<Name>>::new("all-of", |policy| &mut policy.all_of)
             .distinct()
@@ -116,13 +115,14 @@ pub(super) static VERIFY: LazyLock<Section<VerifyKeys>> = LazyLock::new(|| {
             .example("[\"acme\", \"release\"]")
             .doc("The names of [[signer]]s of which at least one must have signed."),
         P::<bool>::new("pinned", |policy| &mut policy.pinned).doc(
-            "Only components whose digest is in `source`, in `digest` or in informer.lock (`informer plugin lock`).",
+            "Accept only components whose digest is in `source`, in `digest` or in informer.lock (`informer \
+             plugin lock`).",
         ),
         P::<bool>::new("refuse", |policy| &mut policy.refuse).doc(
-            "Nothing from these repositories. As the last [[verify]], with \"*\", it leaves only the repositories above it.",
+            "Accept nothing from these repositories. With repository = \"*\" in the last [[verify]], only \
+             the repositories of the tables above it are accepted.",
         ),
     ],
-}
 });
 
 /// Judges the three sections. What is wrong is noted.

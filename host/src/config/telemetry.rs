@@ -25,18 +25,20 @@ type K<V> = Key<TelemetryKeys, V>;
 
 pub(super) static TELEMETRY: LazyLock<Section<TelemetryKeys>> = LazyLock::new(|| {
     Section {
-    doc: "Traces of events for OpenTelemetry: one from the frame of the watch to the return of the handlers, with what happens \
-          in between. They are sent to a collector by OTLP. Without `endpoint` there are none.",
+    doc: "Traces of events for OpenTelemetry. A trace begins when the event arrives on the watch and ends \
+          when the handlers have returned. The host sends traces to a collector by OTLP. Without `endpoint` \
+          there are no traces.",
     keys: vec![
         K::<Endpoint>::new("endpoint", |keys| &mut keys.endpoint).example("\"http://otel-collector.monitoring:4317\"").doc(
-            "The collector: scheme, host and port. With https the certificate authorities of the system count. \
-             OTEL_EXPORTER_OTLP_HEADERS in the environment names headers to send, such as a token. A collector that is down \
-             costs spans and nothing else: they are dropped and counted.",
+            "The collector: scheme, host and port. With https the host trusts the certificate authorities of \
+             the system. OTEL_EXPORTER_OTLP_HEADERS in the environment names headers to send, such as a \
+             token. If the collector is down, spans are dropped and counted, and nothing else changes.",
         ),
         K::<Protocol>::new("protocol", |keys| &mut keys.protocol)
-            .doc("How the collector is spoken to: OTLP over \"grpc\", or over \"http\" with binary protobuf."),
+            .doc("The protocol: OTLP over \"grpc\", or over \"http\" with binary protobuf."),
         K::<Number>::new("sample", |keys| &mut keys.sample).within((Number(0.0), Number(1.0))).doc(
-            "The share of events that are traced. It is decided at the frame of the watch, so a trace is complete or absent.",
+            "The share of events that are traced. The host decides when the event arrives, so a trace is \
+             complete or absent.",
         ),
     ],
 }

@@ -82,7 +82,7 @@ pub(super) static TENANCY: LazyLock<Section<TenancyKeys>> = LazyLock::new(|| {
     doc: "Plugins as objects of the cluster: the host also runs each `Plugin` (of a namespace) and \
           `ClusterPlugin`, within what is listed here. Their definitions are printed by `informer crd`. A \
           Plugin receives, reads and writes objects of its own namespace only. Without `namespaces` and \
-          `cluster-plugins` the host looks at no such object.",
+          `cluster-plugins` the host does not look at such objects.",
     keys: vec![
         K::<Vec<Pattern>>::new("namespaces", |keys| &mut keys.namespaces)
             .distinct()
@@ -93,12 +93,12 @@ pub(super) static TENANCY: LazyLock<Section<TenancyKeys>> = LazyLock::new(|| {
              this table.",
         ),
         K::<Count>::new("plugins", |keys| &mut keys.plugins).within(PLUGINS).doc(
-            "The most objects that run, of both kinds together. The oldest come first, so a new object never \
-             takes the place of another one.",
+            "The maximum number of objects that run, of both kinds together. If there are more, the oldest \
+             run, so a new object never replaces an older one.",
         ),
         K::<Count>::new("plugins-per-namespace", |keys| &mut keys.plugins_per_namespace)
             .within(PLUGINS)
-            .doc("The most Plugins of one namespace that run, the oldest first."),
+            .doc("The maximum number of Plugins of one namespace that run, the oldest first."),
         K::<Vec<ReadGrant>>::new("read", |keys| &mut keys.read)
             .distinct()
             .also("[\"apps/v1/deployments @shop,blog\"]")
@@ -125,8 +125,9 @@ pub(super) static TENANCY: LazyLock<Section<TenancyKeys>> = LazyLock::new(|| {
             .distinct()
             .also("[\"ghcr.io/acme/*\"]")
             .doc(
-                "The repositories that their components may come from, with their hosts and without tags. `*` stands \
-                 for any characters: write the last `/`, or other owners fit too. [[verify]] applies as well.",
+                "The repositories that their components may come from, with their hosts and without tags. \
+                 `*` stands for any characters: write the last `/`, or the repositories of other owners \
+                 match too. [[verify]] applies as well.",
             ),
         K::<Vec<HttpGrant>>::new("http", |keys| &mut keys.http)
             .distinct()
@@ -135,7 +136,7 @@ pub(super) static TENANCY: LazyLock<Section<TenancyKeys>> = LazyLock::new(|| {
         K::<Size>::new("keyvalue", |keys| &mut keys.keyvalue)
             .within(KEYVALUE)
             .example("\"1MiB\"")
-            .doc("The most that one of them may keep through `wasi:keyvalue`. The default is none."),
+            .doc("The maximum quota of one of them for `wasi:keyvalue`. The default is none."),
         K::<bool>::new("when", |keys| &mut keys.when).doc(
             "Accept `when` in their subscriptions. Such an expression runs on a thread of the informer, so one that \
              is expensive delays the events of all plugins.",

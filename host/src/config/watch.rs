@@ -49,8 +49,7 @@ pub struct Watch {
 
 type K<V> = Key<Watch, V>;
 
-pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| {
-    Section {
+pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| Section {
     doc: "One shared informer: one watch and one cache of a resource, for all plugins together. At least \
           one is needed, and each resource at most once. An informer runs while some plugin subscribes to \
           it or may read it. If the CRD of a resource is not installed yet, the informer waits for it.",
@@ -82,36 +81,37 @@ pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| {
              0s, or 1s to 168h.",
         ),
         K::<Vec<Pointer>>::new("drop", |watch| &mut watch.drop).each(removes_identity).distinct().doc(
-            "JSON pointers to what is removed from every object before it is kept. [] keeps everything.",
+            "JSON pointers to the fields that are removed from every object before it is cached. [] removes \
+             nothing.",
         ),
         K::<Vec<Pointer>>::new("keep", |watch| &mut watch.keep)
             .each(|pointer| whole_object(pointer, "leave `keep` out to keep everything"))
             .some_distinct("everything")
             .example("[\"/spec/replicas\", \"/status\"]")
             .doc(
-                "Instead of `drop`: JSON pointers to the only parts that are kept, besides what \
-                 identifies an object (apiVersion, kind, name, namespace, uid, resourceVersion, \
+                "Instead of `drop`: JSON pointers to the fields to keep. All others are removed, except \
+                 those that identify an object (apiVersion, kind, name, namespace, uid, resourceVersion, \
                  generation, timestamps, labels, owners). A pointer into an array keeps the whole array. \
-                 Default: everything that `drop` leaves.",
+                 Default: all fields that `drop` does not remove.",
             ),
         K::<bool>::new("metadata-only", |watch| &mut watch.metadata_only).doc(
-            "Request only the metadata of the objects (PartialObjectMetadata). This is several times less \
-             to transfer and to keep.",
+            "Request only the metadata of the objects (PartialObjectMetadata). They need several times less \
+             bandwidth and memory.",
         ),
         K::<Compression>::new("compression", |watch| &mut watch.compression).doc(
-            "How objects are kept in memory. \"zstd\" compresses each with a dictionary trained on the \
-             first objects, several times smaller. \"off\" keeps them as they came.",
+            "How objects are kept in memory. \"zstd\" compresses each object with a dictionary trained on \
+             the first objects, which makes it several times smaller. \"off\" keeps the text as it was \
+             received.",
         ),
         K::<BTreeMap<String, IndexPaths>>::new("index", |watch| &mut watch.indexes)
             .also("{ by-account = \"/spec/template/spec/serviceAccountName\" }")
             .doc(
-                "Indexes that plugins list objects by: a name, and a JSON pointer to a scalar, or to an \
-                 array whose scalars are the values. The token `*` stands for every element of an array, as in \
-                 \"/spec/volumes/*/configMap/name\". Several pointers in an array are one index with the values \
-                 at all of them.",
+                "Indexes by which plugins list objects. Each has a name, and a JSON pointer to a scalar, or \
+                 to an array whose scalars are the values. The token `*` stands for every element of an \
+                 array, as in \"/spec/volumes/*/configMap/name\". An array of pointers makes one index with \
+                 the values at all of them.",
             ),
     ],
-}
 });
 
 // === impl Watch ===

@@ -34,9 +34,9 @@ pub(super) static GRANT: LazyLock<Section<GrantKeys>> = LazyLock::new(|| Section
             .written("[\"apps/v1/deployments\"]")
             .also("[\"apps/v1/deployments @default,shop\", \"apps/v1/deployments/scale\"]")
             .doc(
-                "Resources that the plugin may read from the cache, and live if there is a `write`, too. \
-                 Each must be watched. Namespaces may follow an `@`. A subresource is read live only and \
-                 needs no watch. The default is none.",
+                "Resources that the plugin may read from the cache and, if there is a `write`, also live \
+                 from the API server. Each must be watched. Namespaces may follow an `@`. A subresource is \
+                 read live only and needs no watch. The default is none.",
             ),
         K::<Vec<WriteGrant>>::new("write", |keys| &mut keys.grants.write)
             .distinct()
@@ -62,9 +62,9 @@ pub(super) static GRANT: LazyLock<Section<GrantKeys>> = LazyLock::new(|| Section
             .within(KEYVALUE)
             .example("\"1MiB\"")
             .doc(
-                "What the plugin may keep through `wasi:keyvalue`: keys, values and names of buckets \
-                 together. The data belongs to the name of the plugin, and survives reloads and restarts. \
-                 The default is none.",
+                "The quota for `wasi:keyvalue`: the size of all keys, values and names of buckets together. \
+                 The data belongs to the name of the plugin, and survives reloads and restarts. The default \
+                 is none.",
             ),
         K::<Vec<HttpGrant>>::new("http", |keys| &mut keys.grants.http)
             .distinct()

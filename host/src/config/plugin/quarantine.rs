@@ -21,8 +21,8 @@ pub(super) static QUARANTINE: LazyLock<Section<QuarantineConfig>> = LazyLock::ne
           its own quarantine.",
     keys: vec![
         K::<Count>::new("after", |quarantine| &mut quarantine.after).doc(
-            "Consecutive calls that trap, exceed the deadline, the memory or the host calls, or find no \
-             instance that starts. 0 means never.",
+            "Consecutive calls that trap, exceed the deadline, the memory or the host calls, or fail because \
+             no instance starts. 0 means never.",
         ),
         K::<Duration>::new("min", |quarantine| &mut quarantine.backoff.min)
             .within(WAIT)

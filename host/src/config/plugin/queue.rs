@@ -67,15 +67,15 @@ const CAPACITY_COUNT: (Count, Count) = (Count(1), Count(1_000_000));
 const PER_SECOND: (Number, Number) = (Number(0.001), Number(1_000_000.0));
 
 pub(super) static QUEUE: LazyLock<Section<QueueKeys>> = LazyLock::new(|| Section {
-    doc: "How notifications wait for the plugin.",
+    doc: "The queue of notifications for the plugin.",
     keys: vec![
         K::<Count>::new("workers", |keys| &mut keys.workers).within(WORKER_COUNT).doc(
             "Calls at the same time, each for another object. With one worker the notifications of all \
              objects are delivered in order; with more workers only those of each object.",
         ),
         K::<Count>::new("batch", |keys| &mut keys.batch).within(BATCH_COUNT).doc(
-            "The most notifications of one call, each of another object, if the component exports \
-             `batch-handler`. A call takes what is pending and does not wait for more.",
+            "The maximum number of notifications in one call, each of another object, if the component \
+             exports `batch-handler`. A call receives the pending notifications and does not wait for more.",
         ),
         K::<DeliveryKind>::new("delivery", |keys| &mut keys.delivery).also("\"every\"").doc(
             "\"latest\": pending changes of one object merge into one. \"every\": each change is \

@@ -22,8 +22,8 @@ pub struct Retry {
 type K<V> = Key<Retry, V>;
 
 pub(super) static RETRY: LazyLock<Section<Retry>> = LazyLock::new(|| Section {
-    doc: "What follows a failed notification. It is retried after `min`, then after `factor` times as \
-          long each time, up to `max`. Each wait is extended by a random share of up to `jitter`.",
+    doc: "How a failed notification is retried: after `min`, then after `factor` times as long each time, up \
+          to `max`. Each wait is extended by a random share of up to `jitter`.",
     keys: vec![
         K::<Duration>::new("min", |retry| &mut retry.calls.backoff.min)
             .within(WAIT)
@@ -41,9 +41,9 @@ pub(super) static RETRY: LazyLock<Section<Retry>> = LazyLock::new(|| Section {
         K::<Count>::new("attempts", |retry| &mut retry.calls.attempts)
             .doc("Calls in all, the first included. 0 retries until a call succeeds."),
         K::<Number>::new("budget", |retry| &mut retry.budget).within((Number(0.0), Number(1000.0))).doc(
-            "Retries per first attempt that the plugin may spend, besides a hundred at once and ten per \
-             second, so that a broken service behind the plugin is not flooded. Further retries wait; \
-             retries that succeed do not count. 0 means no limit.",
+            "The retry budget: this number of retries per first attempt, besides a hundred at once and ten \
+             per second. It protects a broken service behind the plugin from a flood of retries. Further \
+             retries wait; retries that succeed do not count. 0 means no limit.",
         ),
         K::<Fate>::new("on-exhausted", |retry| &mut retry.calls.on_exhausted).doc(
             "What happens when the attempts are exhausted. \"dead-letter\": the notification is kept, and \

@@ -67,11 +67,10 @@ enum EventKind {
 
 type K<V> = Key<Subscription, V>;
 
-pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
-    Section {
+pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| Section {
     doc: "One subscription: which changes of one watch the plugin is notified of. At least one is needed, \
-          and each watch at most once. A change must satisfy all conditions. An object that comes to \
-          match is delivered as an addition; an object that no longer matches is delivered as a deletion.",
+          and each watch at most once. A change must satisfy all conditions. An object that begins to match \
+          is delivered as an addition; an object that no longer matches is delivered as a deletion.",
     keys: vec![
         K::<Gvr>::new("watch", |on| &mut on.watch)
             .required("\"apps/v1/deployments\"")
@@ -89,10 +88,10 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
         K::<LabelSelector>::new("namespaces-labels", |on| &mut on.filter.namespaces_labels)
             .example("\"team=shop,!legacy\"")
             .doc(
-                "Only objects of namespaces whose labels this selector matches. When a namespace comes to match, \
-                 its objects are delivered as additions; when it no longer matches, as deletions. The host watches \
-                 the metadata of all namespaces for it, and the subscription begins once they are known. \
-                 Default: all.",
+                "Only objects of namespaces whose labels this selector matches. When a namespace begins to \
+                 match, its objects are delivered as additions; when it no longer matches, as deletions. For \
+                 this the host watches the metadata of all namespaces, and the subscription begins when they \
+                 have been listed. Default: all.",
             ),
         K::<LabelSelector>::new("labels", |on| &mut on.filter.labels)
             .example("\"app=web,tier in (a, b),!legacy\"")
@@ -133,30 +132,32 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
             .some_distinct("every update")
             .example("[\"generation\", \"/metadata/labels\"]")
             .doc(
-                "Only updates that change the value at one of these JSON pointers, or with \"generation\" those that \
-                 change metadata.generation, which the API server raises with the spec. In objects without a \
-                 generation, like ConfigMaps, everything counts but metadata and status. Default: all updates.",
+                "Only updates that change the value at one of these JSON pointers, or with \"generation\" \
+                 those that change metadata.generation, which the API server raises with the spec. For \
+                 objects without a generation, such as ConfigMaps, \"generation\" means any change outside \
+                 of metadata and status. Default: all updates.",
             ),
         K::<Duration>::new("resync", |on| &mut on.resync).check(resync_fault).example("\"30s\"").doc(
             "How often every object is delivered again as an update. \"0s\" means never. Bounds: 0s, or \
              1s to 168h. Default: the period of the watch.",
         ),
         K::<Duration>::new("settle", |on| &mut on.settle).check(settle_fault).also("\"2s\"").doc(
-            "How long an object has to be without a change before its change is delivered. Each change \
-             begins this time anew, and what changed meanwhile is one notification, or adds its keys \
-             once. An object that is never quiet is delivered ten times this time after its first change. \
-             Deletions, first lists, resyncs and replays are delivered at once. A plugin with delivery = \
-             \"every\" cannot have it. Bounds: 0s, or 10ms to 1m.",
+            "How long an object must stay unchanged before its change is delivered. Each further change \
+             starts this time anew, and all of them become one notification, or add their keys once. An \
+             object that never stays unchanged is delivered ten times this time after its first change. \
+             Deletions, first lists, resyncs and replays are delivered at once. It cannot be combined with \
+             delivery = \"every\". Bounds: 0s, or 10ms to 1m.",
         ),
         K::<Relist>::new("relist", |on| &mut on.relist).doc(
             "What to deliver after a relist: the objects that \"changed\" meanwhile, or \"all\" of them.",
         ),
         K::<Initial>::new("initial", |on| &mut on.filter.initial).doc(
             "What to do with the objects that exist when the subscription starts: \"deliver\" them as \
-             additions, \"skip\" them, or deliver what \"changed\" since the plugin acknowledged it, also \
-             before a restart: additions with the cause `initial`, and deletions of what is gone. The \
-             host keeps about 60 bytes an object under `state-dir` for it. A component without `handler` \
-             receives every object, and a handler that adds keys has to keep what they stand for.",
+             additions, \"skip\" them, or deliver only those that \"changed\" since the plugin acknowledged \
+             them, in this process or an earlier one: as additions with the cause `initial`, and deletions \
+             of objects that are gone. For this the host keeps about 60 bytes per object under `state-dir`. \
+             A component without `handler` receives the keys of all objects. A handler that adds keys must \
+             itself keep the pending work, because keys do not survive a restart.",
         ),
         K::<Enqueue>::new("enqueue", |on| &mut on.enqueue).doc(
             "The key that a change adds to the workqueue, if the component exports `reconciler` and no \
@@ -164,12 +165,11 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
              marks as such. Merged changes add the key of each controller that the object had.",
         ),
         K::<bool>::new("resource-in-key", |on| &mut on.resource_in_key).doc(
-            "Keys say what they are of, so that objects of several resources with one name have keys of their \
-             own: `v1/pods shop/web`, or `apps/v1/ReplicaSet shop/web` for a controller. Otherwise a key is \
-             `shop/web`.",
+            "Keys begin with their resource, so that objects of different resources with the same name have \
+             different keys: `v1/pods shop/web`, or `apps/v1/ReplicaSet shop/web` for a controller. \
+             Otherwise a key is `shop/web`.",
         ),
     ],
-}
 });
 
 // === impl Subscription ===

@@ -44,9 +44,10 @@ type K<V> = Key<TimerKeys, V>;
 
 pub(super) static TIMER: LazyLock<Section<TimerKeys>> = LazyLock::new(|| {
     Section {
-    doc: "A time at which the plugin is called, again and again. The component must export `timer-handler` of \
-          informer:plugin@0.2.0. While its call is pending or made, a timer fires at most once more. A call that fails is \
-          made again as [plugin.retry] says, and its next time comes in any case.",
+    doc: "A timer that calls the plugin at regular times. The component must export `timer-handler` of \
+          informer:plugin@0.2.0. If the timer fires while its call is pending, nothing more happens; if it \
+          fires while its call runs, one more call follows. A call that fails is made again as \
+          [plugin.retry] says, and the timer fires at its next time in any case.",
     keys: vec![
         K::<Name>::new("name", |timer| &mut timer.name)
             .required("\"nightly\"")
