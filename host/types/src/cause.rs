@@ -1,4 +1,4 @@
-//! Why there is a notification.
+//! The causes of notifications.
 
 use std::fmt;
 
@@ -13,11 +13,12 @@ pub enum Cause {
     /// The first list, or the replay to a listener that joined late (client-go's `isInInitialList`, C-11, P-11). Only the first
     /// notification of an object has this cause.
     Initial,
-    /// Found by a later list, because the watch missed the change.
+    /// A later list found the change, because the watch missed it.
     Relist,
     /// Nothing changed, but the resync period of the subscription has elapsed (P-8).
     Resync,
-    /// Requested again. Also the cause of a notification that merges several requested ones, if too many were pending.
+    /// The object is delivered again on request. With `delivery = "every"`, also the cause of notifications that merged because
+    /// too many were pending.
     Replay,
 }
 

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// What the name of the file ends with, after the whole name of the component.
+/// The extension of a debug file. It is appended to the whole name of the component.
 pub const DEBUG_FILE: &str = "debug";
 
-/// What a debug file is for. The file is the component as it was before its debug information was removed, and this is the
-/// contents of its custom section [`DebugOf::SECTION`], as JSON.
+/// Links a debug file to its component. A debug file is the component as it was before its debug information was removed. Its
+/// custom section [`DebugOf::SECTION`] contains this struct as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebugOf {
     /// Lower-case hex of the SHA-256 of the component.

@@ -92,7 +92,7 @@ impl Namespaces {
         }
     }
 
-    /// Splits a text into the part before the `@` and the namespaces after it. Without an `@`, all namespaces.
+    /// Splits a text into the part before the `@` and the namespaces after it. Without an `@` the grant is for all namespaces.
     fn split(text: &str) -> Result<(&str, Self), Fault> {
         let Some((head, names)) = text.split_once('@') else { return Ok((text.trim(), Self::All)) };
         let names: BTreeSet<Arc<str>> = names.split(',').map(str::trim).map(Arc::from).collect();

@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use crate::{Failure, FailureKind, Notification};
 
-/// The most deliveries of one call.
+/// The maximum number of deliveries in one call.
 pub const MAX_BATCH: u16 = 1_000;
 
 /// One attempt to deliver a notification.
@@ -75,7 +75,7 @@ pub trait EventHandler: Send + Sync + 'static {
     /// if [`takes_batches`](Self::takes_batches) returns true.
     ///
     /// # Errors
-    /// The failure of a call that did not return an outcome for each delivery. It counts as an attempt of none of them.
+    /// The failure of a call that did not return an outcome for each delivery. It does not count as an attempt of any delivery.
     ///
     /// # Cancel safety
     /// A dropped future ends the call: the guest may have seen all, some or none of the deliveries.

@@ -62,8 +62,8 @@ pub trait NotificationSink: Send + Sync + 'static {
         }
     }
 
-    /// Every object of the first list was offered, or of the cache if the listener joined later. The listener has not synced
-    /// before `initial` is dropped. It is called at most once, with the informer's lock held.
+    /// Called when every object of the first list has been offered, or of the cache if the listener joined later. The listener
+    /// counts as synced once `initial` is dropped. It is called at most once, with the informer's lock held.
     fn listed(&self, _initial: SyncToken) {}
 }
 

@@ -14,7 +14,7 @@ pub struct InvalidPattern;
 // === impl Pattern ===
 
 impl Pattern {
-    /// The pattern of any text. The empty one fits the empty text.
+    /// Makes a pattern from any text. The empty pattern fits only the empty text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

@@ -121,8 +121,8 @@ impl fmt::Display for LabelSelector {
 // === impl Requirement ===
 
 impl Requirement {
-    /// The narrowest form of this requirement that every object selected by `other` also meets. Returns `None` if there
-    /// is none but "anything".
+    /// The narrowest form of this requirement that every object selected by `other` also meets. Returns `None` if only "anything"
+    /// is.
     fn weakened(&self, other: &LabelSelector) -> Option<Self> {
         let same_key = other.0.iter().filter(|requirement| requirement.key == self.key);
         let operators = same_key.filter_map(|theirs| self.operator.either(&theirs.operator));

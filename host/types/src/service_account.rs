@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::grant::{is_label, is_namespace};
 
-/// What the user names of ServiceAccounts begin with.
+/// The prefix of the user names of ServiceAccounts.
 const PREFIX: &str = "system:serviceaccount:";
 
 /// The longest name of an object.
@@ -19,7 +19,7 @@ pub struct ServiceAccount {
     pub name: String,
 }
 
-/// A text that names no ServiceAccount. The error says what would be right.
+/// The text does not name a ServiceAccount. The message shows the right form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not the user name of a ServiceAccount; write system:serviceaccount:NAMESPACE:NAME")]
 pub struct InvalidServiceAccount(String);

@@ -1,4 +1,4 @@
-//! Calls of a plugin that are about no single object.
+//! Signals: reasons to call a plugin that are not about one object.
 
 use std::{fmt, future::Future, str::FromStr, sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use crate::{Gvr, Reconciled};
 /// The key of `[[plugin]]` whose files [`Signal::Config`] is about.
 const CONFIG_FILES: &str = "config-files";
 
-/// What a plugin is called for besides notifications and keys.
+/// A reason to call a plugin, besides notifications and keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Signal {
     /// The cache of a subscription is complete, and its initial notifications are settled.
@@ -18,12 +18,12 @@ pub enum Signal {
     Config,
 }
 
-/// The text is no signal.
+/// The text is not a signal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no signal")]
 pub struct InvalidSignal(String);
 
-/// What a subscription selected when its cache was complete.
+/// The number and the version of the objects that a subscription selected when its cache was complete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
     /// The number of objects.
@@ -37,17 +37,18 @@ pub struct Selected {
 pub struct SignalCall {
     /// The signal.
     pub signal: Signal,
-    /// What the subscription selects, for [`Signal::Synced`].
+    /// The selected objects, for [`Signal::Synced`].
     pub selected: Selected,
     /// The number of the attempt: 1, and one more for each failed call in a row.
     pub attempt: u32,
-    /// Time since the signal was given.
+    /// Time since the signal was raised.
     pub queued: Duration,
 }
 
 /// Receives signals. `runtime` implements it with a plugin.
 pub trait SignalHandler: Send + Sync + 'static {
-    /// Calls the plugin. Returns `None` if no call was made, because the version in service has no use for the signal.
+    /// Calls the plugin. Returns `None` if no call was made, because the version in service does not export a handler for the
+    /// signal.
     ///
     /// # Cancel safety
     /// A dropped future ends the call: the guest may have done all, some or none of its work.
@@ -66,7 +67,7 @@ impl Signal {
         }
     }
 
-    /// What the function is called for: the resource, the name of the timer, or the files.
+    /// The subject of the call: the resource, the name of the timer, or `config-files`.
     pub fn subject(&self) -> String {
         match self {
             Self::Synced(gvr) => gvr.to_string(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// A shortfall this small is rounding, and counts as a whole token.
 const ROUNDING: f64 = 1e-6;
 
-/// No wait is longer. It keeps the sum of an instant and a wait far from overflow.
+/// The longest wait. It keeps the sum of an instant and a wait far from overflow.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Tokens that accrue at `per_second`, up to `burst`. A new bucket is full.

@@ -26,7 +26,8 @@ pub trait TraceSink: Send + Sync + 'static {
     /// Steps of one object for one plugin arrive in the order of the decisions.
     fn record(&self, traced: Traced);
 
-    /// A watch sent an event. Returns its trace, which is sampled or not from here to its end.
+    /// Called when a watch sent an event. Returns the trace of the event. The sink decides here, once, whether the event is
+    /// sampled.
     fn begin_event(&self, _source: &Source, _event: &SeenEvent<'_>) -> EventTrace {
         EventTrace::default()
     }
@@ -95,7 +96,7 @@ impl Tracer {
         }
     }
 
-    /// A watch sent an event. Without a sink, no event is sampled.
+    /// Called when a watch sent an event. Without a sink, no event is sampled.
     #[inline]
     pub fn begin_event<'a>(&self, source: &Source, event: impl FnOnce() -> SeenEvent<'a>) -> EventTrace {
         self.sink.as_ref().map(|sink| sink.begin_event(source, &event())).unwrap_or_default()

@@ -42,7 +42,8 @@ pub trait Workqueue: Send + Sync + 'static {
 /// The key that a notification adds to the workqueue. Its text is `shop/web`, or `v1/pods shop/web` with a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WorkKey {
-    /// What the key is of: `v1/pods`, or `apps/v1/ReplicaSet` for the kind of an owner. `None` if the subscription does not want it.
+    /// The resource of the object, `v1/pods`, or the kind of the owner, `apps/v1/ReplicaSet`. `None` unless the subscription has
+    /// `resource-in-key`.
     pub of: Option<Arc<str>>,
     /// The namespace and the name.
     pub key: ObjectKey,

@@ -1,7 +1,7 @@
 //! The strings of a header in one text.
 //!
-//! The first character of each string says how it is written. It is one byte, and so are the numbers behind it, so the
-//! whole is a valid string and is sliced without unsafe code.
+//! The first character of each string gives its encoding. It takes one byte, and so do the numbers behind it, so the whole text
+//! is valid UTF-8 and is sliced without unsafe code.
 //!
 //! | first character | what follows |
 //! |---|---|
@@ -33,7 +33,7 @@ const MIN_PART: usize = 3;
 #[error("a string in the object's metadata is longer than 2 MiB")]
 pub struct ObjectTooLarge;
 
-/// Writes what [`Fields`] reads.
+/// Writes the text that [`Fields`] reads.
 pub(super) struct Writer<'a> {
     name: &'a str,
     vocabulary: Option<&'a Vocabulary>,
@@ -52,7 +52,7 @@ pub(super) struct Fields<'a> {
 // === impl Writer ===
 
 impl<'a> Writer<'a> {
-    /// A text of the object with this name.
+    /// An empty text for the object with this name.
     pub(super) fn new(name: &'a str, vocabulary: Option<&'a Vocabulary>) -> Self {
         // Most headers are shorter.
         Self { name, vocabulary, text: String::with_capacity(512) }

@@ -7,10 +7,9 @@ use crate::{CodecError, InvalidJson, Object, Pointer, locate};
 /// A field selector in Kubernetes' own syntax: `spec.nodeName=node-1,status.phase!=Running`. The empty selector selects
 /// everything. See <https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/>.
 ///
-/// The API server supports some fields of each resource; here any path is allowed. A field is compared as text: a
-/// number or a boolean as JSON writes it, and an absent field or `null` as the empty text. A field that is an object or
-/// an array equals nothing. Values are not trimmed. No field has white space at its start or end, so a value that has
-/// is refused.
+/// The API server supports some fields of each resource; here any path is allowed. A field is compared as text: a number or a
+/// boolean as JSON writes it, and an absent field or `null` as the empty text. A field that is an object or an array equals
+/// nothing. Values are not trimmed. No field has white space at its start or end, so a selector with such a value is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
     terms: Vec<Term>,

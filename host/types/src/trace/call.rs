@@ -1,4 +1,4 @@
-//! What a guest calls of the host during a call for a sampled event.
+//! Calls of a guest to the host during a call for a sampled event.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ pub struct TraceContext {
 pub struct HostCall<'a> {
     /// The span of the guest's call.
     pub parent: TraceContext,
-    /// The number of the span of this call, if others were given it already.
+    /// The number of the span of this call, if it was sent to a server already.
     pub span_id: Option<u64>,
     /// When it began.
     pub since: Instant,
@@ -26,8 +26,8 @@ pub struct HostCall<'a> {
     pub error: Option<&'a str>,
 }
 
-/// What a guest requests of the host, without any part of a body and without what may be secret: the path, the query and
-/// the headers of a URL of others.
+/// A request of a guest to the host. It has no part of a body. A request over `wasi:http` has no path, query or headers, because
+/// they may be secret.
 #[derive(Clone, Copy, Debug)]
 pub enum HostRequest<'a> {
     /// A request to the API server.

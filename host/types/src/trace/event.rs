@@ -21,7 +21,7 @@ pub struct Traced {
 
 /// The trace of an event, if the event is sampled; the default is an event that is not. A clone copies a pointer.
 ///
-/// The event is over when its last clone is dropped: it is in no queue and no call then.
+/// The event ends when the last clone of its trace is dropped: no queue and no call has the event then.
 #[derive(Clone, Default)]
 pub struct EventTrace(Option<Arc<dyn EventSpans>>);
 
@@ -37,7 +37,7 @@ pub struct CallTrace {
 pub struct Observed {
     /// When the reflector read the event, or a list brought the object.
     pub at: Instant,
-    /// Only events of a watch have one.
+    /// The trace of the event. An object of a list has none.
     pub trace: EventTrace,
 }
 

@@ -38,8 +38,8 @@ pub enum Step {
         #[serde(rename = "version")]
         new: Version,
     },
-    /// The watch sent a state that the indexer already had. Only listeners that asked for it are notified (D-5). For a
-    /// list this is not recorded, because a list would push all other steps out of the trace.
+    /// The watch sent a state that the indexer already had. Only listeners that requested unchanged objects are notified (D-5).
+    /// For a list this is not recorded, because a list would push all other steps out of the trace.
     Unchanged {
         /// The version stored before and now.
         version: Version,
