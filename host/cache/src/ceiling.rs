@@ -1,9 +1,9 @@
-//! The ceiling over the memory of all cached objects (D-16): what is stored must not end the process.
+//! The ceiling over the memory of all cached objects (D-16): stored objects must not exhaust the memory of the process.
 //!
-//! Near the ceiling, every informer compresses what it has and what arrives. At the ceiling, the first list of an
-//! informer fails. An eighth above it, a new or changed object ends its watch, and the informer follows the cluster by
-//! lists, which need memory only for what has changed. A quarter above it, these lists fail, too. A list that fails
-//! leaves the cache as it was. Deletions always pass.
+//! Near the ceiling, every informer compresses its objects and those that arrive. At the ceiling, the first list of an informer
+//! fails. An eighth above it, a new or changed object ends its watch, and the informer follows the cluster by lists, which need
+//! memory only for what has changed. A quarter above it, these lists fail, too. A list that fails leaves the cache as it was.
+//! Deletions always pass.
 
 use informer_types::Object;
 
@@ -16,8 +16,8 @@ const FOR_WATCHES: usize = 8;
 /// shrink nor follow the cluster.
 const FOR_RELISTS: usize = 4;
 
-/// The most memory of all objects of the process. It counts caches, lists that are arriving, and the states that the
-/// queues of plugins hold.
+/// The maximum memory of all objects of the process. It counts caches, lists that are arriving, and the states that the queues of
+/// plugins hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ceiling {
     bytes: usize,
@@ -50,8 +50,8 @@ impl Ceiling {
         Self { bytes: self.bytes.saturating_add(self.bytes / FOR_RELISTS) }
     }
 
-    /// Returns true above three quarters of the ceiling: objects should be compressed even if their watch does not ask
-    /// for it.
+    /// Returns true above three quarters of the ceiling: objects should be compressed even if their watch is not configured for
+    /// it.
     pub(crate) fn is_near(self) -> bool {
         Object::all_bytes() > self.bytes / 4 * 3
     }

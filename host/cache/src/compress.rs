@@ -1,4 +1,4 @@
-//! Compresses the bodies of objects with a dictionary that is trained on the watch's own objects, if the watch asks for
+//! Compresses the bodies of objects with a dictionary that is trained on the watch's own objects, if the watch is configured for
 //! it.
 //!
 //! Objects of one resource are very similar: with a dictionary trained on the first ones, zstd makes each of them 3 to
@@ -109,7 +109,7 @@ impl Packer {
         self.pack_down_to(RECENT_BYTES);
     }
 
-    /// Returns what is to be compressed beside the reflector, if it is worth a thread and no other thread does so.
+    /// Returns the objects to compress on another thread, if there are enough of them and no thread compresses already.
     pub(crate) fn begin(self: &Arc<Self>) -> Option<Packing> {
         let due = self.recent.lock().bytes > RECENT_BYTES + BATCH_BYTES;
         let begins = due && self.dictionary().is_some() && !self.packing.swap(true, Ordering::Relaxed);

@@ -63,12 +63,12 @@ pub struct InformerKey {
 /// How an informer fetches the first state of a collection, and the state after a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchListMode {
-    /// With a streaming list (KEP-3157). If that fails, with plain lists for an hour.
+    /// It requests a streaming list (KEP-3157). If that fails, it requests plain lists for an hour.
     #[default]
     Auto,
-    /// With a streaming list each time. If that fails, with a plain list this time.
+    /// It requests a streaming list each time. If that fails, it requests a plain list this time.
     On,
-    /// With plain lists.
+    /// It requests plain lists.
     Off,
 }
 
@@ -77,7 +77,7 @@ pub enum WatchListMode {
 pub struct FactoryConfig {
     /// The server's URL, for error texts; the client has its own.
     pub server: String,
-    /// What helps if the server does not accept the credentials (401): their place, and what to do there.
+    /// The remedy if the server does not accept the credentials (401): where they come from, and what to do there.
     pub renewal: String,
     /// The number of objects in a list page. `None` means 500 if Kubernetes' own informers would page, else one page
     ///
@@ -141,7 +141,7 @@ pub struct BackoffConfig {
 // === impl WatchConfig ===
 
 impl WatchConfig {
-    /// Everything of one resource, `managedFields` dropped.
+    /// Watches all objects of one resource and drops their `managedFields`.
     pub fn new(gvr: Gvr) -> Self {
         Self {
             gvr,

@@ -94,7 +94,7 @@ impl Controller {
         self
     }
 
-    /// What may be in the store and not distributed if a bug ends [`apply`](Self::apply).
+    /// The change that may be in the store but not distributed if a bug ends [`apply`](Self::apply).
     fn in_doubt(&self, delta: &Delta) -> Option<InDoubt> {
         match &delta.kind {
             DeltaKind::Added(_, object) | DeltaKind::Updated(_, object) | DeltaKind::Deleted(_, object) => {
@@ -187,7 +187,8 @@ impl Controller {
         };
         state.populated = true;
         if self.scopes.iter().all(|scope| scope.populated) {
-            // A reader that finds the informer synced finds all notifications offered, and every sink knows that they are all.
+            // When a reader finds the informer synced, all initial notifications have been offered, and `listed` of every sink
+            // was called.
             listeners.flush();
             let initial = listeners.informer_synced();
             // First the informer has synced, then its listeners (C-12).
@@ -217,8 +218,8 @@ pub(crate) fn distribute_removed(
     }
 }
 
-/// Notifies the listeners of a stored object (C-3). An unchanged object goes only to listeners that asked for it (D-5).
-/// An object with another UID is another object: a deletion and an addition (D-6).
+/// Notifies the listeners of a stored object (C-3). An unchanged object goes only to listeners that requested unchanged objects
+/// (D-5). An object with another UID is another object: a deletion and an addition (D-6).
 fn notify(present: Present, cause: Cause, at: &Observed, listeners: &mut Listeners) {
     note_present(listeners, &present, cause, at);
     match present {

@@ -187,9 +187,9 @@ impl Decoder {
         }
     }
 
-    /// Does what has become due beside decoding, outside the executor: trains the dictionary if there are enough samples,
-    /// once in an informer's life; compresses objects that are no longer new, without waiting for the end; and compresses
-    /// what the cache has if memory has become tight.
+    /// Does the work that is due besides decoding, outside the executor: trains the dictionary if there are enough samples, once
+    /// in an informer's life; compresses objects that are no longer new, without waiting for the end; and compresses what the
+    /// cache has if memory has become tight.
     pub(crate) async fn tend(&self) {
         self.squeeze().await;
         if let Some(samples) = self.packer.take_samples() {

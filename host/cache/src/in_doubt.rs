@@ -1,8 +1,7 @@
-//! What a bug may have kept from the listeners.
-//!
-//! The controller writes the store first and then notifies the listeners (C-5). If a bug ends it in between, the next list finds
-//! the store up to date, so the listeners would never be notified. Therefore the controller remembers the change that it is
-//! applying, and the informer distributes it again before it lists again.
+//! Changes that a bug may have kept from the listeners. The controller writes the store first and then notifies the listeners
+//! (C-5). If a bug ends it in between, the next list finds the store up to date, so the listeners would never be notified.
+//! Therefore the controller remembers the change that it is applying, and the informer distributes it again before it lists
+//! again.
 
 use std::{collections::HashMap, sync::Arc};
 

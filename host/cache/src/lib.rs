@@ -7,8 +7,8 @@
 //! 2. `decode`: turns one JSON text into one [`Object`](informer_types::Object), without an object tree.
 //! 3. `reflector`: lists (streaming or plain), watches, resumes, relists and backs off; one task per watched namespace.
 //! 4. `delta_queue`: what the reflectors saw, in order, bounded.
-//! 5. `controller`: applies deltas. The store decides what each one is. Writes the `indexer`, then notifies. `in_doubt` is what a
-//!    bug in between may have kept from the listeners.
+//! 5. `controller`: applies deltas. The store decides what each one is. Writes the `indexer`, then notifies. `in_doubt` has the
+//!    changes that a bug in between may have kept from the listeners.
 //! 6. `processor`, `listener`, `resync`: fan-out, late joining, resync, has-synced.
 //! 7. [`SharedInformer`] is the handle of one informer, and [`Lister`] reads its cache. [`InformerFactory`] makes one
 //!    informer per resource and scope and owns every task. A [`Subscription`] keeps an informer running.

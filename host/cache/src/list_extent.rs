@@ -1,4 +1,4 @@
-//! How large one list may become (D-14). A server that goes on for ever must not take the host's memory.
+//! The limits of one list (D-14). A server that never ends a list must not use up the host's memory.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::{
     indexer::ObjectSet,
 };
 
-/// What an object costs besides its text.
+/// The memory that an object takes besides its text, in bytes.
 const OBJECT_BYTES: u64 = 512;
 
 /// The pages of one list that may bring only objects that earlier pages brought. A list shows one moment, so a correct
@@ -43,7 +43,7 @@ impl ListExtent {
         Self { limit, ceiling, used: 0, keys, undecodable, repeated: 0, empty: 0 }
     }
 
-    /// Checks the list with the present page, of which this much has arrived.
+    /// Checks the size of the list, with the part of the present page that has arrived.
     pub(crate) fn check(&self, bytes: u64, objects: usize) -> Result<(), Problem> {
         if self.used.saturating_add(size(bytes, objects)) > self.limit {
             return Err(Problem::ListTooLarge(self.limit));
@@ -60,7 +60,7 @@ impl ListExtent {
         self.check(0, 0)
     }
 
-    /// Checks that the pages lead somewhere.
+    /// Checks that the list does not have too many pages without a new object.
     pub(crate) fn page(&mut self, page: &ListPage) -> Result<(), Problem> {
         let mut brings = false;
         for object in &page.objects {

@@ -1,4 +1,4 @@
-//! Reads what an API server sends without a connection to it: bytes that were recorded, or made up by a test.
+//! Reads answers of an API server without a connection to it: bytes that were recorded, or made by a test.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
 /// Reads answers as the informer of one watch does.
 pub struct OfflineReader(Decoder);
 
-/// The bytes are no answer of an API server. The text describes the first problem.
+/// The bytes are not an answer of an API server. The text describes the first problem.
 #[derive(Debug, thiserror::Error)]
 #[error("the server {0}")]
 pub struct UnreadableAnswer(#[source] Problem);

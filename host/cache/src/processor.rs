@@ -198,7 +198,7 @@ impl Listeners {
         }
     }
 
-    /// Notifies the listeners that asked for it of an object that the API server sent again unchanged (D-5).
+    /// Notifies the listeners that requested unchanged objects of an object that the API server sent again unchanged (D-5).
     pub(crate) fn distribute_unchanged(&mut self, object: &Arc<Object>, cause: Cause, observed: &Observed) {
         let mut notified = false;
         for listener in self.listeners.iter_mut().filter(|listener| listener.relist_all) {

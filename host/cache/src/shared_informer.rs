@@ -262,10 +262,10 @@ impl SharedInformer {
             })
     }
 
-    /// Notifies one listener, with cause `live`, of what `difference` returns for the cached objects of a namespace. `switch` is called
-    /// before, after the sink was offered everything up to now: what the sink shares with `difference` can be switched there.
-    /// No change is missed or overtaken (C-10). Returns false, without calling anything, if the listener was removed or the
-    /// informer stopped.
+    /// Notifies one listener, with cause `live`, of the changes that `difference` returns for the cached objects of a namespace.
+    /// Before that, when the sink has been offered all earlier changes, `switch` is called: state that the sink shares with
+    /// `difference` can be switched there. No change is missed or overtaken (C-10). Returns false, without calling anything, if
+    /// the listener was removed or the informer stopped.
     ///
     /// # Blocking
     /// Waits for the informer's lock and calls `switch` and `difference` with that lock held, as
@@ -279,7 +279,7 @@ impl SharedInformer {
     ) -> bool {
         self.has(registration)
             && registration.processor.with(registration.id, |listener| {
-                // Queued notifications are judged as things were.
+                // Queued notifications are filtered by the state before the switch.
                 listener.flush();
                 switch();
                 let changes: Vec<Change> =

@@ -38,7 +38,7 @@ pub(super) struct Dictionary {
     bytes: Vec<u8>,
     /// Only the reflectors of one informer compress.
     compressor: Mutex<Packing>,
-    /// At most one for each reader that ever read at the same time.
+    /// As many as the readers that decompressed at the same time, at most.
     decompressors: Mutex<Vec<Decompressor<'static>>>,
 }
 
@@ -73,7 +73,7 @@ impl Dictionary {
         scratch.clear();
         scratch.reserve(zstd::zstd_safe::compress_bound(text.len()));
         compressor.compress_to_buffer(text.as_bytes(), scratch).ok()?;
-        // The object keeps it: no longer than needed.
+        // The object keeps this allocation, so it has no spare capacity.
         Some(Box::from(scratch.as_slice()))
     }
 }

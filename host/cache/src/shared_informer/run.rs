@@ -196,7 +196,7 @@ impl Inner {
         self.indexer.replace(None, Vec::new(), &[]);
     }
 
-    /// Notifies the listeners of what the last controller may not have distributed.
+    /// Notifies the listeners of changes that the last controller may not have distributed.
     fn distribute_in_doubt(&self) {
         let mut listeners = self.processor.lock();
         let Some(in_doubt) = listeners.in_doubt.clone() else { return };

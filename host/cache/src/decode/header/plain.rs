@@ -55,7 +55,7 @@ fn metadata<'a>(
         "ownerReferences" => once(&mut metadata.owner_references, owners(scanner, text)?),
         "managedFields" if scanner.peek() != Some(b'[') => Err(Unusual),
         "managedFields" => {
-            // They will be dropped, and they are half as long as everything else.
+            // Managed fields will be dropped, and they are half as long as the rest of the text.
             let value = if drop_managed_fields { scanner.skip()? } else { scanner.value()? };
             once(&mut metadata.managed_fields, text.get(value).ok_or(Unusual)?)
         }
