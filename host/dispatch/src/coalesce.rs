@@ -74,7 +74,7 @@ pub(crate) enum Effect {
     Cancelled(Tokens),
 }
 
-/// What two consecutive entries become: at most two entries, in their order, and the effect of the later one.
+/// The result of merging two consecutive entries: at most two entries, in their order, and the effect of the later one.
 type Coalesced = (Option<Entry>, Option<Entry>, Effect);
 
 /// How a notification merged with a pending one of the same object.
@@ -95,7 +95,7 @@ pub enum Merge {
 pub(crate) enum Rule {
     /// All pending entries that can merge.
     Latest,
-    /// Only entries that are no change.
+    /// Only entries without a change: resyncs, and repetitions of a deletion.
     Every,
     /// All pending entries that can merge, although each change was requested; the cause `replay` shows it.
     Behind,
@@ -188,7 +188,7 @@ impl IntoIterator for Pending {
 // === impl Rule ===
 
 impl Rule {
-    /// What two pending entries of one object become; `later` follows `earlier` without a gap.
+    /// Merges two pending entries of one object if the rule allows it; `later` follows `earlier` without a gap.
     fn apply(self, earlier: Entry, later: Entry) -> Coalesced {
         match self {
             Self::Latest => coalesce(earlier, later),
@@ -267,7 +267,7 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
             Change::Deleted { object, final_state_known: false },
             known @ Change::Deleted { final_state_known: true, .. },
         ) if object.uid() == known.object().uid() => (known, later.cause),
-        // A second deletion, or a resync of what is gone.
+        // A second deletion, or a resync of a deleted object.
         (deleted @ Change::Deleted { .. }, _) => (deleted, earlier.cause),
         (_, deleted @ Change::Deleted { .. }) => (deleted, later.cause),
         (Change::Added { .. }, added @ Change::Added { .. }) => (added, stronger),

@@ -67,8 +67,8 @@ impl DeadLetter {
         }
     }
 
-    /// Rebuilds what the letter keeps of the object, so that its deletion can be delivered again: identity and labels. The JSON
-    /// has no `kind`, because the letter has none.
+    /// Rebuilds the object from its identity and its labels, so that its deletion can be delivered again. The JSON has no `kind`,
+    /// because the letter has none.
     pub fn last_known(&self) -> Option<Arc<Object>> {
         last_known(&self.object, &self.uid, &self.resource_version, &self.labels)
     }
@@ -106,7 +106,7 @@ impl Letter for DroppedKey {
     }
 }
 
-/// An object of which only this is known.
+/// An object with only these fields.
 pub(crate) fn last_known(
     ObjectRef { source, key }: &ObjectRef,
     uid: &str,

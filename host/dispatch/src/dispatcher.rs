@@ -18,7 +18,7 @@ pub struct DispatchConfig {
     pub plugin: Arc<str>,
     /// Number of calls at a time, each for another object.
     pub workers: NonZeroUsize,
-    /// The most notifications of one call, if the handler takes several in one call. At most [`MAX_BATCH`].
+    /// The maximum number of notifications in one call, if the handler accepts several. At most [`MAX_BATCH`].
     pub batch: NonZeroUsize,
     /// What happens after a failure.
     pub retry: RetryConfig,
@@ -33,7 +33,8 @@ pub struct DispatchConfig {
 /// ([`FailureKind::Host`]) and has no other effect.
 ///
 /// A handler that takes several notifications in one call gets those that are ready when a worker is free, each of another object
-/// and with an outcome of its own. If such a call fails as a whole, it is an attempt of none of them, and each is delivered alone.
+/// and with an outcome of its own. If such a call fails as a whole, it does not count as an attempt, and each notification is
+/// delivered alone.
 #[derive(Debug)]
 pub struct Dispatcher {
     queue: Queue,
@@ -48,7 +49,7 @@ struct Worker<H> {
     log: Arc<FailureLog>,
 }
 
-/// What is in flight for one call. The numbers are those of the attempts.
+/// The leases of one call, each with the number of its attempt.
 struct InFlight {
     first: (Lease, u32),
     more: Vec<(Lease, u32)>,

@@ -24,8 +24,9 @@
 //! change as wanted. The failure is counted and shown. It counts for one state, so the mapping above stays consistent: after an
 //! error on the new state the object is inside, and a later answer can take it out.
 //!
-//! The labels of a namespace are no part of a state. [`Filter::set_namespace`] changes what `namespaces-labels` selects, and
-//! [`Filter::revisit`] returns what has to be offered for each cached object of the namespace then (D-20).
+//! The labels of a namespace are not part of the state of an object. [`Filter::set_namespace`] changes the namespaces that
+//! `namespaces-labels` selects. Then [`Filter::revisit`] returns the change to offer for each cached object of the namespace
+//! (D-20).
 //!
 //! # Cost
 //! A filter without conditions reads nothing. `labels`, and `fields` of name and namespace, read the object's header. `annotations`,
@@ -144,9 +145,9 @@ impl<S: NotificationSink> Filter<S> {
         self.chosen.read().iter().cloned().collect()
     }
 
-    /// Sets whether the labels of a namespace match `namespaces-labels`. Call it in order with the notifications of the listener, and
-    /// then offer what [`revisit`](Self::revisit) returns for each cached object of the namespace, before anything else is
-    /// offered.
+    /// Sets whether the labels of a namespace match `namespaces-labels`. Call it in order with the notifications of the listener,
+    /// and then offer the change that [`revisit`](Self::revisit) returns for each cached object of the namespace, before anything
+    /// else is offered.
     pub fn set_namespace(&self, name: &Arc<str>, matches: bool) {
         let mut chosen = self.chosen.write();
         if matches {
@@ -156,18 +157,18 @@ impl<S: NotificationSink> Filter<S> {
         }
     }
 
-    /// What has to be offered for a cached object whose namespace came to match or no longer matches. The filter maps it to an addition or
-    /// to a deletion. Returns `None` if the handler is up to date.
+    /// Returns the change to offer for a cached object whose namespace began to match or no longer matches. The filter maps it to
+    /// an addition or to a deletion. Returns `None` if the handler is up to date.
     pub fn revisit(&self, object: &Arc<Object>) -> Option<Change> {
         let was_in = self.state.lock().inside.contains(&object.key());
         let is_in = self.excludes(object).is_none();
         (was_in != is_in).then(|| Change::Updated { old: Arc::clone(object), new: Arc::clone(object) })
     }
 
-    /// Keeps receipts of what the plugin receives of `source`, and begins with those of an earlier process, by object
+    /// Keeps a receipt for each object of `source` that the plugin receives, and begins with the receipts of an earlier process
     /// ([`Initial::Changed`]):
     ///
-    /// - an object that is as its receipt says is not delivered;
+    /// - an object in the state of its receipt is not delivered;
     /// - an object whose state differs is an addition with the cause `initial`;
     /// - an object that no longer matches is a deletion in its present state, whose final state is unknown;
     /// - an object with another UID is a deletion of the object before, and an addition;
@@ -191,7 +192,7 @@ impl<S: NotificationSink> Filter<S> {
         !self.state.lock().recalled.is_empty()
     }
 
-    /// From now on no object is as its receipt says.
+    /// Makes the receipts of an earlier process outdated, so that every object is delivered.
     pub fn expire_recalled(&self) {
         self.state.lock().recalled.expire();
     }
@@ -202,8 +203,9 @@ impl<S: NotificationSink> Filter<S> {
         self.state.lock().recalled.newest()
     }
 
-    /// Every object was offered, except those for which `exists` returns true: all others with a receipt are gone, and their
-    /// deletions are delivered. Call it after [`NotificationSink::listed`].
+    /// Ends the comparison with the receipts of an earlier process. Every existing object has been offered, except those for
+    /// which `exists` returns true: all others with a receipt are gone, and their deletions are delivered. Call it after
+    /// [`NotificationSink::listed`].
     pub fn end_recall(&self, exists: impl Fn(&ObjectKey) -> bool) {
         let Some((source, _)) = &self.receipts else { return };
         // The lock is held during the offers: an object that is created meanwhile is delivered afterwards.
@@ -227,15 +229,15 @@ impl<S: NotificationSink> Filter<S> {
         self.sink.offer_all(&mut deletions);
     }
 
-    /// What was counted so far. It waits while a notification is judged.
+    /// The counters so far. Waits while a notification is filtered.
     pub fn stats(&self) -> FilterStats {
         let stats = self.state.lock().stats.clone();
         FilterStats { passed: self.passed.load(Ordering::Relaxed), ..stats }
     }
 
     /// Replaces the earlier filter of a listener. It has to be called for each cached object before anything else is offered, and
-    /// what it returns has to be offered. Returns `None` if both filters select the object or neither does, because the handler
-    /// is up to date then.
+    /// the change that it returns has to be offered. Returns `None` if both filters select the object or neither does, because
+    /// the handler is up to date then.
     ///
     /// [`continues`](Self::continues) has to be called before.
     pub fn succeed<T: NotificationSink>(&self, before: &Filter<T>, object: &Arc<Object>) -> Option<Change> {
@@ -260,7 +262,8 @@ impl<S: NotificationSink> Filter<S> {
         }
     }
 
-    /// Passes on what passes of a notification: at most a deletion of what the plugin knew under the name, and the notification.
+    /// Passes at most two notifications on: the deletion of an earlier object of the same name that the plugin knows, and the
+    /// notification itself.
     fn admit(&self, state: &mut State, mut notification: Notification, mut pass: impl FnMut(Notification)) {
         let known = match state.recalled.is_empty() {
             true => Known::Nothing,
@@ -297,8 +300,8 @@ impl<S: NotificationSink> Filter<S> {
         self.passes(state, &mut deletion, false).then_some(deletion)
     }
 
-    /// Judges a notification and maps it to what the handler is to receive. Returns true if it passes. `is_known` is true if the
-    /// plugin acknowledged this state of the object in an earlier process.
+    /// Judges a notification and maps it to the notification that the handler receives. Returns true if it passes. `is_known` is
+    /// true if the plugin acknowledged this state of the object in an earlier process.
     fn passes(&self, state: &mut State, notification: &mut Notification, is_known: bool) -> bool {
         let (verb, cause) = (notification.change.verb(), notification.cause);
         let failures = (state.stats.when.errors, state.stats.unreadable);

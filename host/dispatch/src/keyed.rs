@@ -28,7 +28,7 @@ use slot::{Due, Lanes, Slots};
 /// An empty queue with at most this many slots keeps its memory, so that a trickle of events does not allocate.
 const KEPT_SLOTS: usize = 1024;
 
-/// Distinct keys with what is pending for each of them.
+/// Distinct keys, each with its payload.
 ///
 /// # Invariants
 /// A key in flight is in no lane, so no key is ever handed out to two workers at once (W-3). The memory of a key is released
@@ -202,7 +202,7 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         }
     }
 
-    /// The key does not wait until it is quiet any more.
+    /// Ends the wait of a key until it is quiet.
     pub(crate) fn end_quiet(&mut self, id: SlotId) {
         if let Some(due) = self.slots.get_mut(id).and_then(|slot| slot.quiet.take()) {
             self.quiets.remove(&*due);
@@ -214,7 +214,7 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         self.quiets.first_key_value().map(|((due, _), _)| *due)
     }
 
-    /// Returns a key that is quiet. It does not wait for that any more.
+    /// Returns a key that has become quiet, and ends its wait.
     pub(crate) fn pop_quiet(&mut self, now: Instant) -> Option<SlotId> {
         let (_, &id) = self.quiets.first_key_value().filter(|((due, _), _)| *due <= now)?;
         self.end_quiet(id);

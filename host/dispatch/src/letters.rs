@@ -1,4 +1,5 @@
-//! Dead letters: what a queue gave up, kept until it succeeds after all or is dropped.
+//! Dead letters: the notifications or keys that a queue gave up. Each is kept until a later call for it succeeds or an operator
+//! drops it.
 
 mod keeper;
 
@@ -25,9 +26,9 @@ const MAX_MESSAGE_BYTES: usize = 4096;
 /// any further settled id comes back, which is shown and has no other effect.
 const MAX_SETTLED: usize = 1 << 16;
 
-/// Something that was given up.
+/// A notification or a key that was given up.
 pub trait Letter: Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
-    /// What the letter is about. There is at most one letter for each id.
+    /// Identifies the object or the key. There is at most one letter for each id.
     type Id: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static;
 
     /// What the letter is about.
@@ -90,7 +91,7 @@ impl<L: Letter> LetterBox<L> {
         self.now().1
     }
 
-    /// Drops the letters that `chosen` selects and returns their ids. Nothing else happens to what the letters are about.
+    /// Drops the letters that `chosen` selects and returns their ids. The objects and keys themselves are not affected.
     pub fn drop_if(&self, chosen: impl Fn(&L::Id) -> bool) -> Vec<L::Id> {
         self.change(|letters| {
             let ids = letters.by_age.values().map(Letter::id);

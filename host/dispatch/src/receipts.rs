@@ -1,14 +1,14 @@
-//! What a plugin acknowledged of each object, so that after a restart of the host it receives what changed meanwhile and nothing else
-//! (`initial = "changed"`).
+//! Receipts: the newest state of each object that a plugin acknowledged. With them a plugin receives only the changes after a
+//! restart of the host (`initial = "changed"`).
 //!
 //! The queue adds a [`Receipt`] for each notification that its plugin acknowledged, and the filter reports each change that it
 //! withholds. [`Receipts`] merges them by object until the host has written them. The next process reads them and passes them to
 //! [`Filter::recalling`](crate::Filter::recalling).
 //!
-//! # What a receipt says
-//! The plugin has handled everything up to this state of the object. A change that `changed`, `when` or `events` withholds moves the
-//! receipt of the state before to the state after, because the plugin has handled everything of it. If the state before is not
-//! acknowledged yet, the receipt moves on once it is.
+//! # Meaning of a receipt
+//! The plugin has handled everything up to this state of the object. A change that `changed`, `when` or `events` withholds moves
+//! the receipt of the state before to the state after, because the plugin has handled everything of it. If the state before is
+//! not acknowledged yet, the receipt moves on once it is.
 //!
 //! # At least once
 //! A receipt is written after the acknowledgement, so a process that is killed may forget the receipts of its last moments: their
@@ -81,7 +81,7 @@ pub enum First {
     Remove,
 }
 
-/// What is not written of an object.
+/// The part of an object's receipt that is not written yet.
 #[derive(Debug, Default)]
 struct Unwritten {
     write: Option<Write>,
@@ -100,7 +100,7 @@ pub struct Skip {
     pub to: Receipt,
 }
 
-/// What is to be written of an object.
+/// The write for one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Write {
     /// The receipt of the last state.
@@ -111,7 +111,7 @@ pub enum Write {
     Gone,
 }
 
-/// What is to be written at once: first the rows of other resources are removed, then the subscriptions are written in their
+/// The writes of one transaction: first the rows of other resources are removed, then the subscriptions are written in their
 /// order, and each of them in the order of its fields.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
@@ -189,7 +189,7 @@ impl Receipts {
         self.note(source, &object.key(), |unwritten| unwritten.gone(object));
     }
 
-    /// Everything is delivered again: what was acknowledged before does not count any more, except that the plugin knows the
+    /// Makes every receipt outdated, so that every object is delivered again. The receipts still record that the plugin knows the
     /// objects.
     pub fn expire(&self) {
         self.begin(First::Stale, |kept| {
@@ -197,8 +197,8 @@ impl Receipts {
         });
     }
 
-    /// Switches the receipts off while the version in service takes keys: what was kept is removed, because keys do not outlive
-    /// the process.
+    /// Switches the receipts off while the version in service takes keys, and removes them, because keys do not outlive the
+    /// process.
     pub(crate) fn switch(&self, is_on: bool) {
         let was_off = std::mem::replace(&mut self.0.book.lock().is_off, !is_on);
         if !is_on && !was_off {
@@ -325,7 +325,7 @@ impl Kept {
         }
     }
 
-    /// Forgets what is empty, and counts what is due.
+    /// Removes empty entries, and counts those that are due.
     fn tidy(&mut self) {
         self.unwritten.retain(|_, unwritten| !unwritten.is_empty());
         self.due = self.unwritten.values().filter(|unwritten| unwritten.is_due()).count();
@@ -410,7 +410,7 @@ impl Unwritten {
         }
     }
 
-    /// What is older than the rest.
+    /// Takes back a write that is older than the present one.
     fn put_back(&mut self, write: Write) {
         match (write, &mut self.write) {
             (Write::Skip(skip), newer) => {

@@ -24,7 +24,7 @@ pub(crate) use failure_log::FailureLog;
 /// The longest drain. It keeps the sum of an instant and a duration far from overflow.
 const MAX_DRAIN: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The number of workers, and what each of them is made for.
+/// The number of workers, and the configuration of each.
 pub(crate) trait Target: Clone + PartialEq + Send + Sync + 'static {
     /// The number of workers. A change of it alone replaces no worker.
     fn workers(&mut self) -> &mut NonZeroUsize;
@@ -34,7 +34,7 @@ pub(crate) trait Target: Clone + PartialEq + Send + Sync + 'static {
 pub(crate) trait Work: Send + Sync + 'static {
     /// What the worker has during a call. Dropping it gives it back to the queue.
     type Held: Send;
-    /// What a call is about.
+    /// The argument of a call.
     type Order: Send;
     /// How a call ended.
     type Outcome: Send;
@@ -66,7 +66,7 @@ pub(crate) struct Workers<C> {
 struct Supervisor<T, W, F> {
     worker: Arc<W>,
     hire: F,
-    /// What the present workers were made for.
+    /// The configuration of the present workers.
     made_for: T,
     target: watch::Receiver<T>,
     shutdown: CancellationToken,

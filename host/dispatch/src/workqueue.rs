@@ -155,7 +155,7 @@ impl RateLimitingQueue {
         self.0.next_due()
     }
 
-    /// While the keys are held, no key is handed out: nothing in service has a use for them.
+    /// Sets whether keys are held. While they are held, no key is handed out, because no version with a reconciler is in service.
     pub fn set_held(&self, held: bool) {
         self.0.with(|keys, _| keys.held = held);
         if held {

@@ -1,4 +1,4 @@
-//! What the plugin acknowledged in an earlier process, until it is compared with what exists now.
+//! The objects that the plugin acknowledged in an earlier process, until they are compared with the present objects.
 
 use std::{collections::HashMap, str::FromStr};
 
@@ -10,7 +10,7 @@ use crate::receipts::Receipt;
 #[derive(Debug, Default)]
 pub(super) struct Recalled {
     receipts: HashMap<ObjectKey, Receipt>,
-    /// No object is as its receipt says.
+    /// Every receipt is outdated.
     are_stale: bool,
     /// Held until all objects are compared, because the deletions of those that are gone belong to the first list.
     listed: Option<SyncToken>,

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::when::{Occasion, When};
 
-/// What a filter counted since it was made. The number of offered notifications, and of `gone`, is the
-/// sum of `passed` and `suppressed`.
+/// The counters of a filter since it was created. The number of offered notifications, and of `gone`, is the sum of `passed` and
+/// `suppressed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct FilterStats {

@@ -1,4 +1,4 @@
-//! What each condition lets through, and what an update becomes (P-21, scenario 96).
+//! The notifications that each condition lets through, and how an update is mapped (P-21, scenario 96).
 
 mod explaining;
 mod recalling;
@@ -11,7 +11,7 @@ use informer_types::{Body, Header, Source};
 use super::*;
 use crate::testing::{add, delete, update};
 
-/// What went on, as text: `+a1`, `a1>a2`, `-a2`, `-a2?`, followed by the cause where it is not live.
+/// The notifications that passed, as text: `+a1`, `a1>a2`, `-a2`, `-a2?`, followed by the cause if it is not live.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<Vec<String>>>);
 

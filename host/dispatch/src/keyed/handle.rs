@@ -23,7 +23,8 @@ pub(crate) const ALL_WORKERS: usize = usize::MAX;
 pub(crate) trait Face: fmt::Debug + Send + 'static {
     /// The data of a worker while a key is in flight.
     type Held: fmt::Debug + Send;
-    /// What a change releases. It is dropped outside the lock: the last holder of a sync token runs code of the cache.
+    /// The tokens that a change releases. They are dropped outside the lock, because the last holder of a sync token runs code of
+    /// the cache.
     type Released;
 
     /// Hands out the next ready key.
@@ -41,7 +42,8 @@ pub(crate) trait Face: fmt::Debug + Send + 'static {
     /// The circuit breaker of the plugin.
     fn circuit(&mut self) -> &mut Circuit;
 
-    /// How many workers have to look again after the changes since the last call, and what these changes released.
+    /// The number of workers that have to look again after the changes since the last call, and the tokens that these changes
+    /// released.
     fn effects(&mut self) -> (usize, Self::Released);
 }
 
@@ -202,8 +204,8 @@ impl<F: Face> Handle<F> {
         Ok(Held { handle: self.clone(), held: Some(held) })
     }
 
-    /// What `take` hands out until it returns `None`, at most this many keys, for a worker that has taken one already. That
-    /// has woken another worker if there was a reason.
+    /// Takes further ready keys for a worker that has taken one already, at most this number. The first take has woken another
+    /// worker if one is needed.
     pub(crate) fn take_along(
         &self,
         most: usize,
@@ -237,7 +239,7 @@ impl<F: Face> Handle<F> {
 // === impl Held ===
 
 impl<F: Face> Held<F> {
-    /// What the worker has. It is always there: ending the key consumes `self`.
+    /// The data of the key in flight. It is always present, because ending the key consumes `self`.
     pub(crate) fn get(&self) -> Option<&F::Held> {
         self.held.as_ref()
     }

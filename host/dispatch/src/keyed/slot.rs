@@ -24,7 +24,7 @@ pub(crate) type Due = (Instant, u64);
 #[derive(Debug)]
 pub(crate) struct Slot<K, P> {
     pub(crate) key: K,
-    /// What the queue is to hand out for the key.
+    /// The payload that the queue hands out with the key.
     pub(crate) payload: P,
     pub(super) place: Place,
     pub(super) due: Option<Due>,

@@ -14,7 +14,7 @@ const RETRY_EVERY: Duration = Duration::from_secs(5);
 
 /// Keeps the dead letters of one queue beyond the end of the process.
 pub trait DeadLetterStore<L: Letter>: Send + Sync + 'static {
-    /// Why the store failed, and what helps.
+    /// Why the store failed, with a remedy.
     type Error: fmt::Display + Send;
 
     /// All letters in the store, the oldest first.

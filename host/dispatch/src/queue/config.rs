@@ -118,7 +118,8 @@ impl Delivery {
         self.behind
     }
 
-    /// Before a notification is taken in. Returns true if the queue falls behind now, so that everything pending has to merge.
+    /// Called before a notification is accepted. Returns true if the queue falls behind now, so that everything pending has to
+    /// merge.
     ///
     /// Half of the capacity has to be delivered before this can happen again, so the amortized cost for each notification is
     /// constant.
@@ -131,7 +132,7 @@ impl Delivery {
         full
     }
 
-    /// After a notification was handed out. Changes no longer merge once there is room again.
+    /// Called after a notification was handed out. Changes no longer merge once there is room again.
     pub(super) fn catch_up(&mut self, pending: usize) {
         if let DeliveryMode::Every { capacity } = self.mode {
             self.behind &= pending > capacity.get() / 2;

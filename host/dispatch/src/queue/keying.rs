@@ -14,7 +14,7 @@ use crate::{
 /// Returns the keys that a change of an object concerns: its own, or those of its controllers.
 pub(super) type KeysOf = dyn Fn(&Source, &Change) -> Vec<WorkKey> + Send + Sync;
 
-/// What becomes of the notifications of a plugin. It is decided when a version is put into service, not at each call.
+/// The way of a plugin's notifications. It is decided when a version is put into service, not at each call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// No version was in service yet. Notifications are pending and merge, and their keys are kept beside them.

@@ -500,8 +500,8 @@ impl Notifications {
         self.keyed.make_ready(id, Lane::of(slot.payload.pending.is_live()));
     }
 
-    /// When something can be handed out that cannot be now. Returns `None` if that needs an offer, a settlement or the end of a
-    /// pause.
+    /// The time at which something that cannot be handed out now can be. Returns `None` if that needs an offer, a settlement or
+    /// the end of a pause.
     fn next_due(&self, now: Instant) -> Option<Instant> {
         if self.takes_keys() {
             return self.keyed.first_quiet();

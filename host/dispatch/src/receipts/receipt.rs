@@ -22,7 +22,7 @@ const MAX_TEXT: usize = 512;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Receipt(Box<[u8]>);
 
-/// What the bytes of a receipt say.
+/// The contents of a receipt.
 enum Parts<'a> {
     Packed(Uuid, Option<u64>),
     Plain(&'a str, &'a str),
@@ -76,7 +76,7 @@ impl Receipt {
         }
     }
 
-    /// A receipt of the same object that fits none of its states.
+    /// A receipt of the same object that matches none of its states.
     #[must_use]
     pub fn stale(&self) -> Self {
         match self.parts() {
@@ -86,7 +86,7 @@ impl Receipt {
         }
     }
 
-    /// What is known of the object: its key, its UID and its version. Everything else is absent.
+    /// The object with its key, its UID and its version only. Everything else is absent.
     pub fn last_known(&self, object: &ObjectRef) -> Option<Arc<Object>> {
         last_known(object, &self.uid(), &self.resource_version(), &[])
     }

@@ -1,4 +1,4 @@
-//! What is written for each history of acknowledgements, withheld changes and failed writes.
+//! The writes for each history of acknowledgements, withheld changes and failed writes.
 
 use std::collections::BTreeMap;
 

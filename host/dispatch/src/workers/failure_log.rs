@@ -1,4 +1,4 @@
-//! How many lines of the log the failures of one plugin may take.
+//! Limits the log lines about the failures of one plugin.
 
 use informer_types::TokenBucket;
 use parking_lot::Mutex;

@@ -1,11 +1,11 @@
-//! What is written down of each verdict.
+//! The steps that a filter writes.
 
 use informer_types::Step;
 
 use super::*;
 use crate::testing::Steps;
 
-/// What a filter writes of a few notifications of one object.
+/// The steps that a filter writes for a few notifications of one object.
 fn written(config: FilterConfig, offered: impl IntoIterator<Item = (Change, Cause)>) -> Vec<Step> {
     let steps = Steps::default();
     let filter = Filter::traced(config, Received::default(), steps.tracer());

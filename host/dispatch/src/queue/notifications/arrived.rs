@@ -7,7 +7,7 @@ use crate::{
     entry::{Entry, ObjectRef},
 };
 
-/// What the step of a notification that arrives shows.
+/// The values in the step of a notification that arrives.
 pub(super) struct Arrived {
     verb: &'static str,
     cause: Cause,

@@ -1,4 +1,4 @@
-//! What becomes of a notification after its attempt.
+//! Settles a notification after an attempt.
 
 use std::time::{Duration, Instant};
 

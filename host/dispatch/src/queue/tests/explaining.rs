@@ -1,4 +1,4 @@
-//! What is written down of an object, and where it is said to stand.
+//! The steps of an object, and its reported place.
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! A key in flight, and what becomes of it after its call.
+//! A key in flight, and the possible ends of its call.
 
 use std::{
     sync::Arc,
@@ -13,7 +13,7 @@ use crate::{
     keyed::{Held, Lane, Spared},
 };
 
-/// What becomes of a key whose call failed.
+/// The consequence of a failed call for its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// The key is handed out again after its backoff.
