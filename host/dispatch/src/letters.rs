@@ -31,7 +31,7 @@ pub trait Letter: Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
     /// Identifies the object or the key. There is at most one letter for each id.
     type Id: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static;
 
-    /// What the letter is about.
+    /// The object or the key that was given up.
     fn id(&self) -> &Self::Id;
 
     /// When it was given up.

@@ -239,7 +239,7 @@ fn annotations_select_objects_and_an_object_without_them_leaves() {
 
 /// A resync or a relist that the subscription wants is delivered, although no field changed (D-5).
 #[test]
-fn changed_is_not_asked_of_an_update_that_brings_no_new_state() {
+fn changed_does_not_apply_to_an_update_without_a_newer_state() {
     let changed = changed(&["/spec"]);
     let spec = Subscription::new(FilterConfig { changed, ..FilterConfig::default() });
     let (one, again) = (state("a1", "web", "1"), state("a1", "web", "1"));
@@ -304,7 +304,7 @@ fn an_expression_about_changes_sees_the_verb_that_the_selectors_mapped() {
 
 /// An expression that cannot be evaluated lets the notification pass (D-9).
 #[test]
-fn an_expression_without_an_answer_withholds_nothing_and_says_why() {
+fn an_expression_that_fails_suppresses_nothing_and_reports_the_reason() {
     let subscription = Subscription::when("object.spec.n > 2");
     let (bad, good, low) = (state("a1", "web", "\"x\""), state("a2", "web", "3"), state("a3", "web", "1"));
 
