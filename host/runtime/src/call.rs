@@ -1,4 +1,4 @@
-//! The calls that the host makes into an instance: which export, with what, and what the result means.
+//! The calls of the host into an instance: the export of each call, its arguments, and the meaning of its result.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -50,7 +50,7 @@ pub(crate) trait Call: Send {
         Attempt::default()
     }
 
-    /// What the call is for, for the log. `None` if it is for no object and no key.
+    /// The object or the key of the call, for the log. `None` if it has neither.
     fn subject(&self) -> Option<Subject> {
         None
     }
@@ -226,8 +226,8 @@ impl Call for &Batch {
     }
 }
 
-/// Makes one call for these notifications. The answer has as many outcomes, or the failure of a guest that returned another
-/// number.
+/// Makes one call for these notifications. The answer has one outcome for each of them, or the failure of a guest that returned
+/// another number.
 async fn handle_batch(
     on_batch: &OnBatch,
     store: &mut Store<Guest>,

@@ -1,4 +1,4 @@
-//! The functions of the host that a guest may call. What a capability needs from the rest of the process is a trait here,
+//! The functions of the host that a guest may call. If a capability needs another part of the process, it defines a trait here,
 //! which the composition root implements.
 //!
 //! A capability is one file, or one folder, of one shape:
@@ -6,7 +6,7 @@
 //! - `INTERFACES`: the WIT interfaces that it serves, with the grant that a plugin needs and the function that links them, the
 //!   same for all versions of our package;
 //! - `Calls`: the type that implements these interfaces for one call of the guest;
-//! - what it keeps for an instance or for a call, in a file of its own: `Guest` owns one field of it;
+//! - its state for an instance or for a call, in a file of its own: `Guest` owns one field of this type;
 //! - its counters, which `Counters` collects;
 //! - its tests.
 //!

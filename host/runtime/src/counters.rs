@@ -1,4 +1,4 @@
-//! What the instances of one plugin count together. Each capability defines its own counters; this only collects them.
+//! The counters that all instances of one plugin share. Each capability defines its own counters; this module only collects them.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct Counters {
     pub(crate) metrics: Registry,
 }
 
-/// Instances and what happened to them.
+/// Counters of instances, and of their calls to the host.
 #[derive(Debug, Default)]
 pub(crate) struct InstanceCounters {
     pub(crate) created: Counter,

@@ -39,8 +39,8 @@ use compiler::{CompileLimits, wasmtime_engine};
 use compiling::Compiling;
 use prepared::PreparedComponents;
 
-/// The components that are read at a time, or one for each processor if that is more. Each needs a thread. There are several on
-/// one processor too: a file on a disk that does not answer keeps its reader.
+/// The number of components that are read at a time, or the number of processors if that is more. Each needs a thread. One
+/// processor has several readers too, because a disk that does not answer blocks its reader.
 const READERS: usize = 8;
 
 /// How components are compiled and run.
@@ -50,7 +50,7 @@ pub struct EngineConfig {
     pub cache: Option<CodeCache>,
     /// Largest component that is compiled, in bytes.
     pub component_bytes: u64,
-    /// What compiles components. If it is this process, the next two limits do not apply.
+    /// The compiler of components. If it is this process, the next two limits do not apply.
     pub compiler: Compiler,
     /// Longest time that one component may take to compile, not counting the wait for its turn.
     pub compile_timeout: Duration,
@@ -84,7 +84,7 @@ pub struct Engine {
     /// The turns of reading: a host with many plugins reads their components in turns, not all at once.
     pub(crate) reading: Arc<Semaphore>,
     pub(crate) prepared: Arc<PreparedComponents>,
-    /// Functions and lines, by the digests of what they were read from.
+    /// Functions and lines, by the digests of the files that they were read from.
     pub(crate) symbols: Arc<InUse<Symbols>>,
     pub(crate) turnstile: Arc<Turnstile>,
     pub(crate) ceiling: Arc<Ceiling>,

@@ -107,13 +107,13 @@ pub(crate) fn without_memory(guest: &Guest, failure: Option<&mut Failure>) {
     }
 }
 
-/// What to do about a refused allocation.
+/// The remedy for a refused allocation.
 fn too_much_memory(guest: &Guest) -> String {
     let limit = guest.config.limits.memory_bytes;
     format!("the guest wanted more memory than its limit of {limit} bytes (`memory` under [plugin.limits])")
 }
 
-/// What to do about an allocation that was refused because of all plugins.
+/// The remedy for an allocation that was refused at the ceiling of all plugins.
 fn ceiling_reached(guest: &Guest) -> String {
     let ceiling = guest.memory.ceiling_bytes();
     format!(

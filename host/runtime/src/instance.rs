@@ -36,7 +36,7 @@ pub(crate) struct Instance {
 // === impl Instance ===
 
 impl Instance {
-    /// Makes a store and instantiates the component in it. What the instance takes is charged before it is allocated.
+    /// Makes a store and instantiates the component in it. Its memory is charged before it is allocated.
     ///
     /// # Errors
     /// The failure of the guest's initialisation.

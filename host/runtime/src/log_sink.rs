@@ -32,7 +32,7 @@ pub enum LogStream {
     Host,
 }
 
-/// What a call is for.
+/// The subject of a call.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// The newest object of a notification, with the informer that it comes from.
@@ -60,7 +60,7 @@ pub struct LogLine<'a> {
     pub message: &'a str,
     /// The fields of `log.write`; empty for other sources.
     pub fields: &'a [(String, String)],
-    /// What the call in flight is for. `None` for calls that are neither for an object nor for a key, such as `start`.
+    /// The subject of the call in flight. `None` for calls that are neither for an object nor for a key, such as `start`.
     pub subject: Option<&'a Subject>,
 }
 

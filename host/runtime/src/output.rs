@@ -55,7 +55,7 @@ struct State {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     last_words: Vec<u8>,
-    /// What the call in flight is for.
+    /// The subject of the call in flight.
     subject: Option<Subject>,
 }
 

@@ -61,7 +61,7 @@ const LONGEST_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Plugin {
     engine: Engine,
     name: Arc<str>,
-    /// The next version starts with this. Each version keeps what it was started with.
+    /// The next version starts with these parts. Each version keeps the ones that it was started with.
     shared: ArcSwap<Shared>,
     version: ArcSwapOption<Version>,
     rejected: parking_lot::Mutex<Option<Rejected>>,
@@ -154,7 +154,7 @@ impl Plugin {
         self.version.load().as_ref().map(|version| version.info.clone())
     }
 
-    /// The metrics that the guest measures itself, over all versions, by name.
+    /// The plugin's own metrics, over all versions, by name.
     pub fn metrics(&self) -> BTreeMap<String, MetricFamily> {
         self.shared.load().counters.metrics.families()
     }
@@ -237,7 +237,7 @@ impl Plugin {
         by_turns(&lane, work).await
     }
 
-    /// Makes and counts one call. Returns `None` if the version in service does not export what the work is for.
+    /// Makes and counts one call. Returns `None` if the version in service does not export the interface for the work.
     async fn attempt<W: Work>(&self, work: &W) -> Option<W::Answer> {
         let begun = Instant::now();
         let shared = self.shared.load_full();
@@ -250,8 +250,8 @@ impl Plugin {
         Some(answer)
     }
 
-    /// Makes one call of an instance. Returns `None` if the version in service does not export what the work is for;
-    /// nothing was called then.
+    /// Makes one call of an instance. Returns `None`, without a call, if the version in service does not export the interface for
+    /// the work.
     async fn call<W: Work>(&self, work: &W) -> Option<Result<W::Answer, Failure>> {
         loop {
             let Some(version) = self.version.load_full() else {

@@ -1,11 +1,11 @@
-//! The spans of what the host requests of others for a guest, if the event of the call is sampled.
+//! The spans of requests that the host sends for a guest, if the event of the call is sampled.
 
 use std::time::Instant;
 
 use http::Method;
 use informer_types::{CallTrace, HostRequest, TraceContext};
 
-/// A request that is under way. Its span ends when this is dropped, so a request that is abandoned has one too.
+/// A request in flight. Its span ends when this value is dropped, so a request that is abandoned has a span too.
 #[derive(Debug)]
 pub(crate) struct RequestSpan {
     trace: CallTrace,

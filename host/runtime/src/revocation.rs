@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use crate::Grants;
 
-/// The time from which the instances of one configuration may not run any more. It is unset while all their grants hold.
+/// The time after which the instances of one configuration must not run. It is unset while none of their grants is revoked.
 #[derive(Debug, Default)]
 pub(crate) struct Revocation(OnceLock<Instant>);
 

@@ -1,4 +1,4 @@
-//! What a guest receives of an object, within the plugin's limit on answers: values by JSON pointer, and the metadata.
+//! Answers about an object, within the plugin's limit on answers: values by JSON pointer, and the metadata.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use informer_types::{InvalidPointer, Object, Pointer, locate};
 
 use crate::bindings::informer::plugin::types::{Error, ObjectMeta, Owner};
 
-/// The most pointers in one query: each is compared at every key of the object.
+/// The maximum number of pointers in one query: each is compared at every key of the object.
 const POINTERS: usize = 256;
 
 /// The most bytes of all pointers in one query. A parsed pointer takes twenty times the memory of its text.

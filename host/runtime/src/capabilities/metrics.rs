@@ -1,4 +1,4 @@
-//! `metrics`: what a plugin measures itself. The values belong to the plugin and outlive its versions.
+//! `metrics`: the plugin's own metrics. The values belong to the plugin and outlive its versions.
 
 mod registry;
 

@@ -1,4 +1,4 @@
-//! How often a plugin may use something: requests to the API server, and writes of key-values.
+//! Limits a rate of one plugin: its requests to the API server, or its writes of key-values.
 
 use std::{
     num::NonZeroU32,

@@ -1,8 +1,8 @@
-//! Secrets, as a plugin sees them whose `secrets` grant does not name them: the values are masked, the rest is visible.
+//! Masks the values of Secrets that the `secrets` grant of a plugin does not name.
 //!
-//! Visible are the identity and the metadata of a Secret, its type, the names of its keys, and the annotations of [`VISIBLE`].
-//! Every other field and annotation is masked, because tools keep values and copies of the whole object in annotations of their
-//! own. Masked are the Secrets of a cache, and those in any answer of the API server, whatever its path was.
+//! The plugin sees the identity and the metadata of a Secret, its type, the names of its keys, and the annotations of
+//! [`VISIBLE`]. Every other field and annotation is masked, because tools keep values and copies of the whole object in
+//! annotations of their own. Secrets are masked in the cache, and in any answer of the API server, whatever its path was.
 
 use std::sync::Arc;
 

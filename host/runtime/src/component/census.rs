@@ -1,4 +1,4 @@
-//! What one instance of a component takes on the host besides its linear memory, counted in the binary before it is compiled.
+//! Counts, in the binary and before it is compiled, what one instance of a component takes on the host besides its linear memory.
 //!
 //! A module or component that is instantiated several times counts several times. wasmtime allocates all of this at once when
 //! it instantiates, and no limiter sees most of it.
@@ -330,7 +330,7 @@ impl Census {
         Err(LoadError::Compile("the end of the component is missing".to_owned()))
     }
 
-    /// What is charged for an instance before it is made.
+    /// The amount that is charged for an instance before it is created.
     pub(super) fn structures(&self) -> Amount {
         Amount { bytes: self.structure_bytes, memories: self.memories }
     }

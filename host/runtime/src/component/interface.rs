@@ -18,14 +18,14 @@ const LIFE_CYCLE: &str = "plugin";
 /// The interfaces of which every plugin exports at least one, unless it exports [`BATCHES`].
 const CALLED: [&str; 2] = ["handler", "reconciler"];
 
-/// What takes the place of `handler`. It is no advice for a component without either.
+/// The interface that replaces `handler`. The advice for a component without any of the three does not mention it.
 const BATCHES: &str = "batch-handler";
 
 /// An interface that a component may import only if it exports another one.
 struct Half {
     import: &'static str,
     export: &'static str,
-    /// What would never happen otherwise.
+    /// The effect that is lost without the export.
     lost: &'static str,
     /// A world with both.
     world: &'static str,

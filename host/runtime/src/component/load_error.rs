@@ -46,7 +46,7 @@ pub enum LoadError {
     /// The file is a core module.
     #[error("a core module, not a component: {advice}")]
     CoreModule {
-        /// How it becomes a component.
+        /// How to make a component from it.
         advice: String,
     },
     /// The component does not validate or compile.

@@ -81,8 +81,9 @@ struct Found<'a> {
 // === impl Symbols ===
 
 impl Symbols {
-    /// Those of a component in a file, from its debug file or from itself. Returns `None` if there are none. A debug file of another
-    /// component is ignored: it is older or newer. Plugins with the same component and the same debug information share them.
+    /// The functions and lines of a component in a file, from its debug file or from the file itself. Returns `None` if there are
+    /// none. A debug file of another component is ignored: it is older or newer. Plugins with the same component and the same
+    /// debug information share them.
     pub(super) fn of_file(
         in_use: &InUse<Self>,
         path: &Path,
@@ -278,7 +279,7 @@ fn modules(component: &[u8]) -> Result<Vec<Found<'_>>, BinaryReaderError> {
     Ok(found)
 }
 
-/// What a debug file is for. Returns `None` if it is no debug file.
+/// The component that a debug file belongs to. Returns `None` if it is not a debug file.
 fn debug_of(debug: &[u8]) -> Option<DebugOf> {
     let payloads = Parser::new(0).parse_all(debug).map_while(Result::ok);
     let sections = payloads.filter_map(|payload| match payload {

@@ -156,7 +156,7 @@ impl CompileCache {
         self.directory.replace(&tag_name(&name), |file| file.write_all(tag.as_ref()))
     }
 
-    /// Opens code whose tag is right. The descriptor is the one that was checked, whatever the name means by now.
+    /// Opens code whose tag is right. The descriptor is the one that was checked, even if the name leads to another file by now.
     fn authentic(&self, name: &str) -> Result<Option<File>, NotLoaded> {
         let Some(code) = self.directory.read(name)? else { return Ok(None) };
         let Some(tag_file) = self.directory.read(&tag_name(name))? else {
@@ -205,7 +205,8 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// What the tag authenticates: the name, so that code of one component is not valid for another one, and the hash of the code.
+/// The message that the tag authenticates: the name, so that code of one component is not valid for another one, and the hash of
+/// the code.
 fn message(name: &str, code: Context) -> Vec<u8> {
     [name.as_bytes(), &[0], code.finish().as_ref()].concat()
 }

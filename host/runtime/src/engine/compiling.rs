@@ -1,4 +1,4 @@
-//! The turns of compilations: which one runs, and for how long if others wait.
+//! The turns of compilations: the order in which they run, and how long each runs if others wait.
 //!
 //! At most two compilations run at a time. New ones take turns, first come, first served. One that has run for a whole turn goes
 //! on beside the turns, one at a time. If another one does so already, it may keep its turn until the next compilation waits for

@@ -22,7 +22,7 @@ pub(crate) struct Prepared {
 #[derive(Default)]
 pub(crate) struct PreparedComponents {
     in_use: InUse<Prepared>,
-    /// Those that are being prepared.
+    /// The components that are being prepared.
     preparing: InUse<Preparation>,
 }
 

@@ -20,7 +20,7 @@ const KEPT: u64 = 4;
 /// reserve 33 TiB of address space, of 128.
 const MEMORIES: u64 = 8192;
 
-/// What the guests of all plugins take, and the most that they may take.
+/// The memory of the guests of all plugins, and its limit.
 pub(crate) struct Ceiling {
     most: Amount,
     state: Mutex<State>,
@@ -33,7 +33,7 @@ struct State {
     plugins: Slab<Amount>,
 }
 
-/// What the guests of one plugin take, over all its versions. Dropping it removes the plugin from the ceiling.
+/// The memory of the guests of one plugin, over all its versions. Dropping it removes the plugin from the ceiling.
 pub(crate) struct Account {
     ceiling: Arc<Ceiling>,
     plugin: usize,

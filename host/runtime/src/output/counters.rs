@@ -1,4 +1,4 @@
-//! What the output of all instances of a plugin shares: the limit on lines, and counters.
+//! The limit on lines, and the counters, that all instances of a plugin share.
 
 use std::{
     num::NonZeroU32,

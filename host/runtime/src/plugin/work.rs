@@ -12,13 +12,13 @@ pub(super) trait Work: Sync {
     /// The result that `dispatch` receives.
     type Answer: Send;
 
-    /// Returns true if the version exports what this work is for.
+    /// Returns true if the version exports the interface for this work.
     fn is_served_by(&self, version: &VersionInfo) -> bool;
 
     /// The call of an instance that does this work.
     fn call(&self) -> impl Call<Answer = Self::Answer>;
 
-    /// What the call does, for failure messages: `update of apps/v1/deployments default/web`.
+    /// The action of the call, for failure messages: `update of apps/v1/deployments default/web`.
     fn action(&self) -> String;
 
     /// How long it was in the queue. Returns `None` for a key and a signal, which the workqueue measures itself.

@@ -1,5 +1,5 @@
-//! The way of one plugin to the API server: the transport, which the composition root provides, and what the plugin's client
-//! shares over all its calls, instances and versions.
+//! The access of one plugin to the API server: the transport, which the composition root provides, and the state that all calls,
+//! instances and versions of the plugin share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -86,8 +86,8 @@ pub struct ClientStats {
 
 pub(crate) type ClientCounters = Mutex<ClientStats>;
 
-/// The way of one plugin to the API server, with the plugin's request budget and the series of Events that it recorded
-/// lately. There is one for each plugin, over all its versions. Cheap to clone; clones share everything.
+/// The access of one plugin to the API server, with the plugin's request budget and the series of Events that it recorded lately.
+/// There is one for each plugin, over all its versions. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct ClientSource(pub(super) Arc<Shared>);
 

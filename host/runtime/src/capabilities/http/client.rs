@@ -1,4 +1,4 @@
-//! What the requests of all plugins share: the resolver, the trusted authorities, and the protected places.
+//! The state that the requests of all plugins share: the resolver, the trusted authorities, and the protected places.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -115,7 +115,7 @@ impl HttpClient {
         })))
     }
 
-    /// What answers in place of the network.
+    /// The wire that answers in place of the network.
     pub(super) fn wire(&self) -> Option<&dyn Wire> {
         self.0.wire.as_deref()
     }

@@ -1,4 +1,4 @@
-//! What one instance makes HTTP requests with: each request and its answer are on a connection of their own.
+//! The HTTP requests of one instance. Each request has a connection of its own.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 

@@ -212,7 +212,8 @@ mod tests {
             assert!(!is_below(path, prefix), "{path} {prefix}");
         }
     }
-    /// What some server makes of a path: it decodes, trims and maps as often as it changes anything, and then follows the dots.
+    /// The path as the most lenient server reads it: it decodes, trims and maps as often as that changes anything, and then
+    /// follows the dots.
     fn as_read_by_the_laxest_server(path: &str) -> Vec<String> {
         let mut bytes = path.as_bytes().to_vec();
         loop {

@@ -78,7 +78,7 @@ struct Known<T> {
     until: Option<Instant>,
 }
 
-/// What a request would connect to.
+/// The destination of a request.
 #[derive(Clone, Copy)]
 pub(super) struct Destination<'a> {
     pub(super) address: IpAddr,

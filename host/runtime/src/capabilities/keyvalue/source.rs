@@ -121,7 +121,7 @@ pub struct KeyValueStats {
     pub failed: u64,
 }
 
-/// What the calls of one plugin share, over all its versions.
+/// The state that all calls of one plugin share, over all its versions.
 #[derive(Debug, Default)]
 pub(crate) struct KeyValueCounters {
     stats: Mutex<KeyValueStats>,

@@ -31,7 +31,7 @@ pub trait ListerSource: Send + Sync + 'static {
     /// [`ListError`] if no informer serves the resource, or the resource has no such index.
     fn index_values(&self, gvr: &Gvr, page: &IndexPage<'_>) -> Result<Vec<(String, usize)>, ListError>;
 
-    /// What the cache holds, and how old that may be.
+    /// Returns the state of the cache, and its age.
     ///
     /// # Errors
     /// [`ListError::UnknownResource`] if no informer serves the resource.
@@ -83,7 +83,7 @@ pub struct IndexPage<'a> {
     pub limit: usize,
 }
 
-/// What a cache holds.
+/// The state of a cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheState {
     /// True once the first list is in the cache.
@@ -103,7 +103,7 @@ pub enum ListError {
     /// The resource has no such index. The text names the existing ones.
     #[error("{0}")]
     UnknownIndex(String),
-    /// The text is not a version. It says what a version looks like.
+    /// The text is not a version. The message shows the form of a version.
     #[error("{0}")]
     InvalidVersion(String),
 }

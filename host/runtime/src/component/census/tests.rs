@@ -4,7 +4,7 @@ fn census(wat: &str) -> Result<Census, LoadError> {
     Census::of(&wat::parse_str(wat).unwrap())
 }
 
-/// What is refused of this component, with the number and the limit.
+/// The reason why this component is refused, with the number and the limit.
 fn refused(wat: &str) -> (&'static str, u64, u64) {
     match census(wat).unwrap_err() {
         LoadError::TooMany { what, found, limit } => (what, found, limit),

@@ -1,4 +1,4 @@
-//! What passes between the host and the process that compiles: a request on its stdin, an answer on its stdout.
+//! The protocol between the host and the process that compiles: a request on its stdin, an answer on its stdout.
 //!
 //! A request is a [`Task`] and the component. An answer is one byte for its kind, the length of the rest as a `u64`, and the
 //! rest: the code, or the reason why the component is not valid. Numbers are little-endian.

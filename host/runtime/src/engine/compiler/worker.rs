@@ -1,4 +1,4 @@
-//! The process that compiles one component: what it may use, and what it does.
+//! The process that compiles one component: its limits, and its work.
 
 use std::{
     fs,
@@ -56,7 +56,8 @@ pub fn compile_on_stdio() -> io::Result<()> {
     stdout.write_all(rest)
 }
 
-/// Takes from this process what a compilation does not need. There is no limit on address space: it would count reservations.
+/// Gives up all resources of this process that a compilation does not need. There is no limit on address space: it would count
+/// reservations.
 fn confine(task: Task) -> io::Result<()> {
     // If the machine runs out of memory, the kernel ends this process and not the host. Without /proc it chooses itself.
     fs::write("/proc/self/oom_score_adj", "1000").ok();

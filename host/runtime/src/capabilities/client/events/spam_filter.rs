@@ -1,4 +1,4 @@
-//! How many Events a plugin may record about one object: client-go's spam filter (`EventSourceObjectSpamFilter`).
+//! Limits the Events that a plugin records about one object: client-go's spam filter (`EventSourceObjectSpamFilter`).
 //!
 //! 25 at once, and then one every five minutes; events that only raise a count included. A controller that fails in a loop
 //! writes no more than that into etcd, whatever reason it gives.
