@@ -17,7 +17,7 @@ pub use worker::compile_on_stdio;
 use answer::Answer;
 use compilation::CodeFile;
 
-/// What compiles components.
+/// The compiler of components.
 #[derive(Clone, Debug)]
 pub enum Compiler {
     /// This process. A compilation is limited neither in time nor in memory, and its memory stays in this process: only for
