@@ -136,7 +136,7 @@ pub struct App {
     state: State,
     /// The steps of objects; `None` if none are kept.
     trace: Option<Arc<Trace>>,
-    /// What sends traces, if they are sent.
+    /// The exporter of traces, if there is one.
     exporter: Option<Exporter>,
     engine: Engine,
     /// The threads of all calls of guests.

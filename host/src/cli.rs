@@ -12,7 +12,7 @@ use crate::{
     logging::{self, LogFormat, Precedence},
 };
 
-/// What the caller gave is wrong, so the exit status is 2.
+/// The input of the caller is wrong, so the exit status is 2.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct WrongInput(pub anyhow::Error);

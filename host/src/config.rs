@@ -1,9 +1,9 @@
-//! `informer.toml`: read, judged as a whole, and turned into types that cannot be wrong.
+//! `informer.toml`: read, checked as a whole, and turned into types whose values are always valid.
 //!
 //! 1. The file of a section declares every key: name, type, default, bounds, documentation, and the field it fills.
 //! 2. `document` reads a text by these tables, and `include` the files that it includes. Unknown keys, wrong types and values out
 //!    of bounds are noted.
-//! 3. The file of the section judges what several keys say together: repetitions, references, paths.
+//! 3. The file of the section checks keys that depend on one another: repetitions, references, paths.
 //! 4. [`Config`] is what the rest of the host sees. Two configurations of the same meaning are equal, so that a reload
 //!    finds what changed.
 //!
@@ -212,7 +212,7 @@ pub fn schema() -> String {
     format!("{:#}\n", json_schema::schema())
 }
 
-/// Judges a file. What is wrong is noted; the result is valid only if nothing is.
+/// Checks a file. Problems are noted; the result is valid only if there are none.
 fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
     let has_watches = !file.is_refused("watch");
     let FileKeys {

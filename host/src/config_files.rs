@@ -120,7 +120,7 @@ fn read(path: &Path, bytes: &mut u64) -> Result<BTreeMap<String, String>, FileEr
     }
 }
 
-/// Opens what stands at the path.
+/// Opens the file or the directory at the path.
 fn open(path: &Path) -> Result<Entry, FileError> {
     for _ in 1..SWAPS {
         match Entry::open(path) {

@@ -75,7 +75,7 @@ pub struct Connection {
     pub client: Client,
     /// URL of the API server, for texts.
     pub server: String,
-    /// What helps if the API server does not accept the credentials.
+    /// The remedy if the API server does not accept the credentials.
     pub renewal: String,
 }
 
@@ -138,7 +138,7 @@ impl Connection {
     }
 }
 
-/// What kube does not keep of a kubeconfig.
+/// The parts of a kubeconfig that kube does not keep.
 #[derive(Default)]
 struct Named {
     /// `proxy-url`.

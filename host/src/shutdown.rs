@@ -3,7 +3,7 @@
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// What a shell reports for a process that a signal ended.
+/// The exit status that a shell reports for a process that a signal ended.
 const EXIT_INTERRUPTED: i32 = 130;
 
 /// `SIGXFSZ` of Linux and macOS.

@@ -173,8 +173,8 @@ impl State {
         self.run(|database| work(&database.begin_read()?))
     }
 
-    /// Commits what waits, on this thread, until nothing waits. The state may end with the result of the last write: its file is
-    /// closed before the result is reported.
+    /// Commits the waiting writes, on this thread, until none waits. The state may end with the result of the last write: its
+    /// file is closed before the result is reported.
     fn commit_all(mut turn: Turn, shared: &Weak<Shared>) {
         while let Some(mut writes) = turn.next() {
             let done = match shared.upgrade() {

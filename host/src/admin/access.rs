@@ -1,5 +1,5 @@
-//! Who may read `/metrics` of the health endpoint, if that needs a token: an identity that the API server accepts and that may get
-//! this path, as with the filters of controller-runtime.
+//! Decides who may read `/metrics` of the health endpoint, if that needs a token: an identity that the API server accepts and
+//! that may get this path, as with the filters of controller-runtime.
 //!
 //! Each review costs two requests to the API server, and any machine may send any token. So the answers are remembered for a
 //! short time, and tokens that were not accepted before are reviewed at a limited rate.

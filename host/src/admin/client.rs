@@ -42,7 +42,7 @@ const RELOAD_PATIENCE: Duration = Duration::from_secs(120);
 /// Most bytes of an answer. A thousand dead letters of the greatest length are a tenth of it.
 const MAX_BYTES: usize = 256 << 20;
 
-/// Time for an answer of what has taken an address.
+/// Time for an answer of the program that has taken an address.
 const IDENTITY_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A running host.
@@ -119,7 +119,7 @@ impl Client {
         self.send(request, serde_json::to_vec(body)?.into(), within).await
     }
 
-    /// Like [`Client::post`], for an answer that takes this long, and the usual time.
+    /// Like [`Client::post`], but waits this much longer for the answer.
     pub(crate) async fn post_and_wait<T: DeserializeOwned>(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! What the page requests from the running host, and the answers.
+//! The requests of the page to the running host, and the answers.
 //!
 //! The answers are for one page of the same program, so they have no form for other versions. They hold no bodies of objects and
 //! no secrets.

@@ -1,4 +1,4 @@
-//! What the endpoints of the host have in common: how they listen, and how they end.
+//! The parts that both endpoints of the host share: how they listen, and how they stop.
 
 use std::{io, time::Duration};
 
@@ -60,9 +60,9 @@ impl BindError {
 // === impl Endpoint ===
 
 impl Endpoint {
-    /// Listens at once, and answers until the token is cancelled. Programs that connect and do not send, or do not receive, keep
-    /// no others from being answered: at most 64 connections are open at once, a new one replaces the one that has waited
-    /// longest for its client, and a request must arrive within 10 s. `name` is the key of `[host]` with the address.
+    /// Listens at once, and answers until the token is cancelled. Programs that connect and neither send nor receive do not block
+    /// others: at most 64 connections are open at once, a new one replaces the one that has waited longest for its client, and a
+    /// request must arrive within 10 s. `name` is the key of `[host]` with the address.
     pub(super) async fn start(
         name: &'static str,
         address: HttpAddress,

@@ -1,5 +1,5 @@
-//! Which requests are answered: those of programs of this machine and of the host's own page, not those of other pages in a
-//! browser.
+//! Decides which requests are answered: those of programs of this machine and of the host's own page, not those of other pages in
+//! a browser.
 //!
 //! Loopback keeps other machines out, but not the pages that a browser on this machine shows. A page may send requests to
 //! any address, and it can read the answers if its own host name resolves to this machine (DNS rebinding). A browser names the
@@ -60,7 +60,7 @@ fn refused(method: &Method, uri: &Uri, headers: &HeaderMap, token: Option<&Token
     None
 }
 
-/// Returns true if the user follows a link to the page. No other page can read or frame what is opened so.
+/// Returns true if the user follows a link to the page. No other page can read or frame a page that is opened in this way.
 fn is_navigation(headers: &HeaderMap) -> bool {
     let is = |name, value: &str| headers.get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
     is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document")

@@ -35,8 +35,8 @@ use live::Live;
 /// The header that a request for the token must have. Another page cannot send it without the consent of this host.
 const PAGE: &str = "informer-page";
 
-/// What a browser may load and do. There is no inline script or style, nothing comes from elsewhere, and the browser refuses
-/// to read a text as HTML (`require-trusted-types-for`).
+/// The content security policy of the page. There is no inline script or style, nothing comes from elsewhere, and the browser
+/// refuses to read a text as HTML (`require-trusted-types-for`).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
@@ -70,7 +70,7 @@ const ASSETS: [Asset; 16] = [
     ("table.js", JAVASCRIPT, include_str!("page/table.js")),
 ];
 
-/// What the routes of the page share.
+/// The state that the routes of the page share.
 #[derive(Clone)]
 struct Page {
     probe: Arc<dyn Probe>,
@@ -112,7 +112,7 @@ pub(super) fn routes(probe: Arc<dyn Probe>, token: Option<Token>, stop: Cancella
         .with_state(Page { probe, token, live })
 }
 
-/// Adds to every answer what keeps a browser from using it otherwise than meant.
+/// Adds the headers that keep a browser from misusing an answer.
 pub(super) async fn guard(mut answer: Response) -> Response {
     let guards: [(HeaderName, &'static str); 7] = [
         (CONTENT_SECURITY_POLICY, POLICY),
@@ -180,7 +180,7 @@ async fn configuration(State(page): Shared) -> Answer<ConfigurationInForce> {
     looked(page, |probe| probe.configuration()).await.map(Json)
 }
 
-/// Looks at the host on a thread of its own: with a thousand plugins or a hundred thousand objects it takes milliseconds.
+/// Reads the state of the host on another thread: with a thousand plugins or a hundred thousand objects it takes milliseconds.
 async fn looked<T: Send + 'static>(
     page: Page,
     look: impl FnOnce(&dyn Probe) -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! What the endpoints request from the running host.
+//! The requests of the endpoints to the running host.
 
 use futures::future::BoxFuture;
 
@@ -13,7 +13,7 @@ use super::{
 /// One check of a probe, in words that any machine may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What is checked: `watch v1/pods` or `plugin echo`.
+    /// The subject of the check: `watch v1/pods` or `plugin echo`.
     pub what: String,
     /// The result.
     pub outcome: Outcome,
@@ -76,7 +76,7 @@ pub trait Probe: Dashboard {
     /// Drops the chosen dead letters.
     fn drop_dead_letters(&self, chosen: &Chosen) -> Dropped;
 
-    /// Returns where one object stands, and the newest steps of each stage.
+    /// Returns the place of one object in each stage, and its newest steps.
     ///
     /// # Errors
     /// No watch serves the resource, or there is no such plugin.

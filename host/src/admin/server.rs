@@ -103,7 +103,7 @@ pub async fn serve_admin(
     }
 }
 
-/// What listens on an address.
+/// Describes the program that listens on an address.
 async fn taken(address: &HttpAddress) -> String {
     match Client::at(address.clone()).identity().await {
         Some(host) => format!("it is taken by {host}; stop that host if it should not run"),

@@ -1,4 +1,4 @@
-//! The token of the page: what it must send with a request that changes the host.
+//! The token that the page must send with a request that changes the host.
 
 use std::fmt::Write;
 

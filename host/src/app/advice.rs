@@ -1,4 +1,4 @@
-//! What an author reads about a component that is refused: with the resources and the language of this plugin.
+//! Advice for the author of a component that is refused, with the resources and the language of the plugin.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Applies a configuration: makes what runs equal to it, in one way for the start and for every reload.
+//! Applies a configuration to the running host, in the same way at the start and at each reload.
 
 use std::{
     collections::BTreeMap,
@@ -34,8 +34,8 @@ use crate::{
     wiring::WitnessStand,
 };
 
-/// Time for a new informer to see what the informer before has seen. With a selector of its own it may have to wait a
-/// minute for a bookmark, so it replaces the informer before at the end of this time all the same.
+/// The time for a new informer to reach the state of the informer that it replaces. With a selector of its own it may have to
+/// wait a minute for a bookmark, so it replaces the informer before at the end of this time all the same.
 const CATCH_UP: Duration = Duration::from_secs(5);
 
 /// Applies one configuration after the other.
@@ -55,7 +55,7 @@ pub(super) struct Applier {
     applied: Arc<Mutex<Applied>>,
 }
 
-/// What is in force.
+/// The configuration in force.
 #[derive(Default)]
 pub(super) struct Applied {
     /// The configuration of the file.
@@ -105,17 +105,17 @@ impl Applier {
         &self.plugins
     }
 
-    /// The place of what observes the calls.
+    /// The place of the witness that observes the calls.
     pub(super) fn stand(&self) -> &WitnessStand {
         &self.parts.stage.stand
     }
 
-    /// The Plugin objects of the cluster, and what became of them.
+    /// The Plugin objects of the cluster, and the verdict about each.
     pub(super) fn objects(&self) -> &Objects {
         &self.objects
     }
 
-    /// What is in force, as the admin endpoint shows it.
+    /// The configuration in force, as the admin endpoint shows it.
     pub(super) fn in_force(&self) -> &InForce {
         &self.in_force
     }
@@ -188,7 +188,7 @@ impl Applier {
         if let Some(old) = &applied.config {
             configure_log(&old.host, &new.host, &mut report);
         }
-        // First: what is loaded from now on is judged by it.
+        // First, because components that are loaded from now on are verified by it.
         self.configure_registries(&new, &mut report);
         self.remove(&plan, &mut report).await;
         note_watches(&plan, &mut report);
@@ -244,7 +244,7 @@ impl Applier {
         Ok(())
     }
 
-    /// Applies how registries are reached and what is accepted from them. What comes from registries is judged anew.
+    /// Applies the settings of registries and of their verification. Components from registries are verified anew.
     fn configure_registries(&self, new: &Config, report: &mut Report) {
         if !self.parts.puller.configure(new.registries.clone()) {
             return;

@@ -1,4 +1,4 @@
-//! Where compiled code is kept, and the key that authenticates it.
+//! The place of compiled code, and the key that authenticates it.
 
 use std::{
     io::{self, Read, Write},

@@ -1,4 +1,4 @@
-//! The configuration in force key by key, and what the newest reloads did, for the page of the admin endpoint.
+//! The keys of the configuration in force, and the results of the newest reloads, for the page of the admin endpoint.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -22,7 +22,7 @@ const RELOADS: usize = 20;
 /// The most changes of one reload that are kept.
 const CHANGES: usize = 100;
 
-/// What is in force. Cheap to clone; all clones are one.
+/// The configuration in force. Cheap to clone; all clones share one state.
 #[derive(Clone, Default)]
 pub(super) struct InForce(Arc<Mutex<State>>);
 
@@ -30,7 +30,7 @@ pub(super) struct InForce(Arc<Mutex<State>>);
 struct State {
     applied: Option<Timestamp>,
     now: Written,
-    /// What was in force before the newest change of a key.
+    /// The keys in force before the newest change.
     before: Option<Written>,
     needs_restart: Vec<String>,
     past: VecDeque<PastReload>,
@@ -72,7 +72,7 @@ impl InForce {
         self.0.lock().reloads
     }
 
-    /// All of it. `refused` says what is wrong with the present content of the file.
+    /// Returns the whole view. `refused` has the problems of the present content of the file.
     pub(super) fn view(&self, refused: Option<Vec<String>>) -> ConfigurationInForce {
         let state = self.0.lock();
         let keys = match &state.before {
@@ -89,7 +89,7 @@ impl InForce {
     }
 }
 
-/// The keys of both, with what became of each. Removed keys come last.
+/// The keys of both, each with its change. Removed keys come last.
 fn compared(before: &[WrittenKey], now: &[WrittenKey]) -> Vec<CurrentKey> {
     let named = |key: &WrittenKey| (key.section.clone(), key.key.clone());
     let earlier: std::collections::BTreeMap<_, _> = before.iter().map(|key| (named(key), key)).collect();

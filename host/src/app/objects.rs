@@ -51,7 +51,7 @@ impl Objects {
         same
     }
 
-    /// Returns the plugins of the objects that run with this configuration, the oldest first, and notes what became of each
+    /// Returns the plugins of the objects that run with this configuration, the oldest first, and keeps the verdict about each
     /// object. A spec that is refused does not end the one that it replaces.
     pub(super) fn choose(&self, config: &Config) -> Vec<Plugin> {
         let (present, cluster_scoped, mut specs) = {
@@ -70,7 +70,7 @@ impl Objects {
         plugins
     }
 
-    /// What became of each object.
+    /// The verdict about each object.
     pub(super) fn judged(&self) -> Arc<[Judged]> {
         Arc::clone(&self.0.state.lock().judged)
     }

@@ -1,4 +1,4 @@
-//! The origin of a plugin's component, and what pins it.
+//! The origin of a plugin's component, and its pin.
 
 use std::{path::Path, time::Duration};
 

@@ -86,7 +86,7 @@ impl HostProbe {
         informers
     }
 
-    /// What is wrong with the traces.
+    /// The reason why traces cannot be sent.
     fn telemetry(&self) -> Option<String> {
         let exporter = self.exporter.as_ref()?;
         let Standing { stats, failure } = exporter.standing();
@@ -94,7 +94,7 @@ impl HostProbe {
         Some(format!("spans cannot be sent to {endpoint}, and {lost} were dropped so far: {}", failure?))
     }
 
-    /// Those of the [`awaited`](Self::awaited) informers that have not synced.
+    /// The [`awaited`](Self::awaited) informers that have not synced.
     fn unsynced(&self, replacing: bool) -> Vec<String> {
         let concerned = self.awaited(replacing);
         // One look at each informer: its text and its verdict must agree.
@@ -112,7 +112,7 @@ impl HostProbe {
         unsynced.map(|status| format!("Plugin objects are not known: {status}")).collect()
     }
 
-    /// What became of the Plugin objects.
+    /// The verdicts about the Plugin objects.
     fn plugin_objects(&self) -> PluginObjects {
         let judged = self.objects.judged();
         let refusal = |one: &Judged| match &one.verdict {

@@ -60,7 +60,7 @@ const CALLS_ENDED_WITHIN: Duration = Duration::from_secs(5);
 /// Time for a slow disk when the host stops, on top of the time for the calls.
 const LETTERS_WRITTEN_AFTER: Duration = Duration::from_secs(1);
 
-/// What all plugins of a host share.
+/// The parts that all plugins of a host share.
 pub(super) struct Parts {
     pub(super) engine: Engine,
     /// The threads on which guests are called.
@@ -82,7 +82,7 @@ pub(super) struct Parts {
     pub(super) state: State,
     /// The trace of what each stage decides about each object.
     pub(super) tracer: Tracer,
-    /// What a test puts in place of the outside world.
+    /// The stand-ins of a test for the outside world.
     pub(super) stage: Stage,
 }
 
@@ -213,7 +213,7 @@ impl RunningPlugin {
         self.config().account.clone()
     }
 
-    /// What the configuration grants.
+    /// The grants of the configuration.
     pub(super) fn grants(&self) -> Grants {
         self.config().grants.clone()
     }
@@ -226,7 +226,7 @@ impl RunningPlugin {
         &self.signals
     }
 
-    /// The objects for which the handler asked for another call.
+    /// The objects for which the handler requested another call.
     pub(super) fn repeats(&self) -> &RateLimitingQueue {
         self.versions.calls().repeats().queue()
     }
@@ -282,7 +282,7 @@ impl RunningPlugin {
     ) -> Result<(), SubscribeError> {
         let old = self.config();
         let detail = differing(&old, &new).join(", ");
-        // A pending notification of a subscription that goes becomes the key that it would have become.
+        // A pending notification of a removed subscription still becomes the key that the old subscription defines.
         self.versions.calls().set_enqueue(old.subscriptions.iter().chain(&new.subscriptions));
         let (plugin, before, after) = (Arc::clone(self), Arc::clone(&old), new.clone());
         let watches = watches.clone();

@@ -1,4 +1,4 @@
-//! From the configuration to the settings of each crate.
+//! Converts the configuration to the settings of each crate.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What a plugin receives when another informer replaces the informer of a watch.
+//! Delivers the difference to a plugin when another informer replaces the informer of a watch.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -26,7 +26,7 @@ pub(super) struct Successor {
     state: Mutex<State>,
 }
 
-/// What the plugin has received from the informer before.
+/// The states that the plugin has received from the previous informer.
 pub(super) struct Received {
     /// The cache of that informer, which has ended.
     pub(super) cached: Vec<Arc<Object>>,

@@ -1,4 +1,4 @@
-//! What listens to the decisions of the stages: the memory of steps for `informer explain`, and the traces for OpenTelemetry.
+//! The observers of the decisions of the stages: the memory of steps for `informer explain`, and the traces for OpenTelemetry.
 
 use std::{num::NonZeroUsize, sync::Arc};
 
@@ -7,13 +7,13 @@ use informer_types::{EventTrace, SeenEvent, Source, TraceSink, Traced, Tracer};
 
 use super::trace::Trace;
 
-/// What the configuration asks for.
+/// The observers that the configuration requests.
 pub(super) struct Observers {
     /// The steps of objects; `None` if none are kept.
     pub(super) trace: Option<Arc<Trace>>,
-    /// What sends spans, if they are sent, and the spans that wait for it.
+    /// The exporter of spans, if there is one, and the spans that wait for it.
     pub(super) exporter: Option<(Exporter, Pending)>,
-    /// What the stages write to.
+    /// The tracer that the stages write to.
     pub(super) tracer: Tracer,
 }
 

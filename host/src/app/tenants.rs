@@ -1,7 +1,7 @@
 //! Follows the Plugin objects of the cluster, and writes their status back.
 //!
-//! `watcher` looks at the objects after each change and has the applier apply them; `writer` compares what became of each object
-//! with its `status`, and writes what differs. Neither delays an event of a plugin.
+//! `watcher` looks at the objects after each change and has the applier apply them; `writer` compares the verdict about each
+//! object with its `status`, and writes the difference. Neither delays an event of a plugin.
 
 mod recorder;
 mod scopes;

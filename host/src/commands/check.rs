@@ -50,7 +50,7 @@ pub struct CheckArgs {
     pub file_only: bool,
 }
 
-/// What is worth knowing and no problem.
+/// Remarks that are not problems.
 struct Notes {
     /// Names of resources with their full names.
     abbreviated: BTreeMap<String, String>,
@@ -151,8 +151,8 @@ async fn component(
     Component::from_bytes(engine, pulled.component.unwrap_or_default()).await
 }
 
-/// Compares the imports of a file with the grants and its version with ours. This takes milliseconds, and compiling takes seconds for some
-/// languages. What else is wrong with the file is found when it is compiled.
+/// Compares the imports of a file with the grants and its version with ours. This takes milliseconds, and compiling takes seconds
+/// for some languages. Other mistakes in the file are found when it is compiled.
 async fn check_names(engine: &Engine, file: &Path, plugin: &Plugin) -> Result<(), LoadError> {
     let bytes = Component::read_file(engine, file).await?;
     match Inspection::of(&bytes) {

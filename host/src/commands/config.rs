@@ -1,4 +1,4 @@
-//! `informer config`: what may stand in a configuration.
+//! `informer config`: an annotated configuration, and its JSON Schema.
 
 use clap::Subcommand;
 

@@ -29,7 +29,7 @@ pub struct InspectArgs {
     pub file: PathBuf,
 }
 
-/// What the host says about a file.
+/// The verdict of the host about a file.
 enum Verdict {
     /// A plugin, with the lines that it needs under `[plugin.grant]`.
     Plugin(Vec<&'static str>),

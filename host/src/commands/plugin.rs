@@ -218,7 +218,7 @@ async fn verify(args: VerifyArgs, file: &Path, output: Output) -> anyhow::Result
     Ok(lines.iter().all(|(_, verdict)| verdict.is_ok()))
 }
 
-/// The artifacts of the configuration, with what pins them.
+/// The artifacts of the configuration, with their pins.
 fn pinned(config: &Config, lock: &Path) -> anyhow::Result<Vec<(Reference, Option<Digest>)>> {
     let mut wanted = Vec::new();
     for plugin in &config.plugins {

@@ -1,4 +1,4 @@
-//! What judging a file needs besides the file, and the checks that several sections share.
+//! The context in which a file is checked, and the checks that several sections share.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub enum Components {
     Present,
 }
 
-/// What judging a file needs besides the file.
+/// The context in which a file is checked.
 pub(super) struct Context<'t, 'c> {
     pub(super) problems: Problems<'t>,
     pub(super) environment: &'c Environment,

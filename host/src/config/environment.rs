@@ -8,7 +8,7 @@ const OWN_NAME: &str = "informer";
 /// The directories of the user. They are read once, so that a test can have its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// What `~` in a path stands for.
+    /// The home directory, for `~` in a path.
     pub home: Option<PathBuf>,
     /// The default directory of compiled components.
     pub cache_dir: Option<PathBuf>,

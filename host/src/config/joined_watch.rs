@@ -8,7 +8,7 @@ use super::{
     watch::{Watch, covers},
 };
 
-/// What a watch keeps of its objects besides what identifies them.
+/// The parts of objects that a watch keeps, besides those that identify an object.
 struct Kept<'w> {
     /// Only these parts; `None` means all.
     only: Option<Vec<Pointer>>,
@@ -107,7 +107,7 @@ fn outermost<'p>(pointers: impl Iterator<Item = &'p Pointer>) -> Vec<Pointer> {
 // === impl Kept ===
 
 impl<'w> Kept<'w> {
-    /// What a watch keeps, of whole objects or of their metadata.
+    /// The parts that a watch keeps, of whole objects or of their metadata.
     fn of(watch: &'w Watch, metadata_only: bool) -> Self {
         let only = match (watch.keep.is_empty(), watch.metadata_only && !metadata_only) {
             (true, true) => "/metadata".parse().ok().map(|metadata| vec![metadata]),

@@ -1,4 +1,4 @@
-//! What is declared of a key of the file. Reading, the annotated file and the JSON Schema follow from it.
+//! The declaration of a key of the file. Reading, the annotated file and the JSON Schema follow from it.
 //!
 //! A [`Section`] is one table of the file: a list of [`Key`]s, [`free`] tables and sub-sections ([`sub`], [`subs`]). Each
 //! knows its name, its documentation and the field of the type that the section fills. The default of a key is the value
@@ -22,7 +22,7 @@ pub(super) struct Section<T: 'static> {
     pub(super) keys: Vec<Field<T>>,
 }
 
-/// What one table of the file says, together with the places of its keys.
+/// The contents of one table of the file, together with the places of its keys.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft<T> {
     pub(super) value: T,
@@ -55,7 +55,7 @@ pub(super) struct Key<T: 'static, V> {
 /// Sets a field.
 type Put<T, V> = dyn Fn(&mut T, V) + Send + Sync;
 
-/// Notes what is wrong with a value. Returns false if it cannot be used.
+/// Notes the problems of a value. Returns false if it cannot be used.
 type Check<V> = dyn Fn(&mut V, &mut Located<Items>, &mut Problems<'_>) -> bool + Send + Sync;
 
 /// A key without its types.

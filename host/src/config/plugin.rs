@@ -49,7 +49,7 @@ const CONFIG_JSON: &str = "{}";
 /// How often a tag is looked up. A registry that limits requests allows some hundred in an hour.
 const POLL: Duration = Duration::from_secs(5 * 60);
 
-/// More often would be no use to anybody, and a longer time is as good as never.
+/// A shorter period helps no plugin, and a longer one is as good as never.
 const POLLS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(7 * 24 * 60 * 60));
 
 /// One component. No two have the same name.
@@ -67,7 +67,7 @@ pub struct Plugin {
     pub digest: Option<Digest>,
     /// How often a tag is looked up in its registry; `None` means when the component is loaded only.
     pub poll: Option<Duration>,
-    /// The ServiceAccount whose requests to the API server the plugin's are; `None` means those of the host.
+    /// The ServiceAccount in whose name the plugin sends requests to the API server; `None` means the identity of the host.
     pub account: Option<ServiceAccount>,
     /// How long an instance lives.
     pub instance: InstancePolicy,
@@ -79,7 +79,7 @@ pub struct Plugin {
     pub queue: Queue,
     /// The queue of keys.
     pub workqueue: Workqueue,
-    /// What follows a failed notification.
+    /// How failed notifications are retried.
     pub retry: Retry,
     /// When the host stops calling a plugin that does not work.
     pub quarantine: QuarantineConfig,
@@ -105,7 +105,7 @@ impl Plugin {
         self.subscriptions.iter().any(Subscription::follows_namespaces)
     }
 
-    /// What is wrong if the component does or does not export `timer-handler`. Without it no timer of the configuration is
+    /// The problem if there are timers and the component does not export `timer-handler`: no timer of the configuration is
     /// delivered.
     pub fn unheard_timers(&self, has_handler: bool) -> Option<String> {
         let first = self.timers.first().filter(|_| !has_handler)?;

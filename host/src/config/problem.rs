@@ -1,4 +1,4 @@
-//! What is wrong with a file, and where.
+//! The problems of a file, with their places.
 
 use std::{
     borrow::Cow,

@@ -10,7 +10,7 @@ use super::{
     value::{Choice, Endpoint, Number},
 };
 
-/// Enough to see how events go, and too little to be noticed: a hundredth.
+/// Enough to see the paths of events, and too little to be noticed: a hundredth.
 const SAMPLE: f64 = 0.01;
 
 /// `[telemetry]` as it is written.

@@ -26,9 +26,9 @@ pub struct Tenancy {
     pub plugins: usize,
     /// The most Plugins of one namespace that are considered.
     pub plugins_per_namespace: usize,
-    /// What they may subscribe to and read. Each resource is watched.
+    /// The resources that they may subscribe to and read. Each is watched.
     pub read: ReadGrants,
-    /// What they may write.
+    /// The requests that they may send.
     pub write: WriteGrants,
     /// The Secrets whose values they may see.
     pub secrets: SecretGrants,
@@ -42,7 +42,7 @@ pub struct Tenancy {
     pub when: bool,
     /// The most workers of each queue.
     pub workers: NonZeroUsize,
-    /// The most that an object may have of each limit.
+    /// The upper bound of each limit of an object.
     pub limits: Limits,
     /// `[defaults]`, which also apply to objects.
     pub(super) defaults: Defaults,

@@ -17,7 +17,7 @@ const DROP: &str = "/metadata/managedFields";
 /// A longer period would be as good as never, which is written "0s". client-go extends a shorter one to the least (P-9).
 const RESYNC: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(7 * 24 * 60 * 60));
 
-/// What an informer identifies objects and their versions by.
+/// The fields by which an informer identifies objects and their versions.
 const IDENTITY: [&str; 4] =
     ["/metadata/name", "/metadata/namespace", "/metadata/uid", "/metadata/resourceVersion"];
 
@@ -34,16 +34,16 @@ pub struct Watch {
     pub fields: FieldSelector,
     /// The resync period of subscriptions without one of their own, at least a second; `None` means never.
     pub resync: Option<Duration>,
-    /// What is removed from every object before it is kept; never what an informer itself needs.
+    /// The fields that are removed from every object before it is cached; never a field that an informer itself needs.
     pub drop: Vec<Pointer>,
-    /// The only parts of every object that are kept, besides what identifies it; empty keeps everything. The file has
-    /// either `keep` or `drop`.
+    /// The fields that are kept of every object, besides those that identify it; empty keeps all fields. The file has either
+    /// `keep` or `drop`.
     pub keep: Vec<Pointer>,
     /// Only the metadata of the objects is requested.
     pub metadata_only: bool,
     /// How the objects are kept in memory.
     pub compression: Compression,
-    /// Indexes by name: the scalars at the paths, and the scalars of the arrays there. All paths lead to what is kept.
+    /// Indexes by name: the scalars at the paths, and the scalars of the arrays there. All paths lead to fields that are kept.
     pub indexes: BTreeMap<String, IndexPaths>,
 }
 

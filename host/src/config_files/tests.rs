@@ -113,7 +113,7 @@ fn one_file_is_found_by_name_without_reading_the_others() {
     assert!(!gone.why.contains("gone") && gone.to_string().contains("/volume/gone: "), "{gone}");
 }
 
-/// What reading the directory says about one entry of it, in both ways of reading.
+/// The error about one entry of the directory, which is the same in both ways of reading.
 fn refused(directory: &Path, name: &str) -> String {
     let all = texts(&[directory.to_owned()]).unwrap_err();
     let one = ConfigFiles::new(vec![directory.to_owned()]).read_one(name).unwrap_err().to_string();

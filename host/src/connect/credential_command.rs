@@ -59,7 +59,7 @@ struct State {
     starts: TokenBucket,
 }
 
-/// What a request is sent with.
+/// The credentials of a request.
 pub(super) struct Credentials {
     /// The value of `Authorization`.
     pub(super) header: Option<HeaderValue>,
@@ -237,8 +237,8 @@ impl State {
         fresh.then(|| Arc::clone(current))
     }
 
-    /// What there is without another run: credentials that have not ended, else the failure of the last run. Credentials that
-    /// the command gave last are sent even if they have expired, so that the API server decides: its clock may be another.
+    /// The result without another run: credentials that have not ended, else the failure of the last run. Credentials that the
+    /// command gave last are sent even if they have expired, so that the API server decides: its clock may be another.
     fn last(&self) -> Outcome {
         let usable = |current: &&Arc<Credentials>| {
             let ended = current.life.end.is_some_and(|end| Instant::now() >= end);

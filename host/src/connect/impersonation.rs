@@ -7,7 +7,7 @@ use informer_types::ServiceAccount;
 /// namespace has. So the host needs the permission to impersonate this ServiceAccount, and none to impersonate groups.
 const USER: HeaderName = HeaderName::from_static("impersonate-user");
 
-/// What the names of all headers of impersonation begin with.
+/// The prefix of the names of all headers of impersonation.
 const PREFIX: &str = "impersonate-";
 
 /// The mark of a request that is sent as a ServiceAccount.

@@ -1,4 +1,4 @@
-//! What helps if the API server does not accept the credentials of this host: the place where they come from, and what to do there.
+//! The remedy if the API server does not accept the credentials of this host: where they come from, and what to do there.
 
 use std::{env, path::Path};
 

@@ -1,5 +1,5 @@
-//! Credentials that change: a token, a client certificate and certificate authorities in files that are replaced, and what a
-//! command gives.
+//! Credentials that change: a token, a client certificate and certificate authorities in files that are replaced, and those of a
+//! command.
 
 use std::{
     path::PathBuf,
@@ -37,14 +37,14 @@ pub(super) enum Source {
     Command(CredentialCommand),
 }
 
-/// What a request was sent with.
+/// The credentials with which a request was sent.
 enum Sent {
     Unchanging,
     Token(HeaderValue),
     Given(Arc<Credentials>),
 }
 
-/// Sends requests with the credentials of now. Cheap to clone.
+/// Sends requests with the current credentials. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Rotating(Arc<Shared>);
 

@@ -1,4 +1,4 @@
-//! What sends requests: a pool of connections of one kind.
+//! A sender of requests: a pool of connections of one kind.
 
 use http::{Request, Response, Uri, uri::Scheme};
 use hyper::{

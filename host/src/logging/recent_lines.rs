@@ -21,7 +21,7 @@ const ALL_BYTES: usize = 8 << 20;
 /// The most bytes of the text of one line; the rest is cut off.
 const LINE_BYTES: usize = 4 << 10;
 
-/// What a line takes besides its text.
+/// The bytes that a line takes besides its text.
 const OVERHEAD: usize = 96;
 
 /// Passes every line on, and keeps the newest ones in memory: at most 500 lines and 128 KiB of a plugin, and 8 MiB together.

@@ -42,8 +42,8 @@ impl Exposition {
         family.or_insert_with(|| Family { help, samples: Vec::new() }).samples.push((labels, kind, value));
     }
 
-    /// Adds what a plugin measures itself, below a prefix that no metric of the host has. If two plugins use one name for
-    /// different kinds, the samples differ by their endings.
+    /// Adds the plugin's own metrics, below a prefix that no metric of the host has. If two plugins use one name for different
+    /// kinds, the samples differ by their endings.
     pub(crate) fn add_own(&mut self, plugin: &str, own: BTreeMap<String, MetricFamily>) {
         for (name, MetricFamily { kind, series }) in own {
             let name = format!("informer_plugin_{name}");

@@ -1,5 +1,5 @@
-//! What is measured, and how each value is read from the statistics of a stage. A new metric is a line here and a row in
-//! METRICS.md, which has its meaning.
+//! The metrics, and how each value is read from the statistics of a stage. A new metric is a line here and a row in METRICS.md,
+//! which has its meaning.
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
@@ -88,7 +88,7 @@ pub(crate) const FILTER: &Families<FilterStats> = &[
     ("filter_when_seconds", TotalSeconds(|filter| filter.when.time)),
 ];
 
-/// What is kept of the acknowledgements of one plugin.
+/// The acknowledgements of one plugin on disk.
 pub(crate) const RECEIPTS: &Families<Receipts> = &[
     ("receipts_objects", Gauge(|kept| bytes(kept.objects))),
     ("receipts_bytes", Gauge(|kept| bytes(kept.bytes))),

@@ -1,4 +1,4 @@
-//! The end of all that is kept of a plugin.
+//! Deletes all data of a plugin.
 
 use std::{convert::Infallible, sync::Arc};
 

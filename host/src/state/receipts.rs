@@ -1,4 +1,4 @@
-//! What plugins acknowledged of each object, on disk.
+//! The receipts of plugins, on disk.
 //!
 //! Each subscription has a number, so that a row has the number, the key of its object, the UID and the version, and no name of a
 //! plugin.
@@ -37,23 +37,23 @@ pub struct KeptReceipts {
     state: State,
     /// The name of the plugin, and the UID of its object.
     owner: Arc<str>,
-    /// What is on disk, by resource. A resource that was not read is not in it.
+    /// The sizes on disk, by resource. A resource that was not read is absent.
     sizes: Mutex<BTreeMap<Source, Size>>,
 }
 
-/// What is kept of some objects.
+/// The size of the receipts of some objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     /// The number of objects.
     pub objects: u64,
-    /// The bytes of the keys and of what is kept of each object, without the overhead of the database.
+    /// The bytes of the keys and of the receipts, without the overhead of the database.
     pub bytes: u64,
 }
 
 /// Skips whose state before is not the one on disk, by resource.
 pub(crate) type Waiting = Vec<(Source, Vec<(ObjectKey, Skip)>)>;
 
-/// What a batch changed.
+/// The changes of a batch.
 #[derive(Debug, Default)]
 struct Written {
     sizes: BTreeMap<Source, Size>,
@@ -133,7 +133,7 @@ impl KeptReceipts {
         self.state.read(move |transaction| has_others(transaction, &owner, &only)).await
     }
 
-    /// What is on disk, all resources together.
+    /// The size on disk, all resources together.
     pub fn size(&self) -> Size {
         let sizes = self.sizes.lock();
         let sum = |of: fn(&Size) -> u64| sizes.values().map(of).sum();
@@ -301,7 +301,7 @@ fn write_rows(
     Ok(waiting)
 }
 
-/// Does what comes before the rows of a batch.
+/// Prepares the table for the rows of a batch.
 fn begin(table: &mut Receipts<'_>, number: u32, first: First, size: &mut Size) -> Result<(), redb::Error> {
     match first {
         First::Keep => {}

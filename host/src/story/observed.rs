@@ -22,7 +22,7 @@ use crate::wiring::Witness;
 /// The most entries of a list. A plugin that does more in one step calls itself again by what it writes.
 pub(super) const MOST: usize = 10_000;
 
-/// Collects what the plugin does. Clones are the same collection.
+/// Collects the actions of the plugin. Clones are the same collection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observed(Arc<Mutex<Lists>>);
 

@@ -55,7 +55,7 @@ impl Story {
         Ok(StoryReport { file: self.file.clone(), steps })
     }
 
-    /// What exists before the host starts.
+    /// Creates the objects and key-values that exist before the host starts.
     async fn prepare(&self, stage: &Stage, config: &Config) -> Result<(), (Option<usize>, anyhow::Error)> {
         for Located { line, value } in &self.objects {
             let object = stage.cluster.in_a_namespace(value).await.map_err(|error| (Some(*line), error))?;

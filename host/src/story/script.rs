@@ -1,4 +1,4 @@
-//! The meaning of a story: the text of its file, judged.
+//! The meaning of a story: the checked text of its file.
 
 use std::{
     path::{Path, PathBuf},

@@ -14,15 +14,15 @@ use tokio::sync::watch;
 use super::{Repeats, witness::WitnessStand};
 use crate::config::{Enqueue, Subscription};
 
-/// Which keys the notifications of a plugin become: `enqueue` and `resource-in-key` of each subscription.
+/// The keys that the notifications of a plugin become: `enqueue` and `resource-in-key` of each subscription.
 #[derive(Clone, Debug, Default)]
 struct Enqueues(Arc<RwLock<BTreeMap<Gvr, Rule>>>);
 
-/// Which keys the notifications of a subscription become.
+/// The keys that the notifications of a subscription become.
 #[derive(Clone, Debug, Default)]
 struct Rule {
     enqueue: Enqueue,
-    /// The resource, if the keys name what they are of.
+    /// The resource, if keys begin with it.
     resource: Option<Arc<str>>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Calls {
     stand: WitnessStand,
 }
 
-/// What a call of the handler is for, after the plugin took the delivery.
+/// The subject of a call of the handler, after the plugin took the delivery.
 struct Subject {
     source: Source,
     object: Arc<Object>,

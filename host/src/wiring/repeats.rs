@@ -1,4 +1,4 @@
-//! The objects for which a handler asked for another call.
+//! The objects for which a handler requested another call.
 
 use std::{future::Future, num::NonZeroUsize, time::Duration};
 
@@ -33,7 +33,7 @@ impl Repeats {
         &self.0
     }
 
-    /// A call for the object has ended: it ends the wait, and may have asked for another one.
+    /// A call for the object has ended. It ends the wait, and may have requested another one.
     pub(crate) fn settle(&self, source: &Source, key: impl FnOnce() -> ObjectKey, outcome: &Outcome) {
         if let Outcome::Again(after) = outcome {
             let (gvr, key) = (source.gvr(), key());

@@ -1,4 +1,4 @@
-//! The calls of one plugin that are about no single object.
+//! The calls of one plugin for signals, which are not about one object.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 
 use super::{Calls, timers::Timers, witness::WitnessStand};
 
-/// What each subscription selected when its cache was complete. Clones are the same list.
+/// The number and the version of the objects that each subscription selected when its cache was complete. Clones are the same
+/// list.
 #[derive(Clone, Default)]
 pub(crate) struct Selections(Arc<Mutex<BTreeMap<Gvr, Selected>>>);
 
@@ -34,7 +35,7 @@ impl Selections {
 }
 
 impl Reconciler for SignalCalls {
-    /// A signal that the version in service has no use for is done.
+    /// If the version in service exports no handler for a signal, the signal is done.
     async fn reconcile(&self, request: Request) -> Option<Reconciled> {
         // The host made the key of a signal.
         let Ok(signal) = request.key.parse::<Signal>() else { return Some(Reconciled::Done) };

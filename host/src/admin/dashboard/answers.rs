@@ -25,7 +25,7 @@ pub struct PluginGrant {
     pub kind: &'static str,
     /// The grants as they are written.
     pub granted: Vec<String>,
-    /// How much they were used since the start, in words; `None` if that is not counted.
+    /// The number of uses since the start, in words; `None` if uses are not counted.
     pub used: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What changes while pages are open: server-sent events.
+//! Server-sent events for the changes while pages are open.
 //!
 //! Each client pulls: the next event is made when the last one is on its way, from a snapshot that all clients share, and has
 //! the rows that differ from those the client got last. A slow client gets fewer events, nothing waits for it, and the
@@ -58,10 +58,10 @@ struct Client {
     sent: Option<Arc<Snapshot>>,
 }
 
-/// What differs between two snapshots.
+/// The difference between two snapshots.
 #[derive(Debug, Default, Serialize)]
 struct Difference<'a> {
-    /// True if this is everything: what is missing does not exist.
+    /// True if all rows are included: a row that is missing does not exist.
     all: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<&'a RawValue>,

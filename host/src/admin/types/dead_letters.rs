@@ -55,7 +55,7 @@ pub struct DeadLetter {
     pub object: String,
     /// `add`, `update`, `delete`, or `reconcile` for a key.
     pub verb: String,
-    /// What the letter has of a notification.
+    /// The data of the notification; `None` for a key.
     #[serde(flatten)]
     pub notification: Option<LostNotification>,
     /// Calls made.
@@ -66,7 +66,7 @@ pub struct DeadLetter {
     pub at: Option<String>,
 }
 
-/// What a dead letter has of a notification.
+/// The data of a notification that a dead letter keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LostNotification {

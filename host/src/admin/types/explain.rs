@@ -69,7 +69,7 @@ pub struct Standing {
     pub own_key: OwnKey,
     /// True while no calls are made.
     pub paused: bool,
-    /// All of it in words.
+    /// The whole place in words.
     pub stands: String,
 }
 
@@ -100,7 +100,7 @@ pub struct Step {
     pub verdict: String,
     /// The decision in a sentence.
     pub detail: String,
-    /// The same for a program, which the commands do not read.
+    /// The values of the decision, for programs. The commands do not read them.
     #[serde(flatten, skip_deserializing)]
     pub values: Option<informer_types::Step>,
 }

@@ -26,7 +26,8 @@ pub struct Plugin {
     pub pull: Option<Pull>,
     /// The version in service.
     pub version: Option<Version>,
-    /// What the version in service exports: `handler` or `batch-handler`, `reconciler`, `sync-handler`, `timer-handler`, `config-handler`.
+    /// The exports of the version in service: `handler` or `batch-handler`, `reconciler`, `sync-handler`, `timer-handler`,
+    /// `config-handler`.
     pub exports: Vec<String>,
     /// Why the present content of the file is not in service.
     pub refused: Option<String>,
@@ -36,7 +37,7 @@ pub struct Plugin {
     pub calls: PluginStats,
     /// One for each `[[plugin.on]]`.
     pub subscriptions: Vec<Subscription>,
-    /// What is kept of its acknowledgements; `None` unless a subscription has `initial = "changed"`.
+    /// Its acknowledgements on disk; `None` unless a subscription has `initial = "changed"`.
     pub receipts: Option<Receipts>,
     /// The notifications.
     pub queue: Queue,
@@ -94,12 +95,12 @@ pub struct Version {
 pub struct Subscription {
     /// The resource.
     pub watch: String,
-    /// What the filter has counted.
+    /// The counters of the filter.
     #[serde(flatten)]
     pub filter: FilterStats,
 }
 
-/// What is kept on disk of the acknowledgements of a plugin.
+/// The acknowledgements of a plugin on disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Receipts {

@@ -35,7 +35,7 @@ pub struct Change {
     pub detail: String,
 }
 
-/// What happened to something that the configuration changed.
+/// The result for one part of the configuration that changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -47,7 +47,7 @@ pub enum Verdict {
     Changed,
     /// A new version is in service.
     Loaded,
-    /// It is not in force, for the reason in the detail; what was in force before stays.
+    /// It is not in force, for the reason in the detail. The previous one stays in force.
     Refused,
     /// It takes effect at the next start of the host.
     NeedsRestart,

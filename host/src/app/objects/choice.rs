@@ -21,7 +21,7 @@ pub(super) struct Accepted {
     spec: Arc<Value>,
 }
 
-/// What decides which objects run.
+/// The parameters of the choice which objects run.
 pub(super) struct Choice<'a> {
     pub(super) config: &'a Config,
     pub(super) cluster_scoped: &'a [Gvr],
@@ -58,7 +58,7 @@ impl Choice<'_> {
         (plugins, judged)
     }
 
-    /// The plugin of an object, the spec that is in force for it, and what became of the object.
+    /// The plugin of an object, the spec that is in force for it, and the verdict about the object.
     fn judge(
         &self,
         tenancy: &Tenancy,
@@ -78,7 +78,7 @@ impl Choice<'_> {
             Err(refused) => refused,
         };
         let earlier = before.and_then(|before| {
-            // What is no longer allowed ends, whatever it was before.
+            // A plugin that is no longer allowed ends, even if an earlier spec was accepted.
             let plugin = self.plugin(tenancy, object, &before.spec).ok()?;
             Some((plugin, before))
         });

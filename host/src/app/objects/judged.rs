@@ -1,4 +1,4 @@
-//! A Plugin object, and what became of it.
+//! A Plugin object, and the verdict about it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::config::Refused;
 #[derive(Clone, Debug)]
 pub(in crate::app) struct Candidate(pub(in crate::app) Arc<Object>);
 
-/// One object, and what became of it.
+/// One object, and the verdict about it.
 #[derive(Clone, Debug)]
 pub(in crate::app) struct Judged {
     /// The object as it was judged.
@@ -20,7 +20,7 @@ pub(in crate::app) struct Judged {
     pub(in crate::app) verdict: Verdict,
 }
 
-/// What became of an object.
+/// The verdict about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::app) enum Verdict {
     /// Its spec is in force.

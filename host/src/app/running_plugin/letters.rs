@@ -66,7 +66,7 @@ impl Letters {
         Self { plugin: plugin.into(), queue, workqueue, kept_events, kept_keys, tasks, stop }
     }
 
-    /// Writes what is not written yet, and ends. Call it after the last call of the plugin.
+    /// Writes the remaining letters, and ends. Call it after the last call of the plugin.
     pub(super) async fn stop(&self, deadline: Instant) {
         self.stop.cancel();
         if timeout_at(deadline, self.tasks.wait()).await.is_err() {

@@ -1,4 +1,4 @@
-//! The pulls of one plugin from its registry: what was pulled last, what fails, and when the next look is due.
+//! The pulls of one plugin from its registry: the last result, the last failure, and the time of the next look.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -47,7 +47,7 @@ struct Failing {
 /// Refuses a component by the names of its imports and exports.
 pub(super) type Check<'a> = dyn Fn(&[&str], &[&str]) -> Result<(), LoadError> + Send + Sync + 'a;
 
-/// What is wanted, besides the origin.
+/// The component that is wanted, besides its origin.
 pub(super) struct Wanted<'a> {
     pub(super) plugin: &'a str,
     pub(super) origin: &'a Origin,
@@ -123,7 +123,7 @@ impl Pulls {
         }
     }
 
-    /// What the status shows; `None` before the first pull.
+    /// The pulls, for the status; `None` before the first pull.
     pub(in crate::app) fn status(&self) -> Option<Pull> {
         let State { artifact, failing, next } = &*self.state.lock();
         let failing = failing.as_ref().map(|failing| FailingPull {

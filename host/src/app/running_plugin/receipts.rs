@@ -1,4 +1,4 @@
-//! What one plugin acknowledged of each object: read when it starts, and written behind its calls.
+//! The receipts of one plugin: read when it starts, and written after its calls.
 
 use std::{
     collections::HashMap,
@@ -22,8 +22,8 @@ use crate::{
     state::{KeptReceipts, ReceiptsSize, State},
 };
 
-/// Time from an acknowledgement to the write, in which others join. What was acknowledged in this time before the process is
-/// killed is delivered again.
+/// Time from an acknowledgement to the write, so that one write has many acknowledgements. If the process is killed,
+/// notifications that were acknowledged within this time are delivered again.
 const WRITE_AFTER: Duration = Duration::from_millis(100);
 
 /// Time between two attempts to write to a database that failed.
@@ -45,7 +45,7 @@ struct Shared {
     store: KeptReceipts,
     /// Why the last write failed. `None` if it succeeded.
     problem: Mutex<Option<String>>,
-    /// An earlier process left receipts, which hold back what did not change since.
+    /// True if an earlier process left receipts, so that objects that did not change since are held back.
     holds_back: AtomicBool,
 }
 
@@ -80,13 +80,13 @@ impl KeptBehind {
         self.shared.receipts.keep(kept.map(|on| Source::new(on.watch.clone())));
     }
 
-    /// What the queue and the filters give receipts to.
+    /// The receipts that the queue and the filters report to.
     pub(in crate::app) fn receipts(&self) -> &Receipts {
         &self.shared.receipts
     }
 
-    /// What the plugin acknowledged of this resource in an earlier process. If it cannot be read, everything is delivered, and
-    /// what is on disk stays for the next start.
+    /// The receipts of this resource from an earlier process. If they cannot be read, every object is delivered, and the receipts
+    /// on disk stay for the next start.
     ///
     /// # Blocking
     /// It reads from disk.
@@ -115,14 +115,14 @@ impl KeptBehind {
         before.is_some_and(|before| before != digest)
     }
 
-    /// What is kept now.
+    /// The receipts that are kept now, for the status.
     pub(in crate::app) fn kept(&self) -> types::Receipts {
         let Shared { receipts, store, problem, .. } = &*self.shared;
         let ReceiptsSize { objects, bytes } = store.size();
         types::Receipts { objects, bytes, unwritten: receipts.unwritten(), failing: problem.lock().clone() }
     }
 
-    /// Writes what is not written yet, and ends. Call it after the last call of the plugin.
+    /// Writes the remaining receipts, and ends. Call it after the last call of the plugin.
     pub(super) async fn stop(&self, deadline: Instant) {
         self.stop.cancel();
         if timeout_at(deadline, self.tasks.wait()).await.is_err() {
@@ -143,7 +143,7 @@ impl Drop for KeptBehind {
 // === impl Shared ===
 
 impl Shared {
-    /// Writes behind the calls until `stop` is cancelled, and then what is left.
+    /// Writes receipts until `stop` is cancelled, and then the remaining ones.
     async fn run(&self, stop: CancellationToken) {
         let mut wait = WRITE_AFTER;
         loop {

@@ -37,12 +37,12 @@ pub(in crate::app) struct Signals {
     workers: Mutex<Option<ReconcileLoop>>,
 }
 
-/// What the last look at the files of a configuration found.
+/// The result of the last look at the files of a configuration.
 #[derive(Clone, Copy)]
 enum LastLook {
     Never,
     Saw(u64),
-    /// The files could not be read. `before` is what the last successful look found.
+    /// The files could not be read. `before` is the state at the last successful look.
     Failed {
         before: Option<u64>,
     },
@@ -134,7 +134,8 @@ impl Signals {
         }
     }
 
-    /// Notifies the plugin whenever a file of its configuration changed, while the version in service wants to know. Never returns.
+    /// Notifies the plugin whenever a file of its configuration changed, while the version in service exports `config-handler`.
+    /// Never returns.
     pub(super) async fn follow_config(&self, files: &ConfigFiles, plugin: &Plugin) {
         let mut swaps = plugin.swaps();
         // Taken early, so that a change right after the start of a version is noticed too.
@@ -234,7 +235,7 @@ impl Signals {
     }
 }
 
-/// One call at a time, which is enough for signals, repeated like that of a notification.
+/// Signals need one call at a time. A failed call is repeated like that of a notification.
 fn workers(config: &config::Plugin) -> ReconcileConfig {
     ReconcileConfig {
         plugin: config.name.as_str().into(),

@@ -54,7 +54,7 @@ pub(in crate::app) struct Subscriptions {
     receipts: KeptBehind,
     /// Notified if there may be receipts of an earlier process to compare.
     recalling: Notify,
-    /// Traces what the filters decide.
+    /// Traces the decisions of the filters.
     tracer: Tracer,
     /// The caches that the plugin may read.
     lister: Arc<CacheLister>,
@@ -196,7 +196,8 @@ impl Subscriptions {
         }
     }
 
-    /// Follows this informer of namespaces, which has synced, and begins what waits for it. Returns false if another informer replaces it.
+    /// Follows this informer of namespaces, which has synced, and begins the subscriptions that wait for it. Returns false if
+    /// another informer replaces it.
     fn begin(&self, informer: &SharedInformer) -> bool {
         let mut claims = self.claims.lock();
         if followed(&claims).is_some() {
@@ -251,7 +252,7 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// The filter of a subscription. A new subscription begins with what the plugin acknowledged in an earlier process.
+    /// The filter of a subscription. A new subscription begins with the receipts of an earlier process.
     fn filter(&self, on: &config::Subscription, is_new: bool) -> Filter<Queue> {
         let filter = Filter::traced(on.filter.clone(), self.queue.clone(), self.tracer.clone());
         if on.filter.initial != Initial::Changed {
@@ -262,7 +263,7 @@ impl Subscriptions {
         filter.recalling(source, self.receipts.receipts().clone(), recalled)
     }
 
-    /// Delivers the deletions of what the plugin acknowledged in an earlier process and what is gone. Never returns.
+    /// Delivers the deletions of objects that the plugin acknowledged in an earlier process and that are gone. Never returns.
     pub(super) async fn find_gone(&self) {
         loop {
             let recalling =
@@ -286,8 +287,8 @@ impl Subscriptions {
         filters.filter(|(_, filter)| filter.recalls()).collect()
     }
 
-    /// Everything that the plugin acknowledged in an earlier process is delivered again, as far as it exists. What is gone stays a
-    /// deletion.
+    /// Makes the receipts of an earlier process outdated: every object that exists is delivered, and an object that is gone is
+    /// still a deletion.
     pub(super) fn expire(&self) {
         self.receipts.receipts().expire();
         for (_, filter) in self.recalled() {
@@ -389,7 +390,7 @@ impl Subscriptions {
         self.claims.lock().contains_key(gvr)
     }
 
-    /// What an object is to the plugin.
+    /// The interest of the plugin in an object.
     pub(in crate::app) fn interest(&self, gvr: &Gvr, key: &ObjectKey) -> Interest {
         let claims = self.claims.lock();
         let Some(claim) = claims.get(gvr) else { return Interest::None };
@@ -481,7 +482,7 @@ impl Subscriptions {
         claims.iter().filter(|(_, claim)| announced(claim)).map(|(gvr, _)| gvr.clone()).collect()
     }
 
-    /// What a subscription selects at this moment.
+    /// The number and the version of the objects that a subscription selects at this moment.
     ///
     /// # Blocking
     /// It judges every cached object.
@@ -520,8 +521,8 @@ impl Subscriptions {
     }
 }
 
-/// Waits until an informer has seen everything that the plugin acknowledged in an earlier process. What it does not have then is
-/// gone. An object that cannot be decoded is not in the cache and not gone.
+/// Waits until an informer has reached every state that the plugin acknowledged in an earlier process. An object that the
+/// informer does not have then is gone, unless it cannot be decoded: then it exists, but is not in the cache.
 async fn end_recall(informer: SharedInformer, filter: Arc<Filter<Queue>>) {
     if !informer.wait_synced().await {
         // Another informer replaces it.

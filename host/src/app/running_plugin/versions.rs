@@ -208,7 +208,7 @@ impl Versions {
                 let wanted = Wanted {
                     plugin: &self.name,
                     origin: &origin,
-                    // Who requests a reload is told why it fails.
+                    // The caller of a reload receives the reason of a failure.
                     serves: look == Look::Changed && plugin.version().is_some(),
                     check: &|imports, exports| plugin.check_names(imports, exports),
                     known: &has,

@@ -1,4 +1,4 @@
-//! What a plugin receives when one cache replaces another.
+//! The notifications of a plugin when one cache replaces another.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Events about Plugin objects: for what `kubectl describe` should show besides the conditions.
+//! Events about Plugin objects, which `kubectl describe` shows besides the conditions.
 
 use std::{
     collections::HashMap,

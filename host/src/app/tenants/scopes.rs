@@ -1,4 +1,4 @@
-//! Which resources have objects without a namespace, as the API server says.
+//! The resources whose objects have no namespace, as the API server reports.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -55,7 +55,7 @@ impl Scopes {
         wanted.into_iter().filter(|gvr| self.is_cluster_scoped.get(gvr) == Some(&true)).cloned().collect()
     }
 
-    /// Forgets what may have changed: the next question is asked at once.
+    /// Forgets the scopes that may have changed: they are looked up again at once.
     pub(super) fn renew(&mut self) {
         self.looked = None;
     }

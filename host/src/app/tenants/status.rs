@@ -1,4 +1,4 @@
-//! The `status` of a Plugin object: what the host says of it.
+//! The `status` of a Plugin object, which the host writes.
 
 use informer_types::Object;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub(super) struct Condition {
     observed_generation: i64,
 }
 
-/// What is to be known of a running plugin.
+/// The state of a running plugin, for its status.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View {
     /// Name, version and digest.
@@ -168,7 +168,7 @@ impl Status {
     }
 }
 
-/// Whether the present spec is in service, the reason, and the words.
+/// Returns true if the present spec is in service, with the reason and the message of the condition.
 fn loaded(verdict: &Verdict, running: Option<&View>) -> (bool, &'static str, String) {
     let refused = match verdict {
         Verdict::Refused(refused) => return (false, refused.reason, refused.message.clone()),

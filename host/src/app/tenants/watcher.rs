@@ -201,7 +201,7 @@ impl Tenants {
 }
 
 impl Tenants {
-    /// Deletes what is kept for objects that are gone, so that ever new names do not fill the disk.
+    /// Deletes the data of objects that are gone, so that ever new names do not fill the disk.
     async fn forget(&mut self, names: BTreeSet<String>) {
         for gone in self.names.difference(&names) {
             // An object of a kind that is no longer watched may still exist.

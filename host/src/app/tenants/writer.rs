@@ -1,4 +1,4 @@
-//! Writes the status of Plugin objects, by server-side apply: what matters within seconds, counters once a minute, and never
+//! Writes the status of Plugin objects, by server-side apply: important changes within seconds, counters once a minute, and never
 //! more than a few requests a second.
 
 use std::{
@@ -62,7 +62,7 @@ pub(super) struct Writer {
 /// each object is on its way although nothing happened to it.
 const ON_ITS_WAY: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(30));
 
-/// What the server has.
+/// The status on the server.
 struct Written {
     status: Status,
     /// The first look at the object.
@@ -154,9 +154,9 @@ impl Writer {
     ) -> Result<(), kube::Error> {
         match timeout(ANSWERED_WITHIN, self.apply(judged, &wanted)).await {
             Ok(Ok(())) => {}
-            // It is gone, or another object has its name: the watch says so soon.
+            // It is gone, or another object has its name: the watch will report that.
             Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => {}
-            // What this object wants is its own matter.
+            // The API server refuses the status of this object only.
             Ok(Err(kube::Error::Api(status))) if matches!(status.code, 400 | 422) => {
                 tracing::warn!(
                     plugin = judged.name,

@@ -1,4 +1,4 @@
-//! What the actions print.
+//! The output of the actions.
 
 use std::{fmt::Write, path::Path};
 

@@ -1,4 +1,4 @@
-//! Bounds what the plugin of an object may use by what `[tenancy]` allows.
+//! Limits the plugin of an object to the values that `[tenancy]` allows.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::config::{
 /// A tag is looked up with the credentials of the host, which registries limit.
 const POLL: Duration = Duration::from_secs(60);
 
-/// What pending changes that are kept apart may take, unless `[defaults]` has another value.
+/// The capacity of a queue with `delivery = "every"`, unless `[defaults]` has another value.
 const QUEUE_CAPACITY: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 /// A resync visits every cached object of the resource, also those of other namespaces.
@@ -72,14 +72,14 @@ const BOUNDS: [Bound; 13] = [
     most!("metric-series", calls.metric_series, |most: usize| most.to_string()),
 ];
 
-/// What the object itself says of its limits, besides their values.
+/// The limits that the object itself names.
 #[derive(Debug, Default)]
 pub(super) struct Explicit {
     limits: Vec<&'static str>,
     poll: Option<Duration>,
 }
 
-/// Notes what the object itself says.
+/// Returns the limits that the object itself names.
 pub(super) fn explicit(keys: &PluginKeys) -> Explicit {
     let written = BOUNDS.iter().map(|bound| bound.key).filter(|key| keys.has_limit(key));
     Explicit { limits: written.collect(), poll: keys.poll() }

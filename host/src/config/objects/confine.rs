@@ -9,7 +9,7 @@ use informer_types::{
 use super::refused::Refused;
 use crate::config::{Plugin, Source, Subscription, Tenancy, Watch, key::Draft, plugin::PluginKeys};
 
-/// What one object may reach.
+/// The reach of one object.
 pub(super) struct Scope<'a> {
     /// Its namespace; empty for a ClusterPlugin.
     pub(super) namespace: &'a str,

@@ -13,7 +13,7 @@ pub struct Refused {
 // === impl Refused ===
 
 impl Refused {
-    /// The object says something that has no meaning.
+    /// The spec has a mistake.
     pub(crate) const INVALID: &'static str = "InvalidSpec";
     /// The object wants more than `[tenancy]` allows.
     pub(crate) const NOT_ALLOWED: &'static str = "NotAllowed";

@@ -1,4 +1,4 @@
-//! What an object may say, and what each hostile one is told.
+//! The specs that are accepted, and the refusal of each hostile one.
 
 use informer_types::Namespaces;
 use serde_json::json;

@@ -10,7 +10,7 @@ use crate::config::{
     value::{Choice, Count, Number},
 };
 
-/// What follows a failed notification.
+/// How failed notifications are retried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
     /// Attempts, and the waits between them.

@@ -29,11 +29,11 @@ pub struct Subscription {
     pub resync: Option<Duration>,
     /// The objects that are delivered after a relist.
     pub relist: Relist,
-    /// How long an object has to be without a change before its change is delivered; zero means not at all.
+    /// How long an object must stay unchanged before its change is delivered; zero means that changes are delivered at once.
     pub settle: Duration,
-    /// The key that a change adds to the workqueue, if the component takes keys and no notifications.
+    /// The key that a change adds to the workqueue, if the component has a reconciler and no handler.
     pub enqueue: Enqueue,
-    /// The keys name what they are of.
+    /// True if keys begin with their resource.
     pub resource_in_key: bool,
 }
 

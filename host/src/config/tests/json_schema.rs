@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::keys;
 use crate::config::{SMALLEST, schema};
 
-/// What is wrong with a value; nothing if it is valid.
+/// The problems of a value; empty if it is valid.
 fn faults(value: &Value, schema: &Value, path: &str) -> Vec<String> {
     let mut all = Vec::new();
     let is_a = |kind: &Value| match kind.as_str() {

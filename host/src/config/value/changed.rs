@@ -5,7 +5,7 @@ use informer_types::Pointer;
 use super::scalar::Scalar;
 use crate::config::problem::Fault;
 
-/// What of an object makes an update a change.
+/// The part of an object that makes an update a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::config) enum ChangedPart {
     /// `metadata.generation`

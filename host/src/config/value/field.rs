@@ -1,4 +1,4 @@
-//! How the fields of a configuration hold the values of the file.
+//! The fields of a configuration, and the values of the file that they hold.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! What a single value of the file may be.
+//! The types of a single value of the file.
 
 use serde_json::{Value, json};
 use toml::de::DeValue;

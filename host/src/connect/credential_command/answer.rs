@@ -1,4 +1,4 @@
-//! What a command for credentials prints: an `ExecCredential`.
+//! The output of a command for credentials: an `ExecCredential`.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ pub(super) struct Answer {
     pub(super) lifetime: Option<Duration>,
 }
 
-/// Why there are no credentials in what the command printed. The texts follow the name of the command and show nothing of what
-/// it printed: that may be a secret.
+/// Why the output of the command has no credentials. The texts follow the name of the command and show nothing of its output,
+/// which may be a secret.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Garbage {
     #[error("printed {0} bytes that are no ExecCredential in JSON or YAML")]

@@ -1,4 +1,4 @@
-//! What a command for credentials wrote to standard error, for the log.
+//! The standard error of a command for credentials, for the log.
 
 /// A token, a key or a password in a message has at least this many characters. Names and numbers of requests are shorter, or have
 /// lower-case letters only.

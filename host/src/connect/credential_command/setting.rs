@@ -1,4 +1,4 @@
-//! `exec` of a user in a kubeconfig: the command, and what it gets.
+//! `exec` of a user in a kubeconfig: the command, its arguments and its environment.
 
 use std::{
     env,
@@ -13,7 +13,7 @@ use serde_json::json;
 /// The versions that client-go supports.
 const VERSIONS: [&str; 2] = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 
-/// The variable that tells the command what is expected.
+/// The variable that tells the command which form of answer is expected.
 const INFO: &str = "KUBERNETES_EXEC_INFO";
 
 /// The command in the kubeconfig cannot be used by this host.

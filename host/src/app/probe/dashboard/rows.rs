@@ -86,7 +86,7 @@ pub(super) fn detail(plugin: &RunningPlugin) -> PluginDetail {
     }
 }
 
-/// What the configuration grants, and how much of it was used.
+/// The grants of the configuration, and the number of uses of each.
 fn grants(plugin: &RunningPlugin, calls: &PluginStats) -> Vec<PluginGrant> {
     let granted = plugin.grants();
     let mut grants = Vec::new();

@@ -30,7 +30,7 @@ impl Subscriptions {
         verb.filter(|_| offered).ok_or(NotReplayed::Stopping)
     }
 
-    /// Delivers each object for which the handler asked for another call, when it is due. Never returns.
+    /// Delivers each object for which the handler requested another call, when it is due. Never returns.
     pub(in crate::app::running_plugin) async fn repeat(self: &Arc<Self>, repeats: &Repeats) {
         let deliver = |gvr: Gvr, key: ObjectKey| {
             let subscriptions = Arc::clone(self);

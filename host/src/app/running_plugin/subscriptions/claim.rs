@@ -1,4 +1,4 @@
-//! What a plugin claims of the informers: their caches, and one subscription with its filter.
+//! The claims of a plugin on informers: on their caches, and for one subscription with its filter.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,7 +31,7 @@ pub enum SubscribeError {
     Informer(#[from] InformerStopped),
 }
 
-/// What an object is to a plugin.
+/// The interest of a plugin in an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::app) enum Interest {
     /// The plugin does not subscribe to the resource.

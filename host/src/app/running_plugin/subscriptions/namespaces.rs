@@ -21,7 +21,7 @@ use tokio::{
 use super::claim::Claims;
 use crate::config;
 
-/// What follows the labels of namespaces.
+/// The part of the subscriptions that follows the labels of namespaces.
 #[derive(Default)]
 pub(super) struct Namespaces {
     /// The subscriptions that have not begun, because the namespaces are not known yet.
