@@ -45,7 +45,7 @@ Examples:
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 
-/// Runs Kubernetes shared informers and hands each event to sandboxed WebAssembly plugins.
+/// Runs Kubernetes shared informers, and notifies sandboxed WebAssembly plugins of each change.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "informer", version, propagate_version = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -72,10 +72,10 @@ pub enum Command {
     /// Runs the embedded API server alone; prints a kubeconfig for kubectl.
     #[command(after_help = apiserver::EXAMPLES)]
     Apiserver(apiserver::ApiserverArgs),
-    /// Reads a configuration and lists every problem.
+    /// Checks a configuration and its components, and lists every problem.
     #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
-    /// Prints what may stand in a configuration.
+    /// Prints an annotated configuration, or a JSON Schema of it.
     #[command(after_help = config::EXAMPLES)]
     Config {
         /// What to print.
@@ -91,7 +91,7 @@ pub enum Command {
     /// Builds the component of a project.
     #[command(after_help = build::EXAMPLES)]
     Build(build::BuildArgs),
-    /// Plays the stories of a plugin: scripted events, and what the plugin does then. Needs no cluster.
+    /// Plays the stories of a plugin: scripted events, and what the plugin must do then. Needs no cluster.
     #[command(after_help = test::EXAMPLES)]
     Test(test::TestArgs),
     /// Shows what a WebAssembly file contains, what made it, and the grants that it needs.
@@ -100,13 +100,13 @@ pub enum Command {
     /// Writes the WIT files of the interface between host and plugins into a folder.
     #[command(after_help = wit::EXAMPLES)]
     Wit(wit::WitArgs),
-    /// Prints the least roles that a configuration needs, for `kubectl apply`.
+    /// Prints the smallest roles that a configuration needs, for `kubectl apply`.
     #[command(after_help = rbac::EXAMPLES)]
     Rbac(rbac::RbacArgs),
     /// Prints the definitions of Plugin and ClusterPlugin, for `kubectl apply`.
     #[command(after_help = crd::EXAMPLES)]
     Crd,
-    /// Shows the state of a running host: every informer and plugin, what is wrong, and what would help.
+    /// Shows the state of a running host: every informer and plugin, each problem, and a remedy.
     #[command(after_help = status::EXAMPLES)]
     Status(AdminArgs),
     /// Makes a running host read its configuration and components again, and prints the result.
@@ -124,7 +124,7 @@ pub enum Command {
     /// Compiles one component for a host, which starts this command itself.
     #[command(hide = true, after_help = compile::EXAMPLES)]
     Compile,
-    /// Shows what each stage of a running host decided about one object, and where the object stands with each plugin.
+    /// Shows what each stage of a running host decided about one object, and its state now for each plugin.
     #[command(after_help = explain::EXAMPLES)]
     Explain(explain::ExplainArgs),
 }

@@ -13,7 +13,7 @@ Examples:
   informer crd | kubectl apply --server-side -f -
   informer crd --output json                 one List instead of YAML documents
 
-They have an effect on a host whose configuration has [tenancy].";
+They have an effect only on a host whose configuration has [tenancy].";
 
 /// Prints both definitions. Returns true.
 ///

@@ -31,7 +31,7 @@ pub struct NewArgs {
     /// The folder of the project. Default: a folder with the name of the plugin.
     #[arg(long, value_name = "PATH")]
     pub directory: Option<PathBuf>,
-    /// Write a reconciler, which gets keys, instead of handlers.
+    /// Write a reconciler, which receives keys, instead of handlers.
     #[arg(long)]
     pub reconciler: bool,
     /// The folder of the SDK for Rust. Default: cargo gets it from the repository of informer.

@@ -69,7 +69,7 @@ pub struct PushArgs {
     pub file: PathBuf,
     /// The name in the registry, with a tag.
     pub reference: Reference,
-    /// A text of the manifest; can be repeated.
+    /// An annotation of the manifest; can be repeated.
     #[arg(long, value_name = "NAME=TEXT", value_parser = annotation)]
     pub annotation: Vec<(String, String)>,
     /// The person or program that made the component.

@@ -1,4 +1,4 @@
-//! `informer rbac`: the least roles that a configuration needs, ready for `kubectl apply`.
+//! `informer rbac`: the smallest roles that a configuration needs, ready for `kubectl apply`.
 //!
 //! Discovery needs no rule: the role `system:discovery` allows it to every authenticated user.
 
@@ -80,7 +80,7 @@ struct What {
     name: Option<String>,
 }
 
-/// The least rules that a configuration needs: of the host, and of each ServiceAccount in whose name plugins send requests.
+/// The smallest rules that a configuration needs: of the host, and of each ServiceAccount in whose name plugins send requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     host: Scopes,

@@ -26,7 +26,7 @@ Examples:
   informer status --admin 127.0.0.1:8080    the host with this admin address
   informer status --output json             all details, for a program
 
-Exit status: 0 all is well, 1 something is wrong or no host answers.";
+Exit status: 0 there is no problem, 1 there is a problem or no host answers.";
 
 /// Sends the request and prints the answer. Returns true if the host is ready and nothing it does fails.
 ///

@@ -22,15 +22,15 @@ use crate::{
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  informer test                         plays each story of this folder: NAME.test.yaml
-  informer test hello.test.yaml         plays one
+  informer test                         plays each story (NAME.test.yaml) of this folder
+  informer test hello.test.yaml         plays one story
   informer test --format junit > junit.xml
   informer test --format tap
-  informer test --record live.test.yaml --plugin hello    records what a running host calls the plugin for
+  informer test --record live.test.yaml --plugin hello    records the calls of a running host
   informer test --record live.test.yaml --plugin hello --calls 20 --seconds 300 --admin unix:/run/informer/admin.sock
 
-A story has the objects of a cluster, the steps that change them, and what the plugin does then. It needs no cluster and no network.
-Exit status: 0 all as expected, 1 something was not, 2 a story or its configuration is wrong.";
+A story has the objects of a cluster, the steps that change them, and what the plugin must do then. It needs no cluster and no network.
+Exit status: 0 every step passed, 1 a step failed, 2 a story or its configuration is wrong.";
 
 /// The end of the name of a story.
 const STORY: &str = ".test.yaml";
@@ -44,7 +44,7 @@ pub struct TestArgs {
     /// The form of the result.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
-    /// Write a story of what a running host calls a plugin for, and play nothing.
+    /// Write the calls that a running host makes to a plugin as a story, and play nothing.
     #[arg(long, value_name = "FILE", requires = "plugin", conflicts_with = "paths")]
     pub record: Option<PathBuf>,
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub struct RecordArgs {
     /// Stop after this time.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3_600), value_name = "N")]
     pub seconds: u32,
-    /// Stop before the objects have more bytes together.
+    /// Stop before all objects together have more bytes.
     #[arg(long, default_value_t = 4 << 20, value_parser = clap::value_parser!(u64).range(1..=16 << 20), value_name = "N")]
     pub bytes: u64,
     /// The running host.
