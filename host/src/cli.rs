@@ -48,8 +48,8 @@ pub struct AdminArgs {
     /// The configuration file of the running host, which names its admin address.
     #[arg(long, global = true, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
-    /// The admin address of the running host, such as 127.0.0.1:8080 or unix:/run/informer/admin.sock; overrides the
-    /// configuration, and whatever file the host runs with is accepted.
+    /// The admin address of the running host, such as 127.0.0.1:8080 or unix:/run/informer/admin.sock;
+    /// overrides the configuration, and accepts a host with any configuration file.
     #[arg(long, global = true, value_parser = local, value_name = "ADDRESS")]
     pub admin: Option<HttpAddress>,
 }

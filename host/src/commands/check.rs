@@ -24,7 +24,7 @@ use crate::{
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  informer check                        checks the file and the components: valid, and within their grants
+  informer check                        checks the file, its components and their grants
   informer check --file-only            checks the file alone and opens no component
   informer check --cluster              also checks that the cluster serves each watch
   informer check --context dev          also checks with the cluster of another context
