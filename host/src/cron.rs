@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cron_expression_is_refused_with_what_would_be_right() {
+    fn an_invalid_cron_expression_is_refused_with_a_remedy() {
         for text in ["", "3", "* * * * * *", "0 24 * * *", "0 3 * * XYZ", "every day"] {
             let error = text.parse::<Cron>().unwrap_err().to_string();
 

@@ -99,7 +99,7 @@ async fn a_restart_delivers_what_changed_meanwhile_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_not_acknowledged_is_delivered_again_and_a_dead_letter_was_not() {
+async fn notifications_without_acknowledgement_and_dead_letters_are_delivered_again() {
     let stage = Stage::new().await;
     stage.objects.create("good").await;
     stage.objects.create("bad").await;

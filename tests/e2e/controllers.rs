@@ -160,7 +160,7 @@ fn most_at_once(lines: &[String]) -> usize {
 
 /// Objects of several resources with one name have keys of their own.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_names_what_it_is_of_if_the_subscription_says_so() {
+async fn a_key_begins_with_its_resource_if_the_subscription_requests_it() {
     let server = server().await;
     let objects = ConfigMaps::at(&server.url()).await;
     let lines = "resource-in-key = true\n[[plugin.on]]\nwatch = \"v1/secrets\"\nresource-in-key = true";

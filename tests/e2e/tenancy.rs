@@ -92,7 +92,7 @@ async fn a_host_that_starts_anew_runs_the_objects_that_exist() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_without_the_definitions_waits_for_them_and_says_so() {
+async fn a_host_without_the_definitions_waits_for_them_and_reports_it() {
     let stage = Stage::without_definitions("cluster-plugins = true\n").await;
     let default = ConfigMaps::at(&stage.url()).await;
     default.create("one").await;

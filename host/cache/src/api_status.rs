@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_429_of_a_watch_cache_that_is_not_filled_yet_is_told_apart_from_an_overload() {
+    fn a_429_of_a_watch_cache_that_is_not_filled_yet_is_not_an_overload() {
         let initializing = r#"{"kind":"Status","reason":"TooManyRequests","code":429,"message":"storage is (re)initializing"}"#;
         assert!(status(initializing).is_initializing());
         assert!(!status(&initializing.replace("429", "500").replace("TooMany", "No")).is_initializing());

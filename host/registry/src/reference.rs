@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_single_artifact_is_refused_with_an_example() {
+    fn a_text_that_names_no_single_artifact_is_refused_with_an_example() {
         for (text, problem) in [
             ("ghcr.io/acme/plugin:1", "does not begin with oci://"),
             ("oci://plugin:1", "names no registry"),

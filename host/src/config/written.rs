@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_secret_is_not_shown() {
+    fn values_that_may_be_secret_are_not_shown() {
         let text = "[cluster]\nproxy-url = \"http://jane:hunter2@proxy:3128/a\"\n[[plugin]]\nname = \"a\"\n[plugin.config]\n\
                     password = \"hunter2\"\napi-key = \"hunter2\"\nplain = 1\n\
                     hook = \"https://h/x?a=1&Access_Token=hunter2&b=2\"\nlist = [\"see https://hunter2@h/ or http://j:hunter2@k\"]\n\

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_kept_of_a_plugin_is_forgotten_and_that_of_others_stays() {
+    async fn the_data_of_a_plugin_is_deleted_and_that_of_others_stays() {
         let state = State::open(None);
         let kept = KeyValues::new(state.clone());
         let plugins = ["shop/a", "shop/a-b", "shop/a\u{1}", "shop"];

@@ -51,7 +51,7 @@ fn open(directory: &Path) -> State {
 }
 
 #[test]
-fn values_are_there_after_the_database_was_closed() {
+fn values_survive_the_end_of_the_database() {
     let directory = TempDir::new().unwrap();
     let below = directory.path().join("not/there/yet");
     put(&open(&below), "a", 1).unwrap();

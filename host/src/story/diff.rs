@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_stays_between_what_differs() {
+    fn equal_entries_stay_between_different_ones() {
         assert_eq!(
             shown(&["a", "b", "d"], &["a", "c", "d", "e"]).unwrap(),
             "2: log: - is expected, + happened\n    a\n  - b\n  + c\n    d\n  + e"

@@ -94,7 +94,7 @@ fn a_problem_of_defaults_is_reported_once_at_its_place() {
 }
 
 #[test]
-fn a_plugin_that_contradicts_a_default_is_told_at_its_own_key() {
+fn a_plugin_that_contradicts_a_default_is_refused_at_its_own_key() {
     assert_eq!(
         problems("[defaults.retry]\nmax = \"1s\"\n", "[plugin.retry]\nmin = \"2s\"\n"),
         "informer.toml:14:7: plugin.hello.retry.min: `min` is longer than `max` of [defaults]; lower `min`, or write `max` too\n\

@@ -18,7 +18,7 @@ fn a_file_without_tenancy_or_with_a_closed_one_accepts_no_object() {
 }
 
 #[test]
-fn what_is_not_listed_is_closed() {
+fn a_key_that_is_not_listed_allows_nothing() {
     let tenancy = parse(&format!("{WATCH}[tenancy]\nnamespaces = [\"shop\"]")).unwrap().tenancy.unwrap();
 
     assert!(tenancy.admits("shop") && !tenancy.admits("other") && !tenancy.cluster_plugins && !tenancy.when);

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_debug_file_stands_beside_the_component() {
+    fn the_debug_file_is_beside_the_component() {
         assert_eq!(DebugOf::file(Path::new("a/hello.wasm")), Path::new("a/hello.wasm.debug"));
     }
 }

@@ -117,7 +117,7 @@ async fn the_health_endpoint_serves_probes_and_metrics_to_any_host_name_and_noth
 }
 
 #[tokio::test]
-async fn readiness_names_each_plugin_without_a_version_and_each_watch_without_a_list_in_own_words() {
+async fn readiness_names_each_plugin_without_a_version_and_each_watch_without_a_list_in_fixed_words() {
     let secret = format!("v1/configmaps default/{OBJECT} is not for you");
     let server = Answers::with({
         let secret = secret.clone();

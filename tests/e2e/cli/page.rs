@@ -230,7 +230,7 @@ async fn at_most_eight_pages_listen_and_a_closed_one_makes_room() {
 }
 
 #[tokio::test]
-async fn what_the_page_shows_is_found_page_by_page() {
+async fn the_page_reads_plugins_letters_objects_lines_and_configuration() {
     let host = Host::start().await;
     let get = async |path: &str| {
         let answer = host.send(&format!("GET {path}"), "", "").await;

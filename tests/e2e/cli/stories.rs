@@ -114,7 +114,7 @@ async fn retries_wait_for_the_time_of_the_story_and_not_for_real_time() {
 }
 
 #[tokio::test]
-async fn a_handler_is_called_again_for_an_object_after_the_time_that_it_asked_for() {
+async fn a_handler_is_called_again_for_an_object_after_the_requested_time() {
     let folder = Folder::with("signals", "").await;
 
     let again = |name: &str, data: &str| {

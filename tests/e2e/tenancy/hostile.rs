@@ -102,7 +102,7 @@ fn senseless() -> Vec<Case> {
 
 /// A server with a schema refuses some of these itself; the embedded one stores objects as they are sent.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_tenant_may_do_is_refused_with_the_reason_and_changes_nothing_for_others() {
+async fn a_spec_beyond_tenancy_is_refused_with_the_reason_and_changes_nothing_for_others() {
     let stage = Stage::start("plugins-per-namespace = 50\n").await;
     let shop = stage.configmaps("shop").await;
     stage.create("shop", "good", &stage.echo(json!({}))).await;

@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_strings_and_code_are_told_apart() {
+    fn comments_strings_and_code_are_distinguished() {
         let source = "/// A promise.\n/// Its second line.\nfn f<'a>(c: &'a str) { // why\n    g(\"a // b\", '\"', r#\"q\"u\"#); }\n";
 
         let rust = Rust::parse(source);

@@ -66,7 +66,7 @@ fn an_unknown_world_is_refused_with_the_names_of_the_worlds() {
 }
 
 #[test]
-fn what_the_sources_define_is_exported_besides_what_the_world_has() {
+fn functions_in_the_sources_are_exported_besides_those_of_the_world() {
     let exported = |version, defined: &str| {
         let mut world = world_of(version, "controller").unwrap();
         world.export_optional(|name| name == defined);

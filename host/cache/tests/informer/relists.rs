@@ -154,7 +154,7 @@ async fn after_another_failure_the_newest_state_is_still_requested() {
 /// Scenario 82: a relist does not deliver unchanged objects, except to listeners with `relist_all` (D-5).
 /// The resync period of the informer does not matter (P-7).
 #[tokio::test(start_paused = true)]
-async fn unchanged_objects_are_delivered_only_to_listeners_that_asked_for_them() {
+async fn unchanged_objects_are_delivered_only_to_listeners_that_requested_them() {
     let script = Script::new();
     script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
     let watch = script.live_watch();

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_an_object_that_is_gone_is_its_key_its_uid_and_its_version() {
+    fn an_object_that_is_gone_has_only_its_key_its_uid_and_its_version() {
         let source = Source::new("apps/v1/deployments".parse().unwrap());
         let object = ObjectRef { source, key: ObjectKey::new("shop", "web") };
 

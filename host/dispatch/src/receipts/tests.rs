@@ -108,7 +108,7 @@ fn a_withheld_change_does_not_count_for_another_state() {
 }
 
 #[test]
-fn what_could_not_be_written_is_written_later_unless_there_is_newer() {
+fn a_failed_write_is_repeated_unless_there_is_a_newer_one() {
     let receipts = kept();
     acknowledge(&receipts, "a1");
     let failed = receipts.take(usize::MAX).unwrap();
@@ -151,7 +151,7 @@ fn a_batch_has_a_most_number_of_objects_and_loses_none() {
 }
 
 #[test]
-fn what_expires_is_written_as_stale_and_what_follows_is_not() {
+fn expired_receipts_are_written_as_stale_and_later_ones_are_not() {
     let receipts = kept();
     acknowledge(&receipts, "a1");
     let failed = receipts.take(usize::MAX).unwrap();

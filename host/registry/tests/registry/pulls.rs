@@ -147,7 +147,7 @@ async fn a_config_of_a_gigabyte_is_not_requested() {
 }
 
 #[tokio::test]
-async fn what_is_no_component_is_refused_with_what_it_is() {
+async fn an_artifact_that_is_not_a_component_is_refused_with_a_description() {
     let registry = Registry::start().await;
     let layer = registry.add_typed("application/vnd.oci.image.layer.v1.tar", b"x");
     let config = registry.add_typed("application/vnd.oci.image.config.v1+json", b"{}");

@@ -24,7 +24,7 @@ fn component() -> Push {
 }
 
 #[tokio::test]
-async fn what_is_pushed_can_be_inspected_and_pulled() {
+async fn a_pushed_artifact_can_be_inspected_and_pulled() {
     let registry = Registry::start().await;
     let (puller, reference) = (puller(&registry), named(&registry, ":1"));
 

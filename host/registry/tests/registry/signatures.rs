@@ -282,7 +282,7 @@ async fn a_key_that_cannot_be_read_accepts_nothing() {
 
 /// A verdict holds for one policy: with another key, or without the registry, it is made anew or not at all.
 #[tokio::test]
-async fn what_was_accepted_stays_accepted_until_the_policy_changes() {
+async fn an_accepted_artifact_stays_accepted_until_the_policy_changes() {
     let stage = Stage::new().await;
     stage.registry.set(|faults| faults.referrers = true);
     let acme = stage.signer("acme", 1);

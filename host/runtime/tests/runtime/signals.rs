@@ -71,7 +71,7 @@ async fn each_failure_of_a_signal_has_its_result() {
 }
 
 #[tokio::test]
-async fn a_guest_sets_and_cancels_timers_and_is_told_why_one_is_refused() {
+async fn a_guest_sets_and_cancels_timers_and_receives_the_reason_of_a_refusal() {
     let running = Setup::new("{}").load("signals").await;
     let add = async |name: &str, after: &str| {
         let json = format!(r#"{{"metadata":{{"name":"{name}"}},"data":{{"after":"{after}"}}}}"#);

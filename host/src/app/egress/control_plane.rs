@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_rbac_forbids_is_not_listed_and_what_is_no_address_is_left_out() {
+    async fn forbidden_lists_are_empty_and_invalid_addresses_are_left_out() {
         let odd =
             json!({"spec": {"clusterIP": "None", "ports": [{"port": 443}, {"port": 70000}, {}]}, "items": 3});
         let server = Server(vec![("/api/v1/namespaces/default/services/kubernetes", 200, odd)]);

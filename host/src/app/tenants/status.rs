@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_values_read_back() {
         let status = wanted(Verdict::Accepted, Some(&serving()));
         let json = serde_json::json!({"status": status}).to_string();
         let header = Header { name: "echo".into(), ..Header::default() };

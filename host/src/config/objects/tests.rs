@@ -198,7 +198,7 @@ fn larger_limits_than_tenancy_has_are_refused() {
 }
 
 #[test]
-fn what_no_spec_can_mean_is_refused_with_its_key() {
+fn an_invalid_spec_is_refused_with_its_key() {
     for (members, word) in [
         (json!({"as": "system:serviceaccount:shop:x"}), "spec.as: unknown key"),
         (json!({"config-files": ["/etc/passwd"]}), "spec.config-files: unknown key"),

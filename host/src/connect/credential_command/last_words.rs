@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_like_a_token_or_a_key_is_hidden_and_the_rest_stays() {
+    fn text_like_a_token_or_a_key_is_hidden_and_the_rest_stays() {
         let token = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl";
         let key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
         let words = format!(

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_host_cannot_run_is_refused_with_the_remedy() {
+    fn a_command_that_this_host_cannot_run_is_refused_with_the_remedy() {
         for (exec, problem) in [
             (json!({}), "names no `command`"),
             (

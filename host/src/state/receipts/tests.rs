@@ -46,7 +46,7 @@ async fn write(kept: &KeptReceipts, batch: &Arc<Batch>) -> Waiting {
 }
 
 #[tokio::test]
-async fn receipts_are_there_after_the_database_was_closed() {
+async fn receipts_survive_the_end_of_the_database() {
     let directory = tempfile::TempDir::new().unwrap();
     let kept = KeptReceipts::new(State::open(Some(directory.path())), "a", "");
     assert_eq!((versions(&kept), kept.component().unwrap()), (of([]), None), "a new database has none");

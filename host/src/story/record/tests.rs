@@ -65,7 +65,7 @@ fn the_life_of_an_object_is_a_story() {
 }
 
 #[test]
-fn what_existed_before_is_an_object_and_what_does_not_differ_is_left_out() {
+fn earlier_objects_are_recorded_as_objects_and_equal_states_are_left_out() {
     let (story, left_out) = story(vec![
         call("on-update", Some(pod(1, Some("Pending"))), Some(pod(2, Some("Running")))),
         call("on-update", Some(pod(2, Some("Running"))), Some(pod(3, Some("Running")))),

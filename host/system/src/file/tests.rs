@@ -50,7 +50,7 @@ fn a_file_that_is_not_regular_is_refused_by_its_kind_and_never_waited_for() {
 
 /// Between the look at the name and the opening, another file may take the name.
 #[test]
-fn what_was_opened_is_checked_again() {
+fn an_opened_file_is_checked_again() {
     let directory = TempDir::new().unwrap();
     let flags = i32::try_from(FLAGS.bits()).unwrap();
     let open = |path: &Path| OpenOptions::new().read(true).custom_flags(flags).open(path).unwrap();

@@ -62,7 +62,7 @@ fn a_pointer_deeper_than_any_object_finds_nothing() {
 }
 
 #[test]
-fn equal_pointers_and_prefixes_of_names_are_told_apart() {
+fn equal_pointers_and_prefixes_of_names_are_distinguished() {
     let json = r#"{"a":1,"ab":{"c":2},"a/b":3,"0":[4,5,6,7,8,9,10,11,12,13,14]}"#;
     let pointers = ["/ab/c", "/a", "/0/10", "/a", "/a~1b", "/0/01", "/0/1", "/ab", "/0/+1"].map(pointer);
 

@@ -24,7 +24,7 @@ fn the_status_decides_whether_an_event_is_sent_again() {
 }
 
 #[test]
-fn a_receiver_may_say_when_it_takes_the_next_request() {
+fn a_receiver_may_name_the_time_of_the_next_request() {
     for (text, expected) in [
         ("7", Some(7)),
         ("0", Some(0)),

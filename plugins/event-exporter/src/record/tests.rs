@@ -63,7 +63,7 @@ fn a_higher_count_or_a_later_time_is_another_occurrence() {
 }
 
 #[test]
-fn what_is_no_event_is_an_empty_record() {
+fn a_value_that_is_not_an_event_is_an_empty_record() {
     for odd in [
         json!(null),
         json!([1]),

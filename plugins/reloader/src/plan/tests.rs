@@ -98,7 +98,7 @@ fn a_marker_that_came_back_with_an_older_revision_is_none_for_the_content_that_c
 }
 
 #[test]
-fn what_the_pods_have_read_in_an_unknown_state_is_a_change() {
+fn a_source_that_the_pods_read_in_an_unknown_state_counts_as_changed() {
     let before = memory(&[("a", UNKNOWN)]);
     for marker in ["1", "0"] {
         let plan = plan(&[chosen("a", "1")], &marked(&[("a", marker)]), Some(&before), DATA_ONLY);

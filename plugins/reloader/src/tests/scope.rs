@@ -172,7 +172,7 @@ fn a_source_that_changes_while_the_first_list_is_delivered_rolls_its_workloads()
 }
 
 #[test]
-fn what_has_no_meaning_is_logged_and_the_rest_counts() {
+fn an_invalid_value_is_logged_and_the_others_count() {
     let mut reloader = reloader(json!({}));
     let host = host();
     host.store(SECRETS, secret("app", "***"));

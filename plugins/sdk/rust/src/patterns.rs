@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_from_expressions() {
+    fn names_are_distinguished_from_expressions() {
         let patterns = Patterns::parse("app-1, app.conf");
 
         assert_eq!(patterns.names().collect::<Vec<_>>(), ["app-1"], "a point stands for any character");

@@ -110,7 +110,7 @@ fn a_filter_without_conditions_decides_nothing() {
 }
 
 #[test]
-fn whether_an_object_is_selected_now_is_asked_without_counting() {
+fn the_selection_of_an_object_is_checked_without_counting() {
     let filter = Filter::new(labels(), Received::default());
     assert_eq!(filter.excludes(&state("a1", "db", "1")), Some("labels"));
     assert_eq!(filter.excludes(&state("a1", "web", "1")), None);

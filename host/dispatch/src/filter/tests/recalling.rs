@@ -132,7 +132,7 @@ fn an_object_that_left_the_filter_is_a_deletion_and_one_that_entered_is_an_addit
 }
 
 #[test]
-fn what_is_to_be_delivered_again_is_delivered_whatever_its_version_is() {
+fn an_expired_receipt_holds_no_object_back() {
     let one = state("a1", "web", "1");
     let recalling = Recalling::of_web(&one);
 
@@ -142,7 +142,7 @@ fn what_is_to_be_delivered_again_is_delivered_whatever_its_version_is() {
 }
 
 #[test]
-fn a_changed_filter_goes_on_with_what_is_not_compared_yet() {
+fn a_changed_filter_keeps_the_receipts_that_are_not_compared_yet() {
     let one = state("a1", "web", "1");
     let (before, after) = (Recalling::of_web(&one), Recalling::new(FilterConfig::default(), None));
 
@@ -176,7 +176,7 @@ fn an_object_that_exists_and_cannot_be_decoded_is_not_gone() {
 }
 
 #[test]
-fn the_newest_version_tells_when_an_informer_has_seen_everything() {
+fn the_newest_version_shows_when_an_informer_has_seen_everything() {
     let recalling = Recalling::new(FilterConfig::default(), Some(&object("70", "{}")));
     assert_eq!(recalling.subscription.filter.newest_recalled::<u64>(), Some(70));
     recalling.ends();

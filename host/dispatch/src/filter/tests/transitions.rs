@@ -21,7 +21,7 @@ fn story(subscription: &Subscription) {
 
 /// The objects of a namespace come and go with its labels, in order with their own changes (D-20).
 #[test]
-fn a_namespace_that_comes_to_match_brings_its_objects_and_one_that_leaves_takes_them() {
+fn the_objects_of_a_namespace_are_added_when_it_begins_to_match_and_deleted_when_it_no_longer_does() {
     let namespaces_labels = "team=shop".parse().unwrap();
     let subscription = Subscription::new(FilterConfig {
         namespaces_labels,

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_pause_holds_everything_back_but_goes_on_taking_in_and_merging() {
+fn during_a_pause_notifications_are_accepted_and_merged_but_not_delivered() {
     let queue = queue();
     queue.pause();
     offer_all(&queue, [added("web", "a1", Cause::Live), updated("web", "a1", "a2", Cause::Live)]);

@@ -97,7 +97,7 @@ fn an_exhausted_change_is_given_up_although_a_later_change_is_pending() {
 }
 
 #[test]
-fn at_the_bound_it_merges_all_that_waits_and_says_so_by_the_cause() {
+fn at_the_bound_pending_changes_merge_with_the_cause_replay() {
     let queue = every(4);
     offer_all(
         &queue,

@@ -131,7 +131,7 @@ async fn the_calls_that_begin_and_end_a_quarantine_record_it() {
 }
 
 #[test]
-fn what_a_plugin_says_of_its_failure_is_kept_in_a_few_words() {
+fn the_failure_text_of_a_plugin_is_kept_in_short() {
     let (queue, steps) = traced(&QueueConfig::default());
     queue.offer(added("web", "a1", Cause::Live));
     steps.take();

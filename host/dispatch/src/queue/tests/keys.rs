@@ -309,7 +309,7 @@ async fn keys_that_wait_are_added_when_the_plugin_ends_or_need_not_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_until_it_is_quiet_follows_a_change_of_the_version() {
+async fn notifications_that_wait_until_they_are_quiet_follow_a_change_of_the_version() {
     let (queue, workqueue) = settling_by_controller();
     decide(&queue, RECONCILER);
     let (web, api) = (owned("p", "a1", Some("web")), owned("p", "a2", Some("api")));

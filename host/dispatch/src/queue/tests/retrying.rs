@@ -205,7 +205,7 @@ fn a_spent_notification_may_be_dropped_which_is_counted() {
 }
 
 #[test]
-fn a_permanent_failure_is_a_dead_letter_at_once_and_newer_state_goes_on() {
+fn a_permanent_failure_is_a_dead_letter_at_once_and_newer_state_is_delivered() {
     let queue = queue();
     queue.offer(updated("web", "a1", "a2", Cause::Live));
     let (lease, _) = take(&queue);

@@ -103,7 +103,7 @@ async fn an_object_that_comes_and_goes_before_it_is_quiet_is_not_delivered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_change_does_not_wait_and_a_change_goes_with_it() {
+async fn a_notification_without_a_change_does_not_wait_and_takes_a_pending_change_along() {
     for notification in [
         added("web", "a1", Cause::Initial),
         added("web", "a1", Cause::Replay),

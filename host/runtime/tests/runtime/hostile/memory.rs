@@ -162,8 +162,8 @@ async fn more_than_a_component_may_have_is_refused_before_it_is_compiled() {
 }
 
 #[tokio::test]
-async fn what_an_instance_takes_is_charged_before_it_is_allocated() {
-    if !confined("what_an_instance_takes_is_charged_before_it_is_allocated") {
+async fn the_memory_of_an_instance_is_charged_before_it_is_allocated() {
+    if !confined("the_memory_of_an_instance_is_charged_before_it_is_allocated") {
         return;
     }
     let functions = "(func) ".repeat(2_000);

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_that_is_not_quiet_yet_is_told_apart_from_one_that_failed() {
+    fn an_object_that_is_not_quiet_yet_is_not_shown_as_failed() {
         let [retry_in, since] = [1300, 2700].map(Duration::from_millis);
         let stands = Stands::Waiting { retry_in };
         let words = |attempts, quiet_in| {
