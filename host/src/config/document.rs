@@ -49,12 +49,11 @@ static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| Section {
             .distinct()
             .also("[\"plugins.d\", \"/usr/share/informer/reloader.toml\"]")
             .doc(
-                "Files with further [[watch]] and [[plugin]], or directories of such files. Of a directory, \
-                 the files whose names end in `.toml` are read, in the order of their names. Paths in an \
-                 included file are relative to that file. If several files have a [[watch]] of the same \
-                 resource, they share one watch, which keeps each field that one of them keeps, and has the \
-                 indexes of all. All other tables stand in this file only; [defaults] applies to the \
-                 included plugins too.",
+                "Files with further [[watch]] and [[plugin]], or directories of such files: all files in \
+                 them whose names end in `.toml`, in the order of their names. Paths in an included file are \
+                 relative to that file. If several files have a [[watch]] of the same resource, they share \
+                 one watch, which keeps each field that one of them keeps, and has the indexes of all. All \
+                 other tables stand in this file only; [defaults] applies to the included plugins too.",
             ),
         sub("cluster", &CLUSTER, |file: &mut FileKeys| &mut file.cluster),
         sub("host", &HOST, |file: &mut FileKeys| &mut file.host),
