@@ -120,7 +120,7 @@ pub async fn connect(access: &Access) -> Result<Connection, ConnectError> {
     // It may hold a password.
     config.proxy_url = None;
     if let Some(proxy) = &proxy {
-        tracing::info!(proxy = %proxy.uri(), "requests to the API server pass a proxy");
+        tracing::info!(proxy = %proxy.uri(), "requests to the API server go through a proxy");
     }
     let renewal = renewal(access, &config.auth_info, &named.user);
     let command = CredentialCommand::take(&mut config.auth_info, &named.user)?;

@@ -128,7 +128,7 @@ impl Store {
     fn write(&self, name: &str, bytes: &[u8]) {
         let _writing = self.writing.lock();
         if let Err(error) = self.directory.replace(name, |file| file.write_all(bytes)) {
-            tracing::warn!(%error, "what was pulled is not kept; a start without the registry is not possible");
+            tracing::warn!(%error, "pulled components are not kept; a start without the registry is not possible");
         }
         self.prune();
     }

@@ -71,7 +71,7 @@ pub(super) struct Applied {
 struct Succession {
     /// Keeps the informer running until plugins do.
     _keeper: Subscription,
-    /// Cancels the succession; the informer before keeps serving.
+    /// Cancels the succession; the previous informer keeps serving.
     pending: CancellationToken,
 }
 
@@ -358,7 +358,7 @@ impl Applier {
             return;
         }
         if new.has_ended() {
-            tracing::error!(watch = %new.key(), "the informer of the changed watch has failed; the informer before keeps serving");
+            tracing::error!(watch = %new.key(), "the informer of the changed watch has failed; the previous informer keeps serving");
             return;
         }
         let succession = applied.successions.remove(&watch.gvr);

@@ -189,7 +189,7 @@ impl Current {
                         self.sender = sender;
                     }
                     Err(error) => {
-                        tracing::warn!(files = ?shared.files, %error, "changed files of the connection cannot be used; those before stay");
+                        tracing::warn!(files = ?shared.files, %error, "changed files of the connection cannot be used; the previous ones stay in use");
                     }
                 }
                 self.contents = contents;

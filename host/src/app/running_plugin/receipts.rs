@@ -93,7 +93,7 @@ impl KeptBehind {
     pub(super) fn load(&self, source: &Source) -> HashMap<ObjectKey, Receipt> {
         let Shared { plugin, store, holds_back, .. } = &*self.shared;
         let receipts = store.load(source).unwrap_or_else(|error| {
-            tracing::error!(plugin = &**plugin, resource = %source, %error, "what the plugin acknowledged cannot be read: every object is delivered");
+            tracing::error!(plugin = &**plugin, resource = %source, %error, "the acknowledgements of the plugin cannot be read: every object is delivered");
             HashMap::new()
         });
         holds_back.fetch_or(!receipts.is_empty(), Ordering::Relaxed);

@@ -210,7 +210,7 @@ impl Tenants {
                 continue;
             }
             if let Err(error) = forget(&self.state, gone).await {
-                tracing::warn!(plugin = gone, %error, "what is kept for the deleted Plugin object stays");
+                tracing::warn!(plugin = gone, %error, "the data of the deleted Plugin object cannot be deleted");
             }
         }
         self.names = names;
