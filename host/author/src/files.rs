@@ -15,7 +15,7 @@ pub struct TextFile<'a> {
     pub text: &'a str,
 }
 
-/// What happens to a file that exists with other contents.
+/// The treatment of a file that exists with other contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// It is the author's, and nothing at all is written.

@@ -38,7 +38,7 @@ pub enum Kind {
     Module,
 }
 
-/// What a file contains.
+/// The contents of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
     /// Component or core module.
@@ -55,7 +55,7 @@ pub struct Inspection {
     pub memory_bytes: u64,
     /// The bytes of custom sections at any depth: names, debug information and metadata, which the host does not load.
     pub custom_bytes: u64,
-    /// What made the file, if it shows.
+    /// The toolchain that made the file, if it is known.
     pub toolchain: Option<Toolchain>,
 }
 
@@ -65,7 +65,7 @@ struct Open {
     bytes: usize,
 }
 
-/// What is collected while a file is read.
+/// The data collected while a file is read.
 struct Reading<'a> {
     inspection: Inspection,
     open: Vec<Open>,

@@ -7,7 +7,7 @@ use crate::Language;
 /// The name of the file, in the folder of the project.
 pub const MANIFEST: &str = "informer-plugin.toml";
 
-/// What the file says.
+/// The keys of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Manifest {

@@ -40,11 +40,11 @@ struct Template {
     tests: Option<(&'static str, &'static str, &'static str)>,
     /// The other files that only this language has.
     others: &'static [(&'static str, &'static str)],
-    /// What `informer build` needs, for the README.
+    /// The requirements of `informer build`, for the README.
     compiler: &'static str,
     /// A row of the README for each folder that the language has.
     folders: &'static str,
-    /// What git ignores.
+    /// The lines of `.gitignore`.
     ignored: &'static str,
 }
 
@@ -123,7 +123,7 @@ impl Project {
         files
     }
 
-    /// What `informer test` plays.
+    /// The story that `informer test` plays.
     fn story(&self) -> &'static str {
         if self.reconciler {
             template!("common/reconciler.test.yaml")
@@ -243,7 +243,7 @@ impl Template {
         }
     }
 
-    /// What JavaScript and TypeScript share.
+    /// The parts that JavaScript and TypeScript share.
     fn of_node() -> Self {
         Self {
             source: "",

@@ -25,7 +25,7 @@ pub enum ToolError {
     /// The program ran and failed. It has printed why.
     #[error("{what} failed; its output is above")]
     Failed {
-        /// What the program was to do.
+        /// The task of the program.
         what: String,
     },
     /// The system refuses.

@@ -15,7 +15,7 @@ const SHOWN_BYTES: usize = 1 << 10;
 #[error("the API server at {server} {problem}{}", problem.advice(call, renewal))]
 pub(crate) struct RequestError {
     server: Arc<str>,
-    /// What helps after an answer 401.
+    /// The remedy after an answer 401.
     renewal: Arc<str>,
     call: String,
     #[source]

@@ -71,7 +71,7 @@ pub struct ListenerStatus {
 pub struct ReflectorStatus {
     /// The watched namespace. `None` means all namespaces.
     pub namespace: Option<String>,
-    /// What the reflector is doing.
+    /// The present activity of the reflector.
     pub phase: Phase,
     /// The time since it entered the phase.
     #[serde(rename = "phase-age-ms", with = "millis")]
@@ -113,7 +113,7 @@ pub struct ReflectorStatus {
     pub counters: Counters,
 }
 
-/// What a reflector is doing. The phases are in ascending order of urgency: the last one most needs attention.
+/// The activity of a reflector. The phases are in ascending order of urgency: the last one most needs attention.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
@@ -137,7 +137,7 @@ pub enum Phase {
 /// A failure, described for an operator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LastError {
-    /// What happened, and what would help.
+    /// The failure, with a remedy.
     pub text: String,
     /// The class of the failure.
     pub class: ErrorClass,

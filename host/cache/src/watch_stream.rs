@@ -27,7 +27,7 @@ pub(crate) struct FrameBuffer {
     max_bytes: usize,
 }
 
-/// What a watch brings next.
+/// The next part of a watch.
 #[derive(Debug)]
 pub(crate) enum Next {
     Frame(Bytes),

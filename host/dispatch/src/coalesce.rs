@@ -90,7 +90,7 @@ pub enum Merge {
     Resync,
 }
 
-/// Which entries of an object merge.
+/// The rule that decides which entries of an object merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// All pending entries that can merge.

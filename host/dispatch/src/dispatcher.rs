@@ -20,7 +20,7 @@ pub struct DispatchConfig {
     pub workers: NonZeroUsize,
     /// The maximum number of notifications in one call, if the handler accepts several. At most [`MAX_BATCH`].
     pub batch: NonZeroUsize,
-    /// What happens after a failure.
+    /// The retries after a failure.
     pub retry: RetryConfig,
 }
 

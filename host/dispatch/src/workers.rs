@@ -32,7 +32,7 @@ pub(crate) trait Target: Clone + PartialEq + Send + Sync + 'static {
 
 /// What a worker does: takes something from a queue, makes a call, and ends it.
 pub(crate) trait Work: Send + Sync + 'static {
-    /// What the worker has during a call. Dropping it gives it back to the queue.
+    /// The lease of a worker during a call. Dropping it gives the notification or key back to the queue.
     type Held: Send;
     /// The argument of a call.
     type Order: Send;

@@ -1,4 +1,4 @@
-//! What the config of an artifact says about its component.
+//! The data about a component in the config of its artifact.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,10 +37,10 @@ pub struct Contents {
 /// The interfaces of a component, by their full names: `informer:plugin/handler@0.1.0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interfaces {
-    /// What the component exports.
+    /// The exports of the component.
     #[serde(default)]
     pub exports: Vec<String>,
-    /// What the component imports.
+    /// The imports of the component.
     #[serde(default)]
     pub imports: Vec<String>,
     /// The world that it was built against, if it is named.
@@ -73,7 +73,7 @@ pub enum InvalidContents {
 // === impl Contents ===
 
 impl Contents {
-    /// What stands in the config of a component.
+    /// The fields in the config of a component.
     pub fn of_component(
         layer: Digest,
         interfaces: Interfaces,

@@ -17,7 +17,7 @@ const BYTES: u64 = 1 << 20;
 /// The name under which docker keeps the credentials of `docker.io`.
 const DOCKER_HUB: &str = "https://index.docker.io/v1/";
 
-/// What a registry is shown.
+/// The credentials that are sent to a registry.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Credentials {
     /// Nothing: the registry serves everybody.

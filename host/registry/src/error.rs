@@ -22,7 +22,7 @@ pub enum RegistryError {
     Unreachable {
         /// The host.
         registry: String,
-        /// What the connection says.
+        /// The error of the connection.
         why: String,
     },
     /// The answer takes too long.
@@ -46,7 +46,7 @@ pub enum RegistryError {
         registry: String,
         /// The repository.
         repository: String,
-        /// What the registry says.
+        /// The message of the registry.
         why: String,
     },
     /// The registry does not have it.
@@ -76,7 +76,7 @@ pub enum RegistryError {
         path: PathBuf,
         /// The host.
         registry: String,
-        /// What it should hold.
+        /// The expected content.
         what: &'static str,
         /// The cause.
         why: String,
@@ -102,7 +102,7 @@ pub enum RegistryError {
         what: String,
         /// The most bytes.
         limit: u64,
-        /// What would be right, with `; ` before it, or nothing.
+        /// The remedy, with `; ` before it, or nothing.
         remedy: &'static str,
     },
     /// It is not a component.

@@ -60,12 +60,12 @@ pub enum InvalidManifest {
     Part {
         /// `config` or `layer`.
         what: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
 
-/// What a document says of itself.
+/// The description of a document in itself.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kind {

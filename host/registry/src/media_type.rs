@@ -18,7 +18,7 @@ pub(crate) const WASM_LAYER: &str = "application/wasm";
 /// The start of the type of a sigstore bundle: the version follows.
 pub(crate) const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.";
 
-/// What cosign signs for a `.sig` tag.
+/// The payload that cosign signs for a `.sig` tag.
 pub(crate) const SIMPLE_SIGNING: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 
 /// A part that is only there because a manifest needs one.

@@ -1,4 +1,4 @@
-//! What is required of the artifacts of a repository.
+//! The requirements for the artifacts of a repository.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use informer_types::Pattern;
 
 use crate::{Digest, Reference};
 
-/// What is required of the artifacts of some repositories.
+/// The requirements for the artifacts of some repositories.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// The repositories, with their hosts.

@@ -69,7 +69,7 @@ pub struct Inspection {
     pub manifest: String,
     /// The layer.
     pub layer: Part,
-    /// What the config says.
+    /// The contents of the config.
     pub contents: Contents,
     /// Each signature in a few words, not verified.
     pub signatures: Vec<String>,

@@ -42,7 +42,7 @@ pub enum InvalidReference {
     Syntax {
         /// The text.
         text: String,
-        /// What the library says.
+        /// The error of the library.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What an operator says about registries.
+//! The settings of an operator for registries.
 
 use std::path::PathBuf;
 

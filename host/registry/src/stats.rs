@@ -2,7 +2,7 @@
 
 use crate::{Pulled, RegistryError};
 
-/// What became of pulls.
+/// The outcomes of pulls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PullStats {
     /// Pulls that brought a component, from the registry or from the cache by the digest that the registry named.

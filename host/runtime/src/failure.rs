@@ -47,7 +47,7 @@ const MESSAGE_BYTES: usize = 4 * 1024;
 /// The most lines of stderr shown: the end of a Python traceback, or a panic message with its location.
 const LINES: usize = 8;
 
-/// What the first line of a panic in Rust has between the name of the thread and the place.
+/// The text in the first line of a panic in Rust, between the name of the thread and the place.
 const PANICKED: &str = " panicked at ";
 
 /// A failure with a message of bounded length.

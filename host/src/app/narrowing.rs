@@ -30,7 +30,7 @@ use crate::config::{Config, Plugin, Subscription, Watch};
 /// The most namespaces that a watch is narrowed to; one watch of the whole collection is cheaper than more of them.
 const MOST_NAMESPACES: usize = 16;
 
-/// What narrows a watch, besides its own selector and namespaces. At least one part is not empty.
+/// The conditions that narrow a watch, besides its own selector and namespaces. At least one part is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Narrowing {
     /// The only namespaces to watch; empty if all of the watch's own are needed.

@@ -84,7 +84,7 @@ impl Reload {
         answered.await.map_err(|_| ReloadRefused)
     }
 
-    /// What is wrong with the configuration file; `None` if the file is in force.
+    /// The problems of the configuration file; `None` if the file is in force.
     pub(super) fn refused(&self) -> Option<Vec<String>> {
         self.refused.lock().clone()
     }

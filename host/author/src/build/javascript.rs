@@ -25,7 +25,7 @@ const NPM: Tool = Tool { program: "npm", install: "it comes with Node.js, or as 
 /// The name under which plugins import the SDK.
 const SDK_PACKAGE: &str = "informer-sdk";
 
-/// What componentize-qjs prints before an error of the sources.
+/// The text that componentize-qjs prints before an error of the sources.
 const THROWN: &str = "Failed to finish JavaScript module evaluation: ";
 
 /// The module that the component starts with.

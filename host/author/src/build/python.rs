@@ -33,7 +33,7 @@ globals().update({k: v for k, v in vars(_app).items() if k[0] != \"_\"})\n";
 
 const COMPONENTIZE: &str = "import sys, componentize_py; sys.exit(componentize_py.script())";
 
-/// What the sources use, as the module `_used` of the SDK reports it.
+/// The parts of the SDK that the sources use, as the module `_used` of the SDK reports them.
 #[derive(Deserialize)]
 struct Used {
     /// Modules of the SDK.
@@ -78,7 +78,7 @@ fn copied(folder: &Path, to: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// What the sources use of the SDK.
+/// The parts of the SDK that the sources use.
 fn used(sdk: &Path, folder: &Path) -> Result<Used, BuildError> {
     let mut python = PYTHON.command()?;
     // `-B`: no byte code in the folder of the author.

@@ -1,4 +1,4 @@
-//! What the builds of all languages share.
+//! The steps that the builds of all languages share.
 
 use std::{
     fs,

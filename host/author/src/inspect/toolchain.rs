@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Language;
 
-/// What made a file.
+/// The toolchain that made a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolchain {
     /// The language of the source.
@@ -23,7 +23,7 @@ const TEXTS: [(&[u8], Language, &str); 3] = [
 /// The bytes of a file in which such a text is searched for; it stands in the data of the runtime.
 const SEARCHED: usize = 64 << 20;
 
-/// What a file shows about its toolchain.
+/// The traces of a toolchain in a file.
 #[derive(Default)]
 pub(super) struct Signs<'a> {
     /// The languages that the outermost component names: what the build of the component wrote there.

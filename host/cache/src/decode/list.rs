@@ -39,7 +39,7 @@ pub(crate) struct ListDecoder<'d> {
     page: ListPage,
 }
 
-/// What the next byte of the answer belongs to.
+/// The part of the answer that the next byte belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,

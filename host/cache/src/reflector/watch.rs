@@ -34,7 +34,7 @@ const GRACE: Duration = Duration::from_secs(30);
 /// that the first event waits less than a millisecond for the last.
 const MAX_BURST: usize = 64;
 
-/// What happens after a watch.
+/// The next action after a watch.
 pub(super) enum WatchEnd {
     /// Reopen at the last resource version.
     Resume,

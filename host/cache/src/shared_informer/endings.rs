@@ -14,7 +14,7 @@ const TOO_OFTEN: u32 = 5;
 #[derive(Debug, Default)]
 pub(crate) struct Endings {
     total: u64,
-    /// Those with less than [`CALM`] in between.
+    /// The latest ends with less than [`CALM`] in between.
     in_a_row: u32,
     last: Option<Instant>,
 }

@@ -24,7 +24,7 @@ const QUIET: Duration = Duration::from_secs(90);
 pub struct Trouble {
     /// The affected namespace. `None` means all namespaces or the informer itself.
     pub namespace: Option<String>,
-    /// What is wrong.
+    /// The problem in words.
     pub what: String,
     /// The class of the failure. `None` if the trouble is not a failure.
     #[serde(serialize_with = "word", skip_deserializing)]

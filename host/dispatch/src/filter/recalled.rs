@@ -16,7 +16,7 @@ pub(super) struct Recalled {
     listed: Option<SyncToken>,
 }
 
-/// What the plugin knows of an object that is offered for the first time.
+/// The knowledge of the plugin about an object that is offered for the first time.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Known {
     /// Nothing.

@@ -66,7 +66,7 @@ struct Compiled {
     names: Names,
 }
 
-/// What an expression is evaluated for.
+/// The subject of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// A state of an object.

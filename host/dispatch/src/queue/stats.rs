@@ -54,7 +54,7 @@ pub struct QueueStats {
     pub pending: usize,
     /// Objects that wait for a retry, or until they are quiet.
     pub waiting: usize,
-    /// Those of them that wait only until they are quiet.
+    /// The waiting objects that wait only until they are quiet.
     pub settling: usize,
     /// The first of the objects that wait for a retry. `None` if no call is to be repeated.
     pub next_retry: Option<NextRetry>,
@@ -109,7 +109,7 @@ pub struct Standing {
     pub quiet_in: Option<Duration>,
 }
 
-/// What was pending in a queue when it was closed.
+/// The notifications that were pending in a queue when it was closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Number of discarded notifications.

@@ -42,7 +42,7 @@ pub struct WorkqueueStats {
     pub dropped_keys: usize,
     /// Given up keys that were evicted by newer ones.
     pub dropped_keys_evicted: u64,
-    /// What was counted since the queue was made.
+    /// The counters since the queue was created.
     #[serde(flatten)]
     pub counts: Counts,
     /// How long keys were pending, from the first add until a worker took them.
@@ -53,7 +53,7 @@ pub struct WorkqueueStats {
     pub work_duration: Histogram,
 }
 
-/// What was counted since the queue was made, and the depth that results from it.
+/// The counters since the queue was created, and the depth that results from them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Counts {

@@ -51,7 +51,7 @@ pub(super) struct Keys {
     tracer: Tracer,
 }
 
-/// What the queue tracks about a key. A key that is neither dirty, nor delayed, nor in flight has no slot.
+/// The state of a key in the queue. A key that is neither dirty, nor delayed, nor in flight has no slot.
 ///
 /// client-go's `processing` set are the keys in flight.
 #[derive(Debug, Default)]

@@ -18,7 +18,7 @@ pub(super) struct Endpoint {
     wire: Wire,
     /// `https://ghcr.io`
     base: String,
-    /// What each repository is shown, and until when.
+    /// The credentials that are sent for each repository, and the time of their end.
     grants: Mutex<BTreeMap<String, Grant>>,
 }
 

@@ -1,4 +1,4 @@
-//! What an error of a registry, or of the connection to it, says.
+//! The text of an error of a registry, or of the connection to it.
 
 use reqwest::Response;
 

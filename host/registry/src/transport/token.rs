@@ -1,4 +1,4 @@
-//! What a registry requires before it answers: a password, or a token that another server issues.
+//! The challenge of a registry before it answers: a password, or a token that another server issues.
 
 use std::{fmt, time::Duration};
 
@@ -33,7 +33,7 @@ enum Challenge {
     },
 }
 
-/// What a registry is shown with each request.
+/// The credentials that are sent to a registry with each request.
 #[derive(Clone)]
 pub(super) enum Authorization {
     Basic { user: String, password: String },
@@ -54,7 +54,7 @@ impl fmt::Debug for Authorization {
     }
 }
 
-/// What the registry is shown, and how long that is used; `None` if its challenges cannot be answered.
+/// The credentials that are sent to the registry, and how long they are used; `None` if its challenges cannot be answered.
 pub(super) async fn answer(
     wire: &Wire,
     challenges: &[String],

@@ -1,4 +1,4 @@
-//! What is requested from a registry.
+//! The requests to a registry.
 
 use http::StatusCode;
 use reqwest::Response;
@@ -10,7 +10,7 @@ use crate::{Digest, Reference, RegistryError};
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
      application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json";
 
-/// What is read, for the request and for its errors.
+/// The subject of a request, for the request and for its errors.
 pub(super) struct Wanted<'a> {
     pub(super) reference: &'a Reference,
     /// The path below `/v2/NAME/`.
@@ -43,7 +43,7 @@ impl<'a> Wanted<'a> {
         RegistryError::OtherBytes { registry: self.registry(), what: self.what.clone(), expected, found }
     }
 
-    /// What an answer without success means.
+    /// The meaning of an answer that is not a success.
     pub(super) async fn failed(&self, response: Response) -> RegistryError {
         let (registry, what, status) = (self.registry(), self.what.clone(), response.status());
         let why = read_error(response).await;

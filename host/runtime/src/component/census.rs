@@ -55,7 +55,7 @@ static LIMITS: [(Count, u64, &str); 6] = [
 
 type Count = fn(&Census) -> u64;
 
-/// What one instance takes.
+/// The resources that one instance takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Census {
     component_instances: u64,
@@ -73,7 +73,7 @@ pub(super) struct Census {
 /// A module or component that is being read.
 #[derive(Default)]
 struct Definition {
-    /// What one instance takes so far.
+    /// The resources that one instance takes, counted so far.
     census: Census,
     /// Its functions, imported ones included.
     functions: u64,
@@ -185,7 +185,7 @@ impl Definition {
         Self { census, ..Self::default() }
     }
 
-    /// What an instance takes, once the definition has been read.
+    /// The resources that an instance takes, once the definition has been read.
     fn census(self) -> Census {
         let mut census = self.census;
         census.take(self.references.min(self.functions), FUNCTION_REFERENCE);

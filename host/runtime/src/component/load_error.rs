@@ -40,7 +40,7 @@ pub enum LoadError {
     /// The file is not WebAssembly.
     #[error("not a WebAssembly component: {found}")]
     NotWasm {
-        /// What the file looks like.
+        /// A description of the file.
         found: String,
     },
     /// The file is a core module.
@@ -125,7 +125,7 @@ pub enum LoadError {
         import: String,
         /// The interface that it should export.
         missing: String,
-        /// What would never happen.
+        /// The effect that is lost.
         lost: &'static str,
         /// A world with both.
         world: &'static str,

@@ -10,7 +10,7 @@ use crate::admin::types::{Plugin, Report};
 pub struct PluginDetail {
     /// The plugin as `GET /status` shows it, without its dead letters.
     pub plugin: Plugin,
-    /// What it may reach, and how much it does.
+    /// Its grants, and the number of their uses.
     pub grants: Vec<PluginGrant>,
     /// Half of the calls since the start took at most this long.
     pub p50_ms: Option<f64>,
@@ -29,7 +29,7 @@ pub struct PluginGrant {
     pub used: Option<String>,
 }
 
-/// Which dead letters the page shows.
+/// Selects the dead letters that the page shows.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct LetterQuery {
@@ -71,7 +71,7 @@ pub struct Letter {
     pub at: Option<String>,
 }
 
-/// Which objects the page looks for.
+/// Selects the objects that the page looks for.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ObjectsQuery {
@@ -90,7 +90,7 @@ pub struct Objects {
     pub keys: Vec<String>,
 }
 
-/// Which log lines the page shows.
+/// Selects the log lines that the page shows.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct LineQuery {
@@ -134,7 +134,7 @@ pub struct Line {
 pub struct ConfigurationInForce {
     /// When it was applied, as RFC 3339 writes it.
     pub applied: Option<String>,
-    /// What is wrong with the present content of the file; `None` if that is in force.
+    /// The problems of the present content of the file; `None` if that is in force.
     pub refused: Option<Vec<String>>,
     /// Keys whose new value needs a restart of the host.
     pub needs_restart: Vec<String>,
@@ -164,7 +164,7 @@ pub struct CurrentKey {
 pub struct PastReload {
     /// When it ended, as RFC 3339 writes it.
     pub at: String,
-    /// What it did.
+    /// The changes of the reload.
     #[serde(flatten)]
     pub report: Report,
 }

@@ -22,7 +22,7 @@ pub struct OverviewHost {
     pub version: String,
     /// Why the host is not ready.
     pub unready: Sentences,
-    /// What is wrong although the host serves.
+    /// Problems that do not keep the host from serving.
     pub degraded: Sentences,
     /// The log filter in force.
     pub log: Option<String>,
@@ -105,7 +105,7 @@ pub struct InformerRow {
     pub relists: u64,
     /// Failed lists and watches.
     pub failures: u64,
-    /// What fails at present, one sentence each.
+    /// The present failures, one sentence each.
     pub troubles: Vec<String>,
 }
 

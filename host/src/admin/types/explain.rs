@@ -86,7 +86,7 @@ pub struct OwnKey {
     pub quarantine: Option<String>,
 }
 
-/// What one stage decided.
+/// A decision of one stage.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Step {

@@ -16,9 +16,9 @@ pub struct ReloadRequest {
 /// The result of one reload. It is empty if nothing had changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// What is wrong with the file. If there are any problems, nothing was changed.
+    /// The problems of the file. If there are any, nothing was changed.
     pub problems: Vec<String>,
-    /// What the reload did.
+    /// The changes that the reload made.
     pub changes: Vec<Change>,
 }
 

@@ -20,7 +20,7 @@ pub struct Status {
     pub identity: Identity,
     /// Why the host is not ready, one sentence each. Empty if it is ready.
     pub unready: Vec<String>,
-    /// What is wrong although the host serves, one sentence each. Empty if all is well.
+    /// Problems that do not keep the host from serving, one sentence each. Empty if all is well.
     pub degraded: Vec<String>,
     /// Why traces cannot be sent; `None` if they can, or if there are none.
     pub telemetry: Option<String>,
@@ -32,7 +32,7 @@ pub struct Status {
     pub informers: Vec<Informer>,
     /// The Plugin objects of the cluster; `None` without `[tenancy]`.
     pub objects: Option<PluginObjects>,
-    /// What is wrong with the configuration file.
+    /// The problems of the configuration file.
     pub configuration: Configuration,
     /// The memory of the objects in all caches and queues.
     pub cache_memory: CacheMemory,
@@ -82,7 +82,7 @@ pub struct RefusedObject {
     pub plugin: String,
     /// The reason of the condition `Loaded`.
     pub reason: String,
-    /// What was wrong and what would be right.
+    /// The problem, with a remedy.
     pub message: String,
 }
 
@@ -100,7 +100,7 @@ pub struct Informer {
     pub unsynced_because: Option<String>,
     /// The whole state in one sentence.
     pub text: String,
-    /// What fails at present.
+    /// The present failures.
     pub troubles: Vec<Trouble>,
     /// The state in detail.
     #[serde(flatten)]

@@ -64,7 +64,7 @@ pub(in crate::app) struct Subscriptions {
     narrow: Mutex<BTreeSet<Gvr>>,
     /// Notified when a registration is new.
     registered: Notify,
-    /// What follows the labels of namespaces.
+    /// The part that follows the labels of namespaces.
     namespaces: Namespaces,
 }
 

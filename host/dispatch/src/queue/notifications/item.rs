@@ -1,10 +1,10 @@
-//! What is pending or in flight for one object.
+//! The pending notifications of one object, and the one in flight.
 
 use std::time::{Duration, Instant};
 
 use crate::{coalesce::Pending, entry::Entry, queue::settling::Settling};
 
-/// What is pending or in flight for an object.
+/// The pending notifications of an object, and the one in flight.
 #[derive(Debug)]
 pub(in crate::queue) struct Item {
     pub(super) pending: Pending,
