@@ -9,6 +9,7 @@ mod directories;
 mod egress;
 mod followed;
 mod in_force;
+mod keeping;
 mod narrowing;
 mod objects;
 mod origin;
@@ -60,7 +61,7 @@ use crate::{
 };
 pub use code_cache::{code_cache, existing_code_cache};
 pub use egress::EgressError;
-pub use rehearsal::{check_component, check_watches, narrowed_watches};
+pub use rehearsal::{check_component, check_watches, kept_parts, narrowed_watches};
 pub use reload::{Adjust, ReloadRefused};
 pub use running_plugin::SubscribeError;
 pub use settings::engine as engine_config;

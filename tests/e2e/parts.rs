@@ -81,6 +81,57 @@ async fn a_plugin_receives_only_the_kept_fields() {
     host.stop().await;
 }
 
+/// Starts a host with the plugin `reader` that has these lines under `[[plugin.on]]`, without a grant to list.
+async fn start_reading(server: &DevServer, on: &str, config: &str) -> TestHost {
+    let lines = format!(
+        "{on}\n[plugin.grant]\nread = [\"v1/configmaps\"]\n[plugin.config]\ngvr = \"v1/configmaps\"\n{config}"
+    );
+    let toml =
+        toml::watch("v1/configmaps") + &toml::plugin("reader", &guest("reader"), "v1/configmaps", &lines);
+    let host = TestHost::start(&server.url(), &toml).await.unwrap();
+    host.synced().await;
+    host
+}
+
+/// The cache keeps what the plugins declare to read (D-21).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cache_keeps_only_what_its_plugins_declare_to_read() {
+    let server = server().await;
+    let reads = "reads = [\"/data/team\", \"sha256:/data/secret\"]";
+    let host = start_reading(&server, reads, "what = \"json\"").await;
+    let object = received(&host, "settings");
+    assert_eq!(object["data"]["team"], "a", "a digest beside a value");
+    assert_eq!(object["data"]["secret"]["sha256:"].as_str().unwrap().len(), 64);
+    assert_eq!(object["metadata"]["labels"], json!({"team": "a"}));
+    assert_eq!(object["metadata"]["annotations"], Value::Null);
+    host.stop().await;
+
+    // What is not declared is refused by name, in a notification and in the cache.
+    for what in ["field", "list-fields"] {
+        let host = start_reading(&server, reads, &format!("what = \"{what}\"\npointer = \"/data\"")).await;
+        let lines = host.lines.of("reader");
+        assert!(lines[0].contains("\"/data\" of v1/configmaps is not kept for this plugin"), "{lines:?}");
+        host.stop().await;
+    }
+    let host = start_reading(&server, reads, "what = \"field\"\npointer = \"sha256:/data/secret\"").await;
+    let lines = host.lines.of("reader");
+    // printf '"x"' | sha256sum
+    let digest = "Some(\"\\\"ba2df4903a2c14e86dc3bcca58911b44ac1d2514b7227bf6eb08cfb978f55a1b\\\"\")";
+    assert_eq!(lines, [digest, digest]);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_that_meet_a_condition_are_kept_whole() {
+    let server = server().await;
+    let on = "reads = []\nwhole-if = \"object.data.team == 'b'\"";
+    let host = start_reading(&server, on, "what = \"json\"").await;
+
+    assert_eq!(received(&host, "settings")["data"], Value::Null);
+    assert_eq!(received(&host, "other")["data"], json!({"team": "b", "secret": "x"}));
+    host.stop().await;
+}
+
 /// An index finds the objects with a value, and it follows every change of the objects (I-5, I-7).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_lists_objects_by_an_index_of_the_configuration() {

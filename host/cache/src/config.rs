@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Backoff, Gvr, LabelSelector, Pointer, Tracer};
+use informer_types::{Backoff, Condition, Gvr, LabelSelector, Part, Pointer, Tracer};
 
 use crate::{Compression, IndexPaths};
 
@@ -27,10 +27,14 @@ pub struct WatchConfig {
     pub fields: String,
     /// The fields to remove from every object before it is cached. Defaults to `/metadata/managedFields`.
     pub drop: Vec<Pointer>,
-    /// The only fields to keep of every object, besides those that identify it (apiVersion, kind, name, namespace, uid,
+    /// The only parts to keep of every object, besides the fields that identify it (apiVersion, kind, name, namespace, uid,
     /// resourceVersion, generation, timestamps, labels, owners). If empty, all fields are kept. A pointer into an array
-    /// keeps the whole array. Fields in `drop` are removed in any case.
-    pub keep: Vec<Pointer>,
+    /// keeps the whole array. In the place of a digest the text has what [`informer_types::stand_in`] returns. Fields in
+    /// `drop` are removed in any case.
+    pub keep: Vec<Part>,
+    /// An object that meets one of these conditions is kept whole in spite of `keep`, and so is one for which a condition
+    /// fails. They are evaluated for each object that arrives.
+    pub whole_if: Vec<Condition>,
     /// If true, lists and watches request only the metadata (`PartialObjectMetadata`). Objects are delivered with the
     /// apiVersion and kind that the server then sends. If a server sends whole objects nevertheless, only their
     /// metadata is kept.
@@ -150,6 +154,7 @@ impl WatchConfig {
             fields: String::new(),
             drop: MANAGED_FIELDS.parse().into_iter().collect(),
             keep: Vec::new(),
+            whole_if: Vec::new(),
             metadata_only: false,
             indexes: BTreeMap::new(),
             compression: Compression::Off,

@@ -17,7 +17,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use informer_types::{Body, Object, ObjectKey, Pointer, locate};
+use informer_types::{Body, Condition, Object, ObjectKey, Pointer, locate};
 use parking_lot::Mutex;
 use serde::de::IgnoredAny;
 
@@ -34,6 +34,7 @@ use crate::{
 };
 use header::{KeyText, ObjectText};
 use keep::Keep;
+use splice::{Edit, splice};
 
 /// The apiVersion and kind of an object of which only the metadata was requested.
 const PARTIAL: [&str; 2] = ["meta.k8s.io/v1", "PartialObjectMetadata"];
@@ -49,6 +50,8 @@ pub(crate) struct Decoder {
     drop: Vec<Pointer>,
     /// `None` keeps all fields.
     keep: Option<Keep>,
+    /// An object that meets one of these is kept whole.
+    whole_if: Vec<Condition>,
     metadata_only: bool,
     namespaces: Namespaces,
     /// Compresses every object, or only those that arrive while memory is tight.
@@ -105,6 +108,7 @@ impl Decoder {
             drop_managed_fields: !managed.is_empty(),
             drop,
             keep: keep(watch),
+            whole_if: watch.whole_if.clone(),
             metadata_only: watch.metadata_only,
             namespaces: Namespaces::default(),
             packer: Arc::default(),
@@ -142,11 +146,13 @@ impl Decoder {
         let Some(metadata) = &parsed.metadata else {
             return Err(Undecodable::Foreign("an object has no metadata".to_owned()));
         };
-        let header = metadata.header(&self.namespaces);
+        let keep =
+            self.keep.as_ref().filter(|_| !self.whole_if.iter().any(|condition| condition.holds(text)));
+        let header = metadata.header(&self.namespaces, keep.is_some());
         if header.name.is_empty() {
             return Err(quarantine(text, ObjectProblem::NoName));
         }
-        let body = self.body(text, &parsed).map_err(|problem| quarantine(text, problem))?;
+        let body = self.body(text, &parsed, keep).map_err(|problem| quarantine(text, problem))?;
         let object = Object::with_vocabulary(&header, Body::Raw(body), self.packer.vocabulary());
         let object = Arc::new(object.map_err(|error| quarantine(text, error.into()))?);
         let tight = self.ceiling.is_near();
@@ -224,18 +230,23 @@ impl Decoder {
 
     /// The text to keep, in one allocation of its own: the type is added if the list left it out, and the dropped
     /// fields are cut out.
-    fn body(&self, text: &str, parsed: &ObjectText<'_>) -> Result<Arc<str>, ObjectProblem> {
-        let mut cuts = Vec::new();
+    fn body(
+        &self,
+        text: &str,
+        parsed: &ObjectText<'_>,
+        keep: Option<&Keep>,
+    ) -> Result<Arc<str>, ObjectProblem> {
+        let mut edits = Vec::new();
         if self.drop_managed_fields
             && let Some(range) = parsed.managed_fields(text)
         {
-            cuts.push(range);
+            edits.push(Edit::remove(range));
         }
         if !self.drop.is_empty() {
-            cuts.extend(locate(text, &self.drop)?.into_iter().flatten());
+            edits.extend(locate(text, &self.drop)?.into_iter().flatten().map(Edit::remove));
         }
-        if let Some(keep) = &self.keep {
-            cuts.extend(keep.cuts(text)?);
+        if let Some(keep) = keep {
+            edits.extend(keep.edits(text)?);
         }
         let [api_version, kind] =
             if self.metadata_only { PARTIAL } else { [self.api_version.as_str(), self.kind.as_str()] };
@@ -248,7 +259,7 @@ impl Decoder {
         }
         let mut scratch = self.scratch.lock();
         scratch.clear();
-        splice::splice(text, &prefix, cuts, &mut scratch);
+        splice(text, &prefix, edits, &mut scratch);
         let body = Arc::from(scratch.as_str());
         scratch.shrink_to(KEPT_SCRATCH);
         Ok(body)
@@ -258,9 +269,9 @@ impl Decoder {
 /// A server may ignore the request for metadata alone and send whole objects.
 fn keep(watch: &WatchConfig) -> Option<Keep> {
     match &*watch.keep {
-        [] if watch.metadata_only => Some(Keep::new(&["/metadata".parse().ok()?])),
+        [] if watch.metadata_only => Some(Keep::new(&["/metadata".parse::<Pointer>().ok()?.into()])),
         [] => None,
-        pointers => Some(Keep::new(pointers)),
+        parts => Some(Keep::new(parts)),
     }
 }
 

@@ -342,7 +342,8 @@ impl SharedInformer {
     /// the same text in both caches.
     pub fn keeps_as(&self, other: &Self) -> bool {
         let (own, other) = (&self.inner.config, &other.inner.config);
-        own.drop == other.drop && own.keep == other.keep && own.metadata_only == other.metadata_only
+        (&own.drop, &own.keep, &own.whole_if, own.metadata_only)
+            == (&other.drop, &other.keep, &other.whole_if, other.metadata_only)
     }
 
     /// Returns a snapshot of the informer's state.

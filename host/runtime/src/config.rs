@@ -1,12 +1,13 @@
 //! The configuration of a plugin: its grants and limits. It is valid already; `host` parses and validates the TOML.
 
 use std::{
+    collections::BTreeMap,
     num::{NonZeroU32, NonZeroU64, NonZeroUsize},
     sync::Arc,
     time::Duration,
 };
 
-use informer_types::{ReadGrants, SecretGrants, WriteGrants};
+use informer_types::{Gvr, ReadGrants, Reads, SecretGrants, WriteGrants};
 
 use crate::capabilities::HttpGrant;
 
@@ -19,6 +20,8 @@ pub struct PluginConfig {
     pub config_json: String,
     /// What the plugin may access.
     pub grants: Grants,
+    /// What it declares to read of the objects of a resource. All of them, if the resource is not named.
+    pub reads: BTreeMap<Gvr, Reads>,
     /// How much the plugin may use.
     pub limits: Limits,
     /// How long an instance lives.

@@ -11,7 +11,7 @@ use informer_runtime::{
 use informer_types::WriteGrants;
 use tokio::time::{Instant, sleep};
 
-use super::{advice, narrowing::Narrowing, settings};
+use super::{advice, keeping::Keeping, narrowing::Narrowing, settings};
 use crate::{
     config::{self, Config, Watch},
     connect::Connection,
@@ -57,6 +57,16 @@ pub async fn check_component(
 pub fn narrowed_watches(config: &Config) -> Vec<(String, String)> {
     let narrowed = |watch: &Watch| Some((watch.gvr.to_string(), Narrowing::of(watch, config)?.to_string()));
     config.watches.iter().filter_map(narrowed).collect()
+}
+
+/// Returns what each watch keeps of its objects and why, if a plugin declares what it reads of them.
+pub fn kept_parts(config: &Config) -> Vec<(String, String)> {
+    let declared = |watch: &Watch| {
+        let mut subscriptions = config.plugins.iter().flat_map(|plugin| &plugin.subscriptions);
+        subscriptions.any(|on| on.watch == watch.gvr && on.reads.is_some())
+    };
+    let kept = |watch: &Watch| Some((watch.gvr.to_string(), Keeping::of(watch, config)?.to_string()));
+    config.watches.iter().filter(|watch| declared(watch)).filter_map(kept).collect()
 }
 
 /// Lists every watched resource once. Returns each watch that failed, with the reason.

@@ -9,9 +9,9 @@ use informer_dispatch::{
 };
 use informer_runtime::{CodeCache, Compiler, EngineConfig, PluginConfig};
 use informer_system::memory::memory_bytes;
-use informer_types::{Gvr, Source};
+use informer_types::{Gvr, Part, Source};
 
-use super::narrowing::Narrowing;
+use super::{keeping::Keeping, narrowing::Narrowing};
 use crate::{
     config::{Cluster, Config, Host, Plugin, Relist, Subscription, Watch, Workqueue},
     connect::Connection,
@@ -68,8 +68,12 @@ pub fn engine(host: &Host, cache: Option<CodeCache>) -> EngineConfig {
     }
 }
 
-/// Every `[[watch]]`, narrowed to what its plugins can see.
+/// Every `[[watch]]`, narrowed to what its plugins can see. It keeps what they read of the objects.
 pub(super) fn watches(config: &Config) -> BTreeMap<Gvr, WatchConfig> {
+    let kept = |of: &Watch| match Keeping::of(of, config).map(Keeping::into_config) {
+        Some((keep, whole_if)) => WatchConfig { keep, whole_if, ..watch(of) },
+        None => watch(of),
+    };
     let narrowed = |of: &Watch| match Narrowing::of(of, config) {
         Some(Narrowing { namespaces, labels, fields }) => WatchConfig {
             namespaces: if namespaces.is_empty() {
@@ -79,9 +83,9 @@ pub(super) fn watches(config: &Config) -> BTreeMap<Gvr, WatchConfig> {
             },
             labels: of.labels.clone().and(&labels),
             fields: of.fields.clone().and(&fields).to_string(),
-            ..watch(of)
+            ..kept(of)
         },
-        None => watch(of),
+        None => kept(of),
     };
     config.watches.iter().map(|watch| (watch.gvr.clone(), narrowed(watch))).collect()
 }
@@ -92,7 +96,7 @@ fn watch(watch: &Watch) -> WatchConfig {
         labels: watch.labels.clone(),
         fields: watch.fields.to_string(),
         drop: watch.drop.clone(),
-        keep: watch.keep.clone(),
+        keep: watch.keep.iter().cloned().map(Part::from).collect(),
         metadata_only: watch.metadata_only,
         indexes: watch.indexes.clone(),
         compression: watch.compression,
@@ -152,6 +156,7 @@ pub(super) fn plugin(plugin: &Plugin) -> PluginConfig {
         name: plugin.name.as_str().into(),
         config_json: plugin.config_json.clone(),
         grants: plugin.grants.clone(),
+        reads: plugin.reads(),
         limits: plugin.limits.calls.clone(),
         instance: plugin.instance.clone(),
         instances: plugin.limits.instances.unwrap_or(both_workers),

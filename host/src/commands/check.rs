@@ -56,6 +56,8 @@ struct Notes {
     abbreviated: BTreeMap<String, String>,
     /// Watches with the requirements that were added to them.
     narrowed: Vec<(String, String)>,
+    /// Watches with what they keep of their objects.
+    kept: Vec<(String, String)>,
 }
 
 /// A problem that the file alone does not show.
@@ -93,7 +95,11 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
         let watches = app::check_watches(&config, connection).await;
         problems.extend(watches.into_iter().map(|(name, message)| Problem { table: "watch", name, message }));
     }
-    let notes = Notes { abbreviated: config::abbreviated(&config), narrowed: app::narrowed_watches(&config) };
+    let notes = Notes {
+        abbreviated: config::abbreviated(&config),
+        narrowed: app::narrowed_watches(&config),
+        kept: app::kept_parts(&config),
+    };
     report(&args.config, &problems, &notes, output);
     Ok(problems.is_empty())
 }
@@ -169,15 +175,17 @@ async fn check_names(engine: &Engine, file: &Path, plugin: &Plugin) -> Result<()
 }
 
 fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
-    let Notes { abbreviated, narrowed } = notes;
+    let Notes { abbreviated, narrowed, kept } = notes;
     match output {
         Output::Json => {
             let problems: Vec<Value> = problems.iter().map(Problem::to_json).collect();
             let narrowed: Vec<Value> =
                 narrowed.iter().map(|(watch, by)| json!({"watch": watch, "added": by})).collect();
-            print_json(
-                &json!({"file": file, "problems": problems, "narrowed": narrowed, "resources": abbreviated}),
-            );
+            let kept: Vec<Value> =
+                kept.iter().map(|(watch, what)| json!({"watch": watch, "kept": what})).collect();
+            print_json(&json!({
+                "file": file, "problems": problems, "narrowed": narrowed, "kept": kept, "resources": abbreviated,
+            }));
         }
         Output::Text if problems.is_empty() => {
             print(&format!("{}: no problems", file.display()));
@@ -186,6 +194,9 @@ fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
             }
             for (watch, by) in narrowed {
                 print(&format!("watch {watch}: narrowed to {by}, which every subscription needs"));
+            }
+            for (watch, what) in kept {
+                print(&format!("watch {watch}: {what}"));
             }
         }
         Output::Text => problems.iter().for_each(|problem| print(&problem.to_string())),

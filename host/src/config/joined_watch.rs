@@ -5,7 +5,7 @@ use informer_types::Pointer;
 use super::{
     key::Draft,
     problem::{Fault, Problems},
-    watch::{Watch, covers},
+    watch::Watch,
 };
 
 /// The parts of objects that a watch keeps, besides those that identify an object.
@@ -96,8 +96,8 @@ fn join_kept(one: &mut Watch, other: &Watch) {
 fn outermost<'p>(pointers: impl Iterator<Item = &'p Pointer>) -> Vec<Pointer> {
     let mut all: Vec<Pointer> = Vec::new();
     for pointer in pointers {
-        if !all.iter().any(|own| covers(own, pointer)) {
-            all.retain(|own| !covers(pointer, own));
+        if !all.iter().any(|own| own.covers(pointer)) {
+            all.retain(|own| !pointer.covers(own));
             all.push(pointer.clone());
         }
     }
@@ -119,8 +119,8 @@ impl<'w> Kept<'w> {
 
     /// Returns true if nothing of this part is kept.
     fn lacks(&self, part: &Pointer) -> bool {
-        let touches = |kept: &Pointer| covers(kept, part) || covers(part, kept);
-        self.dropped.iter().any(|dropped| covers(dropped, part))
+        let touches = |kept: &Pointer| kept.covers(part) || part.covers(kept);
+        self.dropped.iter().any(|dropped| dropped.covers(part))
             || self.only.as_ref().is_some_and(|only| !only.iter().any(touches))
     }
 }

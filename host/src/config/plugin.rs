@@ -10,12 +10,14 @@ mod subscription;
 mod timer;
 mod workqueue;
 
-use std::{io::ErrorKind, num::NonZeroU64, path::PathBuf, sync::LazyLock, time::Duration};
+use std::{
+    collections::BTreeMap, io::ErrorKind, num::NonZeroU64, path::PathBuf, sync::LazyLock, time::Duration,
+};
 
 use informer_dispatch::{DeliveryMode, QuarantineConfig};
 use informer_registry::{Digest, Reference};
 use informer_runtime::{Grants, InstancePolicy, LogLevel, TrialConfig};
-use informer_types::{Gvr, ServiceAccount};
+use informer_types::{Gvr, Reads, ServiceAccount};
 
 use super::{
     context::{Components, Context, is_default, useless},
@@ -103,6 +105,12 @@ impl Plugin {
     /// Returns true if the labels of namespaces decide what the plugin receives.
     pub fn follows_namespaces(&self) -> bool {
         self.subscriptions.iter().any(Subscription::follows_namespaces)
+    }
+
+    /// What the plugin declares to read of the objects of each resource. A resource that is missing is read whole.
+    pub fn reads(&self) -> BTreeMap<Gvr, Reads> {
+        let declared = |on: &Subscription| Some(Reads::new(on.reads.as_ref()?, on.whole_if.is_some()));
+        self.subscriptions.iter().filter_map(|on| Some((on.watch.clone(), declared(on)?))).collect()
     }
 
     /// The problem if there are timers and the component does not export `timer-handler`: no timer of the configuration is

@@ -92,7 +92,8 @@ pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| Section {
                 "Instead of `drop`: JSON pointers to the fields to keep. All others are removed, except \
                  those that identify an object (apiVersion, kind, name, namespace, uid, resourceVersion, \
                  generation, timestamps, labels, owners). A pointer into an array keeps the whole array. \
-                 Default: all fields that `drop` does not remove.",
+                 Default: the fields that the plugins of the watch read, if all of them have `reads` under \
+                 [[plugin.on]]; otherwise all fields that `drop` does not remove.",
             ),
         K::<bool>::new("metadata-only", |watch| &mut watch.metadata_only).doc(
             "Request only the metadata of the objects (PartialObjectMetadata). They need several times less \
@@ -132,6 +133,11 @@ impl Watch {
         self.metadata_only || !self.keep.is_empty() || self.drop.iter().any(|dropped| !is_metadata(dropped))
     }
 
+    /// Returns true if no key of the watch says what is kept of the objects.
+    pub fn keeps_by_default(&self) -> bool {
+        !self.metadata_only && self.keep.is_empty() && self.drop == Self::default().drop
+    }
+
     /// Notes a pointer to something that is not kept of the objects.
     pub(super) fn keeps(&self, pointer: &Pointer, place: &Located<impl Sized>, problems: &mut Problems<'_>) {
         if let Some(remedy) = self.drops(pointer) {
@@ -145,14 +151,14 @@ impl Watch {
         if self.metadata_only && !is_metadata(pointer) {
             return Some("remove metadata-only, or name something below \"/metadata\"".to_owned());
         }
-        if let Some(dropped) = self.drop.iter().find(|dropped| covers(dropped, pointer)) {
+        if let Some(dropped) = self.drop.iter().find(|dropped| dropped.covers(pointer)) {
             return Some(format!("remove \"{dropped}\" from `drop`"));
         }
         let always = ["/metadata/labels", "/metadata/ownerReferences", "/metadata/generation"];
         let mut always = IDENTITY.iter().chain(&always).filter_map(|pointer| pointer.parse().ok());
         let stays = self.keep.is_empty()
-            || self.keep.iter().any(|kept| covers(kept, pointer))
-            || always.any(|always: Pointer| covers(&always, pointer));
+            || self.keep.iter().any(|kept| kept.covers(pointer))
+            || always.any(|always: Pointer| always.covers(pointer));
         (!stays).then(|| format!("add \"{pointer}\" to `keep`"))
     }
 }
@@ -219,7 +225,7 @@ pub(super) fn judge(draft: &Draft<Watch>, problems: &mut Problems<'_>) {
 
 /// The fault of a pointer in `drop` to something that the informer needs, or to a part that contains it.
 fn removes_identity(pointer: &Pointer) -> Option<Fault> {
-    let is_removed = |needed: &Pointer| covers(pointer, needed);
+    let is_removed = |needed: &Pointer| pointer.covers(needed);
     let needed = IDENTITY.iter().find(|needed| needed.parse().is_ok_and(|needed| is_removed(&needed)))?;
     let message = format!("\"{pointer}\" removes {needed}, which the informer itself needs");
     Some(Fault::new(message, "drop something else, like \"/metadata/managedFields\""))
@@ -228,11 +234,6 @@ fn removes_identity(pointer: &Pointer) -> Option<Fault> {
 /// The fault of a pointer to the whole object.
 pub(super) fn whole_object(pointer: &Pointer, remedy: &str) -> Option<Fault> {
     pointer.tokens().is_empty().then(|| Fault::new("\"\" is the whole object", remedy))
-}
-
-/// Returns true if `lower` is at `upper` or below it.
-pub(super) fn covers(upper: &Pointer, lower: &Pointer) -> bool {
-    lower.tokens().starts_with(upper.tokens())
 }
 
 fn is_metadata(pointer: &Pointer) -> bool {

@@ -4,6 +4,7 @@ mod bounds;
 mod filters;
 mod http;
 mod lists;
+mod reads;
 mod settle;
 mod texts;
 mod watches;
@@ -189,7 +190,7 @@ fn an_unknown_key_is_refused_with_its_home_or_the_nearest_key() {
         r#"10:1: plugin.hello.on[0].deadline: unknown key; it belongs to [plugin.limits]
 11:1: plugin.hello.on[0].log: unknown key; it belongs to [host] or [plugin.limits]
 12:1: plugin.hello.on[0].relists: unknown key; did you mean `relist`?
-13:1: plugin.hello.on[0].colour: unknown key; known are `watch`, `events`, `namespaces`, `namespaces-labels`, `labels`, `annotations`, `fields`, `when`, `changed`, `resync`, `settle`, `relist`, `initial`, `enqueue`, `resource-in-key`
+13:1: plugin.hello.on[0].colour: unknown key; known are `watch`, `events`, `namespaces`, `namespaces-labels`, `labels`, `annotations`, `fields`, `when`, `changed`, `resync`, `settle`, `relist`, `initial`, `enqueue`, `resource-in-key`, `reads`, `whole-if`
 15:1: plugin.hello.retry.maximum: unknown key; known are `min`, `max`, `factor`, `jitter`, `attempts`, `budget`, `on-exhausted`
 16:2: plugins: unknown key; did you mean `plugin`?
 "#

@@ -1,11 +1,13 @@
 //! JSON pointers into JSON text: finds the value at `/spec/replicas` without building a tree.
 
 mod locate;
+mod part;
 mod scan;
 
 use std::{collections::HashMap, fmt, str::FromStr};
 
 pub use locate::locate;
+pub use part::{Part, Reads, identity, stand_in};
 pub use scan::{NotJson, RawString, Scanner, container_length};
 
 /// A JSON pointer (RFC 6901): `/spec/replicas`, `/metadata/labels/app.kubernetes.io~1name`. The empty pointer is the
@@ -40,6 +42,11 @@ impl Pointer {
     /// The unescaped reference tokens, outermost first.
     pub fn tokens(&self) -> &[String] {
         &self.0
+    }
+
+    /// Returns true if `lower` is at this pointer or below it.
+    pub fn covers(&self, lower: &Self) -> bool {
+        lower.0.starts_with(&self.0)
     }
 }
 

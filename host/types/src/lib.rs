@@ -22,6 +22,7 @@
 
 mod backoff;
 mod cause;
+mod condition;
 mod debug_file;
 mod failure;
 mod grant;
@@ -45,6 +46,7 @@ mod workqueue;
 
 pub use backoff::Backoff;
 pub use cause::Cause;
+pub use condition::{Condition, Judge};
 pub use debug_file::{DEBUG_FILE, DebugOf};
 pub use failure::{Failure, FailureKind};
 pub use grant::{
@@ -55,8 +57,8 @@ pub use gvr::{Gvr, InvalidGvr, Source};
 pub use handler::{Delivery, EventHandler, MAX_BATCH, Outcome};
 pub use histogram::Histogram;
 pub use json::{
-    InvalidJson, InvalidPointer, NotJson, Pointer, RawString, Scanner, container_length, differs, locate,
-    members_differ,
+    InvalidJson, InvalidPointer, NotJson, Part, Pointer, RawString, Reads, Scanner, container_length,
+    differs, identity, locate, members_differ, stand_in,
 };
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Change, Notification, NotificationSink};

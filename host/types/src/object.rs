@@ -34,8 +34,8 @@ pub struct Object {
     namespace: Arc<str>,
     /// Shared with the keys of the object.
     name: Arc<str>,
-    /// uid, resourceVersion, creationTimestamp, deletionTimestamp, generation, labels and owners in one allocation, as
-    /// [`Fields`] reads them.
+    /// uid, resourceVersion, creationTimestamp, deletionTimestamp, generation, whether it is partial, labels and owners in
+    /// one allocation, as [`Fields`] reads them.
     text: Box<str>,
     /// The strings that `text` refers to.
     vocabulary: Option<Arc<Vocabulary>>,
@@ -63,6 +63,8 @@ pub struct Header<'a> {
     pub labels: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// `metadata.ownerReferences`.
     pub owners: Vec<Owner<'a>>,
+    /// True if only declared parts of the object are kept.
+    pub partial: bool,
 }
 
 /// One entry of `metadata.ownerReferences`.
@@ -118,7 +120,10 @@ pub enum JsonText {
 }
 
 /// The strings before the labels in [`Object::text`].
-const BEFORE_LABELS: usize = 5;
+const BEFORE_LABELS: usize = 6;
+
+/// The string in [`Object::text`] of a partial object.
+const PARTIAL: &str = "p";
 
 // === impl Header ===
 
@@ -131,6 +136,7 @@ impl Header<'_> {
         }
         let generation = self.generation.map(|generation| generation.to_string());
         text.push(generation.as_deref().unwrap_or_default())?;
+        text.push(if self.partial { PARTIAL } else { "" })?;
         for (key, value) in &self.labels {
             text.push(key)?;
             text.push(value)?;
@@ -221,6 +227,12 @@ impl Object {
     /// `metadata.generation`.
     pub fn generation(&self) -> Option<i64> {
         self.field(4).parse().ok()
+    }
+
+    /// Returns true if only declared parts of the object are kept: what else is absent from its text may be there in the
+    /// cluster.
+    pub fn is_partial(&self) -> bool {
+        self.field(5) == PARTIAL
     }
 
     /// The labels, in the server's order.

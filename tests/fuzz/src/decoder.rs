@@ -6,7 +6,7 @@ use informer_cache::{
     Compression, WatchConfig,
     offline::{OfflineEvent, OfflineList, OfflineReader},
 };
-use informer_types::{Gvr, Object, ObjectKey, Pointer};
+use informer_types::{Gvr, Object, ObjectKey, Part, Pointer};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
@@ -118,10 +118,11 @@ fn text_at(tree: &Value, pointer: &str) -> String {
 
 impl Kept {
     fn watch(&self) -> WatchConfig {
-        let pointers = |texts: &[&str]| texts.iter().map(|text| text.parse::<Pointer>().unwrap()).collect();
+        let pointers =
+            |texts: &[&str]| -> Vec<Pointer> { texts.iter().map(|text| text.parse().unwrap()).collect() };
         WatchConfig {
             drop: pointers(&self.drop),
-            keep: pointers(&self.keep),
+            keep: pointers(&self.keep).into_iter().map(Part::from).collect(),
             compression: Compression::Off,
             ..WatchConfig::new(Gvr::new("", "v1", "pods"))
         }

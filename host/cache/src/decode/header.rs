@@ -122,7 +122,8 @@ fn raw_text<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 // === impl Metadata ===
 
 impl Metadata<'_> {
-    pub(super) fn header(&self, namespaces: &Namespaces) -> Header<'_> {
+    /// The header of an object, of which only parts are kept if `partial` is true.
+    pub(super) fn header(&self, namespaces: &Namespaces, partial: bool) -> Header<'_> {
         Header {
             namespace: namespaces.intern(self.namespace.text()),
             name: self.name.borrowed(),
@@ -133,6 +134,7 @@ impl Metadata<'_> {
             generation: self.generation,
             labels: self.labels.iter().flat_map(|labels| &labels.0).map(borrowed).collect(),
             owners: self.owner_references.iter().flatten().map(OwnerText::owner).collect(),
+            partial,
         }
     }
 }

@@ -1,75 +1,77 @@
-//! Cuts everything out of an object's text except the fields that the watch keeps.
+//! Cuts everything out of an object's text except the parts that the watch keeps.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
 
-use informer_types::{InvalidJson, NotJson, Pointer, Scanner};
+use informer_types::{InvalidJson, NotJson, Part, Scanner, identity, stand_in};
 use serde::de::IgnoredAny;
 
-/// The fields that identify an object. They are always kept.
-const IDENTITY: [&str; 11] = [
-    "/apiVersion",
-    "/kind",
-    "/metadata/name",
-    "/metadata/namespace",
-    "/metadata/uid",
-    "/metadata/resourceVersion",
-    "/metadata/generation",
-    "/metadata/creationTimestamp",
-    "/metadata/deletionTimestamp",
-    "/metadata/labels",
-    "/metadata/ownerReferences",
-];
+use super::splice::Edit;
 
 /// The paths to keep, as a tree.
 pub(super) struct Keep(Node);
 
 #[derive(Default)]
 struct Node {
-    /// If true, this value is kept with everything below it.
-    whole: bool,
+    /// What is kept of this value.
+    extent: Extent,
     members: BTreeMap<String, Node>,
+}
+
+/// What is kept of a value.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Extent {
+    /// The members that have nodes. A value that is no object is kept.
+    #[default]
+    Members,
+    /// The digest of its text.
+    Digest,
+    /// All of it.
+    Whole,
 }
 
 // === impl Keep ===
 
 impl Keep {
-    /// Keeps the values at the pointers and the fields that identify the object. A pointer into an array keeps the
-    /// whole array, so that the indexes of its elements do not change.
-    pub(super) fn new(pointers: &[Pointer]) -> Self {
-        let identity = IDENTITY.iter().filter_map(|pointer| pointer.parse().ok());
+    /// Keeps these parts and the fields that identify the object. A pointer into an array keeps the whole array, so that
+    /// the indexes of its elements do not change.
+    pub(super) fn new(parts: &[Part]) -> Self {
         let mut root = Node::default();
-        for pointer in identity.chain(pointers.iter().cloned()) {
-            let node = pointer
-                .tokens()
-                .iter()
-                .fold(&mut root, |node, token| node.members.entry(token.clone()).or_default());
-            node.whole = true;
+        for part in Part::union(identity().chain(parts.iter().cloned())) {
+            let tokens = part.pointer().tokens().iter();
+            let node = tokens.fold(&mut root, |node, token| node.members.entry(token.clone()).or_default());
+            node.extent = if part.is_digest() { Extent::Digest } else { Extent::Whole };
         }
         Self(root)
     }
 
-    /// The ranges of the values in `text`, a JSON object, that are not kept.
-    pub(super) fn cuts(&self, text: &str) -> Result<Vec<Range<usize>>, InvalidJson> {
-        let mut cuts = Vec::new();
-        let walked = self.0.cut(&mut Scanner::new(text), &mut cuts);
+    /// What to change in `text`, a JSON object: values that are not kept are removed, and digests stand for others.
+    pub(super) fn edits(&self, text: &str) -> Result<Vec<Edit>, InvalidJson> {
+        let mut edits = Vec::new();
+        let walked = self.0.edit(text, &mut Scanner::new(text), &mut edits);
         // The parser reports the error and its position.
         walked.or_else(|NotJson| serde_json::from_str::<IgnoredAny>(text).map(|_| ()))?;
-        Ok(cuts)
+        Ok(edits)
     }
 }
 
 // === impl Node ===
 
 impl Node {
-    /// Reads one value and collects the values below it that are not kept.
-    fn cut(&self, scanner: &mut Scanner<'_>, cuts: &mut Vec<Range<usize>>) -> Result<(), NotJson> {
-        if self.whole || scanner.peek() != Some(b'{') {
-            return scanner.skip().map(|_| ());
+    /// Reads one value and collects what to change in it.
+    fn edit(&self, text: &str, scanner: &mut Scanner<'_>, edits: &mut Vec<Edit>) -> Result<(), NotJson> {
+        match self.extent {
+            Extent::Members if scanner.peek() == Some(b'{') => {
+                scanner.object(|scanner, key| match self.members.get(&*key.unescaped()) {
+                    Some(node) => node.edit(text, scanner, edits),
+                    None => scanner.skip().map(|value| edits.push(Edit::remove(value))),
+                })
+            }
+            Extent::Members | Extent::Whole => scanner.skip().map(|_| ()),
+            Extent::Digest => scanner.skip().map(|value| {
+                let stand_in = stand_in(text.get(value.clone()).unwrap_or_default());
+                edits.push(Edit::replace(value, stand_in));
+            }),
         }
-        scanner.object(|scanner, key| match self.members.get(&*key.unescaped()) {
-            Some(node) => node.cut(scanner, cuts),
-            None => scanner.skip().map(|value| cuts.push(value)),
-        })
     }
 }
 
@@ -82,9 +84,9 @@ mod tests {
     use crate::decode::splice::spliced;
 
     fn kept(text: &str, pointers: &[&str]) -> Value {
-        let pointers: Vec<Pointer> = pointers.iter().map(|pointer| pointer.parse().unwrap()).collect();
-        let cuts = Keep::new(&pointers).cuts(text).unwrap();
-        serde_json::from_str(&spliced(text, "", cuts)).unwrap()
+        let parts: Vec<Part> = pointers.iter().map(|pointer| pointer.parse().unwrap()).collect();
+        let edits = Keep::new(&parts).edits(text).unwrap();
+        serde_json::from_str(&spliced(text, "", edits)).unwrap()
     }
 
     #[test]
@@ -117,6 +119,19 @@ mod tests {
     }
 
     #[test]
+    fn a_digest_stands_for_a_value() {
+        let text = r#"{"kind":"Secret","data":{"a":"MQ=="},"type":"Opaque"}"#;
+        let one = kept(text, &["sha256:/data", "/type"]);
+        assert_eq!(
+            one,
+            json!({"kind": "Secret", "type": "Opaque", "data": {"sha256:": one["data"]["sha256:"]}})
+        );
+        assert_ne!(one, kept(&text.replace("MQ", "Mg"), &["sha256:/data", "/type"]));
+        assert_eq!(kept(text, &["sha256:/data", "/data/a"])["data"], json!({"a": "MQ=="}));
+        assert_eq!(kept(text, &["sha256:/none"]), json!({"kind": "Secret"}));
+    }
+
+    #[test]
     fn an_escaped_key_is_recognised() {
         assert_eq!(kept(r#"{"sp\u0065c":1,"x":2}"#, &["/spec"]), json!({"spec": 1}));
         assert_eq!(kept(r#"{"a/b":1,"c":2}"#, &["/a~1b"]), json!({"a/b": 1}));
@@ -142,7 +157,8 @@ mod tests {
     /// The reference implementation on a tree.
     fn prune(value: &Value, node: &Node) -> Value {
         match value {
-            Value::Object(members) if !node.whole => members
+            _ if node.extent == Extent::Digest => Value::from("digest"),
+            Value::Object(members) if node.extent == Extent::Members => members
                 .iter()
                 .filter_map(|(key, value)| Some((key.clone(), prune(value, node.members.get(key)?))))
                 .collect(),
@@ -154,17 +170,31 @@ mod tests {
         #[test]
         fn cutting_the_text_gives_the_same_object_as_pruning_the_tree(
             members in prop::collection::btree_map("[abk\"\\\\]{1,2}", tree(), 0..4),
-            pointers in prop::collection::vec("(/[abk0]{1,2}){1,3}", 0..4),
+            pointers in prop::collection::vec("(sha256:)?(/[abk0]{1,2}){1,3}", 0..4),
             pretty in any::<bool>(),
         ) {
             let value: Value = members.into_iter().collect();
             let text = if pretty { serde_json::to_string_pretty(&value).unwrap() } else { value.to_string() };
-            let pointers: Vec<Pointer> = pointers.iter().map(|pointer| pointer.parse().unwrap()).collect();
-            let keep = Keep::new(&pointers);
+            let parts: Vec<Part> = pointers.iter().map(|pointer| pointer.parse().unwrap()).collect();
+            let keep = Keep::new(&parts);
 
-            let cut = spliced(&text, "", keep.cuts(&text).unwrap());
+            let cut = spliced(&text, "", keep.edits(&text).unwrap());
 
-            prop_assert_eq!(serde_json::from_str::<Value>(&cut).unwrap(), prune(&value, &keep.0));
+            let mut kept: Value = serde_json::from_str(&cut).unwrap();
+            let whole: Value = value.clone();
+            for part in parts.iter().filter(|part| part.is_digest()) {
+                // The digest is that of the whole text, and stands in its place.
+                prop_assert_eq!(
+                    Part::texts(std::slice::from_ref(part), &cut).unwrap(),
+                    Part::texts(std::slice::from_ref(part), &text).unwrap()
+                );
+                let place = part.pointer().to_string();
+                let digest_only = kept.pointer(&place).is_some_and(|kept| kept.get("sha256:").is_some());
+                if digest_only && whole.pointer(&place).is_some() {
+                    *kept.pointer_mut(&place).unwrap() = Value::from("digest");
+                }
+            }
+            prop_assert_eq!(kept, prune(&value, &keep.0));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! client-go, managed fields are dropped by default.
 
 use informer_cache::{ListQuery, WatchConfig};
-use informer_types::{LabelSelector, Pointer};
+use informer_types::{Condition, Judge, LabelSelector, Part};
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     world::{World, bookmark, config, pod, pods},
 };
 
-fn pointers(texts: &[&str]) -> Vec<Pointer> {
+fn parts(texts: &[&str]) -> Vec<Part> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
 }
 
@@ -48,7 +48,7 @@ async fn only_the_named_and_the_identifying_fields_of_objects_are_kept() {
     listed.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
     script.list(Answer::list("10", &[listed]));
     let watch = script.live_watch();
-    let keep = pointers(&["/spec/nodeName", "/status/none"]);
+    let keep = parts(&["/spec/nodeName", "/status/none"]);
     let indexes = [("by-node".to_owned(), "/spec/nodeName".parse().unwrap())].into();
     let world = World::start_with(script, config(), WatchConfig { keep, indexes, ..pods() });
     watch.event("ADDED", &whole("b", "11"));
@@ -64,6 +64,59 @@ async fn only_the_named_and_the_identifying_fields_of_objects_are_kept() {
     let labels = "app=web".parse().unwrap();
     let query = ListQuery { namespace: None, labels: &labels, index: Some(("by-node", "n1")) };
     assert_eq!(world.informer.lister().list(&query).unwrap().len(), 2);
+}
+
+/// Whether `/spec/keep` is true.
+struct Keeps;
+
+impl Judge for Keeps {
+    fn text(&self) -> &'static str {
+        "keep"
+    }
+
+    fn holds(&self, json: &str) -> bool {
+        let object: Value = serde_json::from_str(json).unwrap();
+        object["spec"]["keep"] == true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_that_meet_a_condition_are_kept_whole_and_others_as_digests() {
+    let script = Script::new();
+    let (one, mut other) = (whole("a", "1"), whole("b", "2"));
+    other["spec"]["keep"] = true.into();
+    script.list(Answer::list("10", &[one, other.clone()]));
+    let watch = script.live_watch();
+    let (keep, whole_if) = (parts(&["sha256:/spec"]), vec![Condition::new(Keeps)]);
+    let world = World::start_with(script, config(), WatchConfig { keep, whole_if, ..pods() });
+    world.caches(&["shop/a@1", "shop/b@2"]).await;
+
+    let digest = |at: usize| {
+        let json = world.objects()[at].json().unwrap();
+        Part::texts(&parts(&["sha256:/spec"]), &json).unwrap().remove(0).unwrap().into_owned()
+    };
+    assert_eq!(body(&world, 0)["spec"].as_object().unwrap().keys().collect::<Vec<_>>(), ["sha256:"]);
+    assert_eq!(body(&world, 0)["status"], Value::Null);
+    other["metadata"].as_object_mut().unwrap().remove("managedFields");
+    assert_eq!(body(&world, 1), other);
+    assert_eq!([0, 1].map(|at| world.objects()[at].is_partial()), [true, false]);
+    let before = digest(0);
+
+    // Another text has another digest, and an object that comes to meet the condition is kept whole.
+    let mut changed = whole("a", "11");
+    changed["spec"]["nodeName"] = "n2".into();
+    watch.event("MODIFIED", &changed);
+    world.caches(&["shop/a@11", "shop/b@2"]).await;
+    assert_ne!(digest(0), before);
+    let kept_as_digest = digest(0);
+    watch.event("MODIFIED", &{
+        changed["metadata"]["resourceVersion"] = "12".into();
+        changed["spec"]["keep"] = true.into();
+        changed
+    });
+    world.caches(&["shop/a@12", "shop/b@2"]).await;
+    assert_eq!(body(&world, 0)["status"], json!({"phase": "Running"}));
+    assert_ne!(digest(0), kept_as_digest);
 }
 
 /// Scenario 112.

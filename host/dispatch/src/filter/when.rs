@@ -2,6 +2,7 @@
 
 mod check;
 mod error;
+mod reads;
 mod value;
 
 use std::{
@@ -15,7 +16,7 @@ use cel::{
     Context, Env, Program, Value,
     common::types::{CelBool, CelNull, CelString},
 };
-use informer_types::{Cause, Change, JsonText, Notification, Object};
+use informer_types::{Cause, Change, JsonText, Judge, Notification, Object, Pointer};
 
 pub use error::{InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, WhenError};
 
@@ -96,6 +97,16 @@ impl When {
         if old || event || cause { Subject::Change { deletions: event } } else { Subject::Object }
     }
 
+    /// Pointers to all that the expression reads of `object` and `old`. Returns `None` if it reads one of them as a whole.
+    pub fn reads(&self) -> Option<Vec<Pointer>> {
+        reads::reads(self.0.program.expression())
+    }
+
+    /// Returns true if the expression is about the state of an object: it names `object` and no other variable.
+    pub fn is_about_states(&self) -> bool {
+        self.subject() == Subject::Object
+    }
+
     /// Evaluates the expression.
     ///
     /// # Errors
@@ -106,25 +117,48 @@ impl When {
     }
 
     fn evaluate(&self, occasion: &Occasion<'_>) -> Result<bool, WhenError> {
-        let Compiled { text, program, names } = &*self.0;
+        let names = &self.0.names;
         let read = |object: &Object| object.json().map_err(|_| WhenError::Unreadable);
         let object: Option<JsonText> = names.object.then(|| read(occasion.object)).transpose()?;
         let old = occasion.old.filter(|_| names.old).map(read).transpose()?;
+        self.evaluate_texts(object.as_deref(), old.as_deref(), (occasion.event, occasion.cause))
+    }
+
+    /// Evaluates the expression for objects with these texts.
+    fn evaluate_texts(
+        &self,
+        object: Option<&str>,
+        old: Option<&str>,
+        (event, cause): (&'static str, Cause),
+    ) -> Result<bool, WhenError> {
+        let Compiled { text, program, names } = &*self.0;
         let mut context = Context::with_env(Arc::clone(&ENV));
-        for (name, json) in [("object", &object), ("old", &old)] {
+        for (name, json) in [("object", object), ("old", old)] {
             match json {
                 Some(json) => context.add_variable_as_val(name, value::parse(json, names.nested_loops)?),
                 None => context.add_variable_as_val(name, Box::new(CelNull)),
             }
         }
-        context.add_variable_as_val("event", Box::new(CelString::from(occasion.event)));
-        context.add_variable_as_val("cause", Box::new(CelString::from(occasion.cause.as_str())));
+        context.add_variable_as_val("event", Box::new(CelString::from(event)));
+        context.add_variable_as_val("cause", Box::new(CelString::from(cause.as_str())));
         let answer = Value::resolve_val(program.expression(), &context)
             .map_err(|error| WhenError::of(&error, text))?;
         match answer.downcast_ref::<CelBool>() {
             Some(answer) => Ok(*answer.inner()),
             None => Err(WhenError::NotBool(answer.get_type().name().to_owned())),
         }
+    }
+}
+
+impl Judge for When {
+    fn text(&self) -> &str {
+        Self::text(self)
+    }
+
+    fn holds(&self, json: &str) -> bool {
+        let state = || self.evaluate_texts(Some(json), None, ("", Cause::Live));
+        // A panic of the interpreter is handled as an error of the expression (D-9), and an error counts as true.
+        catch_unwind(AssertUnwindSafe(state)).unwrap_or(Err(WhenError::Panicked)).unwrap_or(true)
     }
 }
 

@@ -1,10 +1,13 @@
 //! Answers about an object, within the plugin's limit on answers: values by JSON pointer, and the metadata.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use informer_types::{InvalidPointer, Object, Pointer, locate};
+use informer_types::{Gvr, InvalidPointer, Object, Part};
 
-use crate::bindings::informer::plugin::types::{Error, ObjectMeta, Owner};
+use crate::{
+    PluginConfig,
+    bindings::informer::plugin::types::{Error, ObjectMeta, Owner},
+};
 
 /// The maximum number of pointers in one query: each is compared at every key of the object.
 const POINTERS: usize = 256;
@@ -19,12 +22,19 @@ const REMEMBERED_BYTES: usize = 4 << 10;
 #[derive(Default)]
 pub(crate) struct LastQuery {
     texts: Vec<String>,
-    pointers: Arc<[Pointer]>,
+    parts: Arc<[Part]>,
+}
+
+/// A part of a query that the plugin does not declare to read of the resource.
+pub(super) struct Undeclared {
+    message: String,
+    /// An object that is kept whole may be read.
+    some_whole: bool,
 }
 
 impl LastQuery {
     /// Parses the pointers of one query.
-    pub(super) fn pointers(&mut self, texts: Vec<String>) -> Result<Arc<[Pointer]>, Error> {
+    pub(super) fn parts(&mut self, texts: Vec<String>) -> Result<Arc<[Part]>, Error> {
         if texts != self.texts {
             if texts.len() > POINTERS {
                 return Err(Error::invalid(&format!(
@@ -39,13 +49,32 @@ impl LastQuery {
                 )));
             }
             let parsed: Result<_, InvalidPointer> = texts.iter().map(|text| text.parse()).collect();
-            let pointers: Arc<[Pointer]> = parsed.map_err(|problem| Error::invalid(&problem))?;
+            let parts: Arc<[Part]> = parsed.map_err(|problem| Error::invalid(&problem))?;
             if bytes > REMEMBERED_BYTES {
-                return Ok(pointers);
+                return Ok(parts);
             }
-            (self.texts, self.pointers) = (texts, pointers);
+            (self.texts, self.parts) = (texts, parts);
         }
-        Ok(Arc::clone(&self.pointers))
+        Ok(Arc::clone(&self.parts))
+    }
+}
+
+// === impl Undeclared ===
+
+impl Undeclared {
+    /// Returns `None` if the plugin declares all parts of the query, or if it declares nothing, which means everything.
+    pub(super) fn of(config: &PluginConfig, gvr: &Gvr, parts: &[Part]) -> Option<Self> {
+        let reads = config.reads.get(gvr)?;
+        let part = reads.undeclared(parts)?;
+        let message = format!(
+            "\"{part}\" of {gvr} is not kept for this plugin: add it to `reads` of its [[plugin.on]] with watch = \"{gvr}\""
+        );
+        Some(Self { message, some_whole: reads.some_whole() })
+    }
+
+    /// Refuses to read an object that need not have the part.
+    pub(super) fn check(&self, object: &Object) -> Result<(), Error> {
+        if self.some_whole && !object.is_partial() { Ok(()) } else { Err(Error::invalid(&self.message)) }
     }
 }
 
@@ -71,17 +100,12 @@ impl Budget {
     }
 }
 
-/// The JSON texts at the pointers, in the order of the pointers.
-pub(super) fn values(
-    json: &str,
-    pointers: &[Pointer],
-    budget: &mut Budget,
-) -> Result<Vec<Option<String>>, Error> {
-    let mut values = Vec::with_capacity(pointers.len());
-    for range in locate(json, pointers)? {
-        let value = range.and_then(|range| json.get(range));
-        budget.spend(value.map_or(0, str::len))?;
-        values.push(value.map(str::to_owned));
+/// The JSON texts of the parts, in the order of the parts.
+pub(super) fn values(json: &str, parts: &[Part], budget: &mut Budget) -> Result<Vec<Option<String>>, Error> {
+    let mut values = Vec::with_capacity(parts.len());
+    for value in Part::texts(parts, json)? {
+        budget.spend(value.as_deref().map_or(0, str::len))?;
+        values.push(value.map(Cow::into_owned));
     }
     Ok(values)
 }
@@ -120,21 +144,21 @@ mod tests {
     fn each_query_uses_its_own_pointers() {
         let mut last = LastQuery::default();
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let shown = |pointers: &[Pointer]| pointers.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let shown = |parts: &[Part]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
 
-        for question in [&[][..], &["/a"], &["/a"], &["/b", "/a"], &["/a"]] {
-            assert_eq!(shown(&last.pointers(texts(question)).unwrap()), question);
+        for question in [&[][..], &["/a"], &["/a"], &["/b", "sha256:/a"], &["/a"]] {
+            assert_eq!(shown(&last.parts(texts(question)).unwrap()), question);
         }
-        assert!(last.pointers(texts(&["a"])).is_err());
-        assert!(last.pointers(vec![String::new(); POINTERS + 1]).is_err());
-        assert_eq!(shown(&last.pointers(texts(&["/a"])).unwrap()), ["/a"]);
-        let error = last.pointers(texts(&["/".repeat(POINTERS_BYTES).as_str(), "/"])).unwrap_err();
+        assert!(last.parts(texts(&["a"])).is_err());
+        assert!(last.parts(vec![String::new(); POINTERS + 1]).is_err());
+        assert_eq!(shown(&last.parts(texts(&["/a"])).unwrap()), ["/a"]);
+        let error = last.parts(texts(&["/".repeat(POINTERS_BYTES).as_str(), "/"])).unwrap_err();
         assert_eq!(
             (error.code, error.message.contains("65537 bytes of pointers")),
             (ErrorCode::Invalid, true)
         );
         let long = format!("/{}", "x".repeat(REMEMBERED_BYTES));
-        assert_eq!(shown(&last.pointers(texts(&[&long])).unwrap()), [long]);
+        assert_eq!(shown(&last.parts(texts(&[&long])).unwrap()), [long]);
         assert_eq!(last.texts, ["/a"]);
     }
 }

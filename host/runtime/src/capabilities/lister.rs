@@ -8,14 +8,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Gvr, LabelSelector, Namespaces, Object, ObjectKey};
+use informer_types::{Gvr, LabelSelector, Namespaces, Object, ObjectKey, Part};
 use wasmtime::component::HasSelf;
 
 pub(crate) use pages::OpenLists;
 pub use source::{CacheState, IndexPage, ListError, ListerQuery, ListerSource};
 
 use super::{
-    answer::{Budget, meta, meta_bytes, values},
+    answer::{Budget, Undeclared, meta, meta_bytes, values},
     interface::{Grant, Interface},
     secret::Masks,
 };
@@ -63,6 +63,12 @@ fn one(guest: &Guest, gvr: &str, key: types::ObjectKey) -> Result<Option<(Arc<Ob
     }
     let object = guest.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))?;
     Ok(object.map(|object| (object, Masks::new(&guest.config, &gvr))))
+}
+
+/// The first part that the plugin does not declare to read of the resource.
+fn undeclared(guest: &Guest, gvr: &str, parts: &[Part]) -> Result<Option<Undeclared>, Error> {
+    let (gvr, _) = readable(guest, gvr)?;
+    Ok(Undeclared::of(&guest.config, &gvr, parts))
 }
 
 /// All matching objects that the plugin may read, from one snapshot of the cache.
@@ -185,10 +191,13 @@ impl Host for Guest {
         key: types::ObjectKey,
         wanted: Vec<String>,
     ) -> Result<Option<Vec<Option<String>>>, Error> {
-        let pointers = self.query.pointers(wanted)?;
+        let parts = self.query.parts(wanted)?;
         let Some((object, masks)) = one(self, &gvr, key)? else { return Ok(None) };
+        if let Some(undeclared) = undeclared(self, &gvr, &parts)? {
+            undeclared.check(&object)?;
+        }
         let mut budget = Budget::new(self.config.limits.response_bytes);
-        let values = values(&masks.json(&object)?, &pointers, &mut budget)?;
+        let values = values(&masks.json(&object)?, &parts, &mut budget)?;
         self.receives(budget.used());
         Ok(Some(values))
     }
@@ -210,12 +219,14 @@ impl Host for Guest {
         wanted: Vec<String>,
         part: Page,
     ) -> Result<FieldsPage, Error> {
-        let pointers = self.query.pointers(wanted)?;
+        let parts = self.query.parts(wanted)?;
+        let undeclared = undeclared(self, &gvr, &parts)?;
         let (items, next) = page(self, &gvr, of, &part, |object, masks, budget| {
+            undeclared.as_ref().map_or(Ok(()), |undeclared| undeclared.check(object))?;
             let key =
                 types::ObjectKey { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
             budget.spend(key.namespace.len() + key.name.len())?;
-            Ok(Fields { key, values: values(&masks.json(object)?, &pointers, budget)? })
+            Ok(Fields { key, values: values(&masks.json(object)?, &parts, budget)? })
         })
         .await?;
         Ok(FieldsPage { items, next })

@@ -4,13 +4,13 @@ mod held;
 
 use std::sync::Arc;
 
-use informer_types::differs;
+use informer_types::Part;
 use wasmtime::component::HasSelf;
 
 pub(crate) use held::Objects;
 
 use super::{
-    answer::{Budget, meta, meta_bytes, values},
+    answer::{Budget, Undeclared, meta, meta_bytes, values},
     interface::Interface,
 };
 use crate::{
@@ -54,20 +54,26 @@ impl objects::Host for Guest {
     }
 
     fn get_many(&mut self, id: u32, wanted: Vec<String>) -> Result<Vec<Option<String>>, Error> {
-        let pointers = self.query.pointers(wanted)?;
-        let json = self.call.objects.get(id)?.json()?;
+        let parts = self.query.parts(wanted)?;
+        let held = self.call.objects.get(id)?;
+        if let Some(undeclared) = Undeclared::of(&self.config, held.source.gvr(), &parts) {
+            undeclared.check(&held.object)?;
+        }
         let mut budget = Budget::new(self.config.limits.response_bytes);
-        let values = values(json, &pointers, &mut budget)?;
+        let values = values(held.json()?, &parts, &mut budget)?;
         self.receives(budget.used());
         Ok(values)
     }
 
     fn differs(&mut self, old: u32, new: u32, wanted: Vec<String>) -> Result<bool, Error> {
-        let pointers = self.query.pointers(wanted)?;
+        let parts = self.query.parts(wanted)?;
         let (old, new) = (self.call.objects.get(old)?, self.call.objects.get(new)?);
         if Arc::ptr_eq(&old.object, &new.object) {
             return Ok(false);
         }
-        Ok(differs(old.json()?, new.json()?, &pointers)?)
+        if let Some(undeclared) = Undeclared::of(&self.config, new.source.gvr(), &parts) {
+            undeclared.check(&old.object).and_then(|()| undeclared.check(&new.object))?;
+        }
+        Ok(Part::differ(&parts, old.json()?, new.json()?)?)
     }
 }

@@ -21,7 +21,7 @@ use informer_runtime::{
 };
 use informer_types::{
     AddError, Body, Cause, Change, Delivery, EventHandler, Failure, Gvr, Header, Notification, Object,
-    ObjectKey, Outcome, ReadGrant, SecretGrant, Source, Workqueue, WriteGrant,
+    ObjectKey, Outcome, Part, ReadGrant, Reads, SecretGrant, Source, Workqueue, WriteGrant,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -90,6 +90,7 @@ impl Setup {
             name: "fixture".into(),
             config_json: config_json.to_owned(),
             grants: Grants::default(),
+            reads: BTreeMap::new(),
             limits: Limits { deadline: PATIENCE, log_lines: None, ..Limits::default() },
             instance: InstancePolicy::default(),
             instances: NonZeroUsize::MIN,
@@ -131,6 +132,13 @@ impl Setup {
     /// Grants the lister for these resources.
     pub(crate) fn read(mut self, gvrs: &[&str]) -> Self {
         self.config.grants.read = Some(gvrs.iter().map(|gvr| gvr.parse::<ReadGrant>().unwrap()).collect());
+        self
+    }
+
+    /// Declares what the plugin reads of the objects of a resource.
+    pub(crate) fn declares(mut self, gvr: &str, parts: &[&str], some_whole: bool) -> Self {
+        let parts: Vec<Part> = parts.iter().map(|part| part.parse().unwrap()).collect();
+        self.config.reads.insert(gvr.parse().unwrap(), Reads::new(&parts, some_whole));
         self
     }
 
@@ -324,7 +332,13 @@ pub(crate) fn pod(name: &str, rv: &str) -> Arc<Object> {
 }
 
 pub(crate) fn object(namespace: &str, name: &str, rv: &str, json: &str) -> Arc<Object> {
+    kept(namespace, name, rv, json, false)
+}
+
+/// An object of which only parts are kept if `partial` is true.
+pub(crate) fn kept(namespace: &str, name: &str, rv: &str, json: &str, partial: bool) -> Arc<Object> {
     let header = Header {
+        partial,
         namespace: namespace.into(),
         name: name.into(),
         uid: format!("uid-{name}").into(),

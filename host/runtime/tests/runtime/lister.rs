@@ -4,7 +4,7 @@ use std::{sync::Arc, sync::atomic::Ordering};
 
 use informer_types::{Object, Outcome};
 
-use crate::host::{Running, Setup, object};
+use crate::host::{Running, Setup, kept, object};
 
 fn pods() -> Vec<Arc<Object>> {
     let pod = |namespace: &str, name: &str| {
@@ -44,6 +44,57 @@ async fn fields_of_one_object_are_found_by_pointer() {
     assert_eq!(absent, ["Some(None)"]);
     let missing = ask(r#""what": "get-fields", "namespace": "b", "name": "two", "pointer": "/x""#).await;
     assert_eq!(missing, ["None"]);
+}
+
+/// A reader of `/spec/of`, `/spec` and the digest of `/spec` that declares these parts.
+async fn declared(parts: &[&str], some_whole: bool, pods: Vec<Arc<Object>>) -> Vec<String> {
+    let mut answers_of = Vec::new();
+    for pointer in ["/spec/of", "/spec", "sha256:/spec", "/metadata/name"] {
+        let config =
+            format!(r#""what": "get-fields", "namespace": "b", "name": "one", "pointer": "{pointer}""#);
+        let setup = Setup::new(&format!(r#"{{"gvr": "v1/pods", {config}}}"#)).read(&["v1/pods"]);
+        let setup = setup.cache("v1/pods", pods.clone()).declares("v1/pods", parts, some_whole);
+        answers_of.extend(answers(&setup.load("reader").await).await);
+    }
+    answers_of
+}
+
+#[tokio::test]
+async fn a_part_that_a_plugin_does_not_declare_is_refused_with_the_line_to_add() {
+    let refused = |part: &str| {
+        format!(
+            "error: invalid: \"{part}\" of v1/pods is not kept for this plugin: add it to `reads` of its [[plugin.on]] with \
+             watch = \"v1/pods\""
+        )
+    };
+    let (of, spec) = (r#"Some(Some("\"b\""))"#, r#"Some(Some("{\"of\":\"b\"}"))"#);
+    // printf '{"of":"b"}' | sha256sum
+    let digest = r#"Some(Some("\"6ee4343209bdfd18ee9095f3ed18166f00c4ebc350c9f46daceb223237e14e7a\""))"#;
+    let name = r#"Some(Some("\"one\""))"#;
+
+    let one = declared(&["/spec/of"], false, pods()).await;
+    assert_eq!(one, [of, &refused("/spec"), &refused("sha256:/spec"), name]);
+    let digests = declared(&["sha256:/spec"], false, pods()).await;
+    assert_eq!(digests, [&refused("/spec/of"), &refused("/spec"), digest, name]);
+    // The objects of the cache are whole.
+    assert_eq!(declared(&[], true, pods()).await, [of, spec, digest, name]);
+}
+
+#[tokio::test]
+async fn an_object_that_is_not_kept_whole_has_the_declared_parts_only() {
+    let partial = informer_types::stand_in(r#"{"of":"b"}"#);
+    let json = format!(r#"{{"metadata":{{"name":"one"}},"spec":{partial}}}"#);
+    let pods = vec![kept("b", "one", "1", &json, true)];
+
+    let answers = declared(&["sha256:/spec"], true, pods).await;
+
+    assert!(answers[0].starts_with("error: invalid: \"/spec/of\" of v1/pods is not kept"), "{answers:?}");
+    assert!(answers[1].starts_with("error: invalid: \"/spec\" of v1/pods is not kept"), "{answers:?}");
+    assert_eq!(
+        answers[2],
+        declared(&["sha256:/spec"], false, self::pods()).await[2],
+        "as of the whole object"
+    );
 }
 
 #[tokio::test]

@@ -33,6 +33,23 @@ async fn an_invalid_pointer_is_refused_with_the_remedy() {
 }
 
 #[tokio::test]
+async fn a_field_of_a_notification_that_the_plugin_does_not_declare_is_refused() {
+    let running = reader("field", "/spec/x").declares("v1/pods", &["/spec/y"], false).load("reader").await;
+    let answer = answer(&running, r#"{"spec": {"x": 1}}"#).await;
+    assert!(
+        answer.starts_with("error: invalid: \"/spec/x\" of v1/pods is not kept for this plugin"),
+        "{answer}"
+    );
+
+    let running = reader("field", "sha256:/spec").declares("v1/pods", &["/spec"], false).load("reader").await;
+    let (one, two) = (
+        self::answer(&running, r#"{"spec": {"x": 1}}"#).await,
+        self::answer(&running, r#"{"spec": {"x": 2}}"#).await,
+    );
+    assert!(one.starts_with("Some(") && one != two, "{one} {two}");
+}
+
+#[tokio::test]
 async fn the_whole_object_is_the_cached_json() {
     let running = reader("json", "").load("reader").await;
 

@@ -3,12 +3,12 @@
 use std::{sync::LazyLock, time::Duration};
 
 use informer_dispatch::{Events, FilterConfig, Initial, MAX_SETTLE, When};
-use informer_types::{AnnotationSelector, FieldSelector, Gvr, LabelSelector};
+use informer_types::{AnnotationSelector, FieldSelector, Gvr, LabelSelector, Part};
 
 use crate::config::{
     key::{Draft, Key, Section},
     problem::{Fault, Problems},
-    value::{ChangedPart, Choice, Holds, Name, outside as out_of_bounds},
+    value::{ChangedPart, Choice, Holds, Name, ReadPart, outside as out_of_bounds},
     watch::{Watch, never_if_zero, resync_fault, whole_object},
     watched::Watched,
 };
@@ -35,6 +35,10 @@ pub struct Subscription {
     pub enqueue: Enqueue,
     /// True if keys begin with their resource.
     pub resource_in_key: bool,
+    /// What the plugin reads of the objects, besides what identifies them; `None` means everything.
+    pub reads: Option<Vec<Part>>,
+    /// Objects that meet this condition are read whole. It names no variable but `object`.
+    pub whole_if: Option<When>,
 }
 
 /// The objects that are delivered after a relist.
@@ -67,7 +71,8 @@ enum EventKind {
 
 type K<V> = Key<Subscription, V>;
 
-pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| Section {
+pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
+    Section {
     doc: "One subscription: which changes of one watch the plugin is notified of. At least one is needed, \
           and each watch at most once. A change must satisfy all conditions. An object that begins to match \
           is delivered as an addition; an object that no longer matches is delivered as a deletion.",
@@ -169,7 +174,26 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| Section
              different keys: `v1/pods shop/web`, or `apps/v1/ReplicaSet shop/web` for a controller. \
              Otherwise a key is `shop/web`.",
         ),
+        K::<Vec<ReadPart>>::new("reads", |on| &mut on.reads)
+            .each(ReadPart::whole_object)
+            .distinct()
+            .default("\"all\"")
+            .example("[\"/spec/replicas\", \"sha256:/data\"]")
+            .doc(
+                "What the plugin reads of the objects, besides what identifies them (see `keep` of [[watch]]): JSON pointers, or \
+                 \"all\". With \"sha256:\" before a pointer only a digest of the value is kept, which shows whether the value \
+                 changed. If all plugins that use a watch say what they read, and the watch has neither `keep` nor `drop` nor \
+                 metadata-only, the host keeps nothing else, and what the conditions here and the indexes of the watch need; \
+                 `informer check` prints the result. A read of anything else is the error `invalid`, which names the pointer.",
+            ),
+        K::<When>::new("whole-if", |on| &mut on.whole_if)
+            .example("\"has(object.metadata.annotations)\"\nreads = [\"/metadata/annotations\"]")
+            .doc(
+                "With `reads`: objects for which this CEL expression about `object` is true are read, and kept, as a whole. An \
+                 expression that fails counts as true. Default: none are.",
+            ),
     ],
+}
 });
 
 // === impl Subscription ===
@@ -192,6 +216,8 @@ impl Default for Subscription {
             settle: Duration::ZERO,
             enqueue: Enqueue::default(),
             resource_in_key: false,
+            reads: None,
+            whole_if: None,
         }
     }
 }
@@ -231,6 +257,27 @@ impl Choice for Initial {
 impl Choice for Enqueue {
     const WORDS: &'static [(&'static str, Self)] =
         &[("object", Self::Object), ("controller", Self::Controller)];
+}
+
+/// What is wrong with a condition for objects that are read whole.
+fn whole_if_fault(on: &Subscription, watch: Option<&Watch>) -> Option<Fault> {
+    let whole_if = on.whole_if.as_ref()?;
+    if !whole_if.is_about_states() {
+        let message = "it decides what is kept of an object, so it can name `object` only";
+        return Some(Fault::new(message, "remove `old`, `event` and `cause` from it"));
+    }
+    if on.reads.is_none() {
+        let message = "every object is read as a whole without `reads`";
+        return Some(Fault::new(
+            message,
+            "add `reads` with what the plugin reads of other objects, or remove it",
+        ));
+    }
+    let keeps_by_itself = watch.is_some_and(|watch| !watch.keeps_by_default());
+    keeps_by_itself.then(|| {
+        let message = format!("the [[watch]] of `{}` says itself what it keeps of every object", on.watch);
+        Fault::new(message, "remove `keep`, `drop` and metadata-only from it, or remove it here")
+    })
 }
 
 fn settle_fault(quiet: &Duration) -> Option<Fault> {
@@ -280,8 +327,17 @@ pub(super) fn subscription(
                 watch.keeps(pointer, place, problems);
             }
         }
+        for place in draft.items("reads") {
+            if let Some(part) = on.reads.iter().flatten().find(|part| part.to_string() == place.value) {
+                watch.keeps(part.pointer(), place, problems);
+            }
+        }
     }
-    let partial = on.filter.changed.generation && watch.is_some_and(Watch::keeps_part);
+    if let Some(whole_if) = draft.written("whole-if") {
+        whole_if_fault(on, watch).into_iter().for_each(|fault| problems.refuse(whole_if, fault));
+    }
+    let keeps_part = on.reads.is_some() || watch.is_some_and(Watch::keeps_part);
+    let partial = on.filter.changed.generation && keeps_part;
     let resync = match draft.written("resync") {
         Some(_) => never_if_zero(on.resync),
         None => watch.and_then(|watch| watch.resync),

@@ -1,6 +1,6 @@
 //! Finds the ranges of the wanted values in one pass over a JSON text.
 
-use std::{cmp::Ordering, fmt::Write, ops::Range};
+use std::{borrow::Borrow, cmp::Ordering, fmt::Write, ops::Range};
 
 use serde::de::IgnoredAny;
 
@@ -25,7 +25,10 @@ const MAX_DEPTH: usize = 256;
 /// # Errors
 /// [`InvalidJson`] if the search finds that the text is not JSON. The search does not check values that no pointer
 /// leads to, because the cache has checked its texts already.
-pub fn locate(json: &str, pointers: &[Pointer]) -> Result<Vec<Option<Range<usize>>>, InvalidJson> {
+pub fn locate<P: Borrow<Pointer>>(
+    json: &str,
+    pointers: &[P],
+) -> Result<Vec<Option<Range<usize>>>, InvalidJson> {
     let mut search = Search::new(pointers);
     match search.text(json) {
         Ok(()) => {}
@@ -58,8 +61,8 @@ struct Wanted<'p> {
 // === impl Search ===
 
 impl<'p> Search<'p> {
-    fn new(pointers: &'p [Pointer]) -> Self {
-        let wanted = |(slot, pointer): (usize, &'p Pointer)| Wanted { tokens: pointer.tokens(), slot };
+    fn new<P: Borrow<Pointer>>(pointers: &'p [P]) -> Self {
+        let wanted = |(slot, pointer): (usize, &'p P)| Wanted { tokens: pointer.borrow().tokens(), slot };
         let mut sorted: Vec<Wanted<'p>> = pointers.iter().enumerate().map(wanted).collect();
         if sorted.len() > 1 {
             sorted.sort_unstable_by(|left, right| {

@@ -20,6 +20,7 @@ fn header() -> Header<'static> {
                 controller: true,
             },
         ],
+        partial: true,
     }
 }
 

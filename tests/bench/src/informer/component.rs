@@ -1,6 +1,6 @@
 //! The handler as a sandboxed component.
 
-use std::{num::NonZeroUsize, path::Path, sync::Arc};
+use std::{collections::BTreeMap, num::NonZeroUsize, path::Path, sync::Arc};
 
 use anyhow::{Context, Result};
 use informer_runtime::{
@@ -31,6 +31,7 @@ pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
         name: Arc::from(super::PLUGIN),
         config_json: "{}".to_owned(),
         grants: Grants::default(),
+        reads: BTreeMap::new(),
         limits: Limits::default(),
         instance: InstancePolicy::default(),
         instances: NonZeroUsize::MIN,

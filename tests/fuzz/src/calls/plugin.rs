@@ -1,6 +1,7 @@
 //! The configuration of the plugin.
 
 use std::{
+    collections::BTreeMap,
     num::{NonZeroU32, NonZeroUsize},
     time::Duration,
 };
@@ -18,6 +19,7 @@ pub(super) fn config(grants: Grants) -> PluginConfig {
         name: PLUGIN.into(),
         config_json: r#"{"region":"eu","count":3}"#.to_owned(),
         grants,
+        reads: BTreeMap::new(),
         limits: Limits {
             deadline: Duration::from_secs(30),
             log_lines: None,

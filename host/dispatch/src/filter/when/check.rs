@@ -258,7 +258,7 @@ fn variables<'e>(expression: &'e IdedExpr, into: &mut Vec<&'e str>) {
 }
 
 /// The parts of an expression, in their order.
-fn operands<'e>(expression: &'e IdedExpr) -> Vec<&'e IdedExpr> {
+pub(super) fn operands<'e>(expression: &'e IdedExpr) -> Vec<&'e IdedExpr> {
     let entry = |entry: &'e EntryExpr| match entry {
         EntryExpr::StructField(field) => vec![&field.value],
         EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],

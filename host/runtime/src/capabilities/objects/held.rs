@@ -21,7 +21,7 @@ pub(crate) struct Objects {
 }
 
 pub(super) struct Held {
-    source: Source,
+    pub(super) source: Source,
     pub(super) object: Arc<Object>,
     /// True for a Secret whose values the plugin may not see.
     masked: bool,

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::ObjectKey;
 use crate::bindings::informer::plugin::client::ApiError;
@@ -150,9 +151,24 @@ pub(super) fn at<'a>(object: &'a Value, pointer: &str) -> Result<Option<&'a Valu
     Ok(object.pointer(pointer))
 }
 
-/// The JSON texts at several pointers.
+/// The JSON texts at several pointers, or the digests of those with `sha256:`.
 pub(super) fn texts(object: &Value, pointers: &[&str]) -> Result<Vec<Option<String>>, Error> {
-    pointers.iter().map(|pointer| Ok(at(object, pointer)?.map(Value::to_string))).collect()
+    pointers.iter().map(|pointer| text(object, pointer)).collect()
+}
+
+/// The JSON text at a pointer, or its digest.
+pub(super) fn text(object: &Value, pointer: &str) -> Result<Option<String>, Error> {
+    match pointer.strip_prefix("sha256:") {
+        Some(pointer) => Ok(at(object, pointer)?.map(digest)),
+        None => Ok(at(object, pointer)?.map(Value::to_string)),
+    }
+}
+
+/// The digest of the text of a value, as a JSON string.
+fn digest(value: &Value) -> String {
+    let digits =
+        Sha256::digest(value.to_string()).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    format!("\"{digits}\"")
 }
 
 /// The metadata of an object. Missing fields are empty.

@@ -7,7 +7,7 @@ use crate::decode::Namespaces;
 /// The result of a parser as text. Returns `None` if it refused the text.
 fn outline(parsed: Option<ObjectText<'_>>, text: &str) -> Option<String> {
     let parsed = parsed?;
-    let header = parsed.metadata.as_ref().map(|metadata| metadata.header(&Namespaces::default()));
+    let header = parsed.metadata.as_ref().map(|metadata| metadata.header(&Namespaces::default(), false));
     let managed = parsed.managed_fields(text).map(|range| &text[range]);
     Some(format!("{} {} {header:?} {managed:?}", parsed.kind(), parsed.api_version()))
 }

@@ -1,0 +1,215 @@
+//! What a watch keeps of its objects: all of them, or the parts that its plugins declare to read.
+
+use std::fmt;
+
+use informer_cache::IndexPaths;
+use informer_types::{Condition, Part, Pointer, identity};
+
+use crate::config::{Config, Plugin, Subscription, Watch};
+
+/// What a watch keeps, as far as the configuration of the watch itself leaves that to its plugins.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Keeping {
+    /// Everything, because nothing is declared or this one reads everything.
+    Whole(Reader),
+    /// These parts, besides what identifies an object.
+    Parts {
+        /// The fewest parts that answer every query of the plugins.
+        parts: Vec<Part>,
+        /// An object that meets one of these conditions is kept whole.
+        whole_if: Vec<Condition>,
+    },
+}
+
+/// What reads whole objects of a watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// No plugin uses the watch.
+    Nobody,
+    /// This plugin does not declare what it reads.
+    Undeclared(String),
+    /// The `when` of this plugin.
+    When(String),
+    /// `read` of `[tenancy]` names the resource: any Plugin object may read it.
+    Tenancy,
+}
+
+// === impl Keeping ===
+
+impl Keeping {
+    /// Returns `None` if the watch itself says what it keeps.
+    pub(crate) fn of(watch: &Watch, config: &Config) -> Option<Self> {
+        watch.keeps_by_default().then(|| Self::by_plugins(watch, config).unwrap_or_else(Self::Whole))
+    }
+
+    fn by_plugins(watch: &Watch, config: &Config) -> Result<Self, Reader> {
+        let tenancy = config.tenancy.as_ref();
+        if tenancy.is_some_and(|tenancy| tenancy.read.namespaces(&watch.gvr).is_some()) {
+            return Err(Reader::Tenancy);
+        }
+        let (mut parts, mut whole_if, mut readers) = (Vec::new(), Vec::new(), 0);
+        for plugin in &config.plugins {
+            let on = plugin.subscriptions.iter().find(|on| on.watch == watch.gvr);
+            if on.is_none() && !may_list(plugin, watch) {
+                continue;
+            }
+            let undeclared = || Reader::Undeclared(plugin.name.clone());
+            let reads = on.and_then(|on| Some((on, on.reads.as_ref()?)));
+            let (on, reads) = reads.ok_or_else(undeclared)?;
+            parts.extend(reads.iter().cloned());
+            parts.extend(conditions(on).ok_or_else(|| Reader::When(plugin.name.clone()))?);
+            whole_if.extend(on.whole_if.clone().map(Condition::new));
+            readers += 1;
+        }
+        if readers == 0 {
+            return Err(Reader::Nobody);
+        }
+        let indexes = watch.indexes.values().flat_map(IndexPaths::iter);
+        parts.extend(indexes.map(|path| Part::from(path.first().clone())));
+        whole_if.dedup();
+        Ok(Self::Parts { parts: Part::union(parts), whole_if })
+    }
+
+    /// What the informer keeps of every object and which objects it keeps whole, for `keep` and `whole_if` of its configuration.
+    pub(crate) fn into_config(self) -> (Vec<Part>, Vec<Condition>) {
+        match self {
+            Self::Whole(_) => (Vec::new(), Vec::new()),
+            // An empty list would mean everything.
+            Self::Parts { parts, whole_if } => (Part::union(identity().chain(parts)), whole_if),
+        }
+    }
+}
+
+/// What the host itself reads for the conditions of a subscription. Returns `None` if that is the whole object.
+fn conditions(on: &Subscription) -> Option<Vec<Part>> {
+    let filter = &on.filter;
+    let when = filter.when.as_ref().map_or_else(|| Some(Vec::new()), |when| when.reads())?;
+    let digests = on.reads.iter().flatten().filter(|part| part.is_digest());
+    let digests: Vec<&Pointer> = digests.map(Part::pointer).collect();
+    // A digest is enough to see a change.
+    let changed = filter.changed.pointers.iter().filter(|pointer| !digests.contains(pointer)).cloned();
+    let annotations = filter.annotations.pointers().iter().cloned();
+    Some(
+        when.into_iter()
+            .chain(changed)
+            .chain(annotations)
+            .chain(filter.fields.pointers())
+            .map(Part::from)
+            .collect(),
+    )
+}
+
+/// Returns true if the plugin may list the objects of the watch.
+fn may_list(plugin: &Plugin, watch: &Watch) -> bool {
+    plugin.grants.read.as_ref().is_some_and(|read| read.namespaces(&watch.gvr).is_some())
+}
+
+impl fmt::Display for Keeping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(reader) => write!(f, "keeps whole objects: {reader}"),
+            Self::Parts { parts, whole_if } => {
+                let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+                let what =
+                    if parts.is_empty() { "what identifies an object".to_owned() } else { parts.join(", ") };
+                write!(f, "keeps {what}, which is all that its plugins read")?;
+                let mut conditions = whole_if.iter().map(Condition::text);
+                conditions.try_for_each(|condition| write!(f, "; keeps an object whole if {condition}"))
+            }
+        }
+    }
+}
+
+// === impl Reader ===
+
+impl fmt::Display for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => f.write_str("no plugin uses the watch"),
+            Self::Undeclared(plugin) => {
+                write!(f, "`{plugin}` does not declare what it reads (`reads` of [[plugin.on]])")
+            }
+            Self::When(plugin) => write!(f, "`when` of `{plugin}` reads the whole object"),
+            Self::Tenancy => f.write_str("`read` of [tenancy] names the resource"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{self, Components, Environment, Place};
+
+    /// What the watch of pods keeps, with these lines of its own, if these are the subscriptions, one plugin each. A line that
+    /// begins with `+` is a plugin that may list pods and does not subscribe to them.
+    fn keeping(own: &str, subscriptions: &[&str]) -> Option<String> {
+        let mut text = format!("[[watch]]\ngvr = \"v1/pods\"\n{own}\n[[watch]]\ngvr = \"v1/nodes\"\n");
+        for (index, on) in subscriptions.iter().enumerate() {
+            let on = match on.strip_prefix('+') {
+                Some(_) => "[plugin.grant]\nread = [\"v1/pods\"]".to_owned(),
+                None => format!("[[plugin.on]]\nwatch = \"v1/pods\"\n{on}"),
+            };
+            text.push_str(&format!(
+                "[[plugin]]\nname = \"p{index}\"\nsource = \"p\"\n[[plugin.on]]\nwatch = \"v1/nodes\"\n{on}\n"
+            ));
+        }
+        let environment = Environment { home: None, cache_dir: None, state_dir: None };
+        let place = Place { file: Path::new("f"), base: Path::new("/"), environment: &environment };
+        let config = config::parse(&text, &place, Components::Unseen).unwrap();
+        Keeping::of(&config.watches[0], &config).map(|keeping| keeping.to_string())
+    }
+
+    fn parts(own: &str, subscriptions: &[&str]) -> String {
+        let text = keeping(own, subscriptions).unwrap();
+        let parts = text.strip_prefix("keeps ").and_then(|text| text.split_once(", which is all"));
+        parts.unwrap_or_else(|| panic!("{text}")).0.to_owned()
+    }
+
+    #[test]
+    fn a_watch_keeps_what_its_plugins_and_their_conditions_read() {
+        assert_eq!(
+            parts("", &["reads = [\"/spec/a\"]", "reads = [\"/spec/b\", \"sha256:/data\"]"]),
+            "/spec/a, /spec/b, sha256:/data"
+        );
+        assert_eq!(parts("", &["reads = []"]), "what identifies an object");
+        let conditions = "reads = []\nwhen = \"object.spec.x > 1\"\nfields = \"spec.y=1\"\nchanged = [\"/spec/z\"]\n\
+                          annotations = \"a\"";
+        assert_eq!(parts("", &[conditions]), "/metadata/annotations/a, /spec/x, /spec/y, /spec/z");
+        assert_eq!(parts("index = { by = \"/spec/l/*/n\" }", &["reads = []"]), "/spec/l");
+        assert_eq!(parts("", &["reads = [\"sha256:/data\"]\nchanged = [\"/data\"]"]), "sha256:/data");
+        assert_eq!(parts("", &["reads = [\"sha256:/data\"]", "reads = []\nchanged = [\"/data\"]"]), "/data");
+    }
+
+    #[test]
+    fn a_watch_is_kept_whole_if_one_plugin_does_not_say_what_it_reads() {
+        let reads = "reads = [\"/spec/a\"]";
+
+        assert_eq!(
+            keeping("", &[reads, ""]).unwrap(),
+            "keeps whole objects: `p1` does not declare what it reads (`reads` of [[plugin.on]])"
+        );
+        assert!(keeping("", &[reads, "reads = \"all\""]).unwrap().contains("`p1` does not declare"));
+        assert!(keeping("", &[reads, "+"]).unwrap().contains("`p1` does not declare"));
+        assert_eq!(
+            keeping("", &["reads = []\nwhen = \"object == null || size(object) > 2\""]).unwrap(),
+            "keeps whole objects: `when` of `p0` reads the whole object"
+        );
+        assert_eq!(keeping("", &[]).unwrap(), "keeps whole objects: no plugin uses the watch");
+    }
+
+    #[test]
+    fn a_watch_that_says_itself_what_it_keeps_is_left_as_it_is() {
+        for own in ["keep = [\"/spec\"]", "drop = [\"/status\"]", "drop = []", "metadata-only = true"] {
+            assert_eq!(keeping(own, &["reads = [\"/metadata/labels\"]"]), None, "{own}");
+        }
+    }
+
+    #[test]
+    fn objects_that_meet_a_condition_are_kept_whole() {
+        let text = keeping("", &["reads = []\nwhole-if = \"has(object.metadata.annotations)\""]).unwrap();
+
+        assert!(text.ends_with("; keeps an object whole if has(object.metadata.annotations)"), "{text}");
+    }
+}
