@@ -29,7 +29,7 @@ const (
 	ApiCodeBadArgument uint8 = 1
 	// The plugin has reached a limit, see `retry-after-ms`. Nothing was sent.
 	ApiCodeLimitExceeded uint8 = 2
-	// The answer exceeds the limit of the plugin. A write was made all the same.
+	// The answer exceeds the limit of the plugin. If the request was a write, the write was made.
 	ApiCodeTooLarge uint8 = 3
 	// 400, 422 and other answers to a request that cannot succeed.
 	ApiCodeInvalid uint8 = 4
@@ -64,7 +64,7 @@ type ApiError struct {
 	Message string
 	// The HTTP status, or 0 if there was no answer.
 	Status uint32
-	// The time after which the server, or the limit of the plugin, accepts another request, in milliseconds.
+	// The time in milliseconds after which the server, or the limit of the plugin, accepts another request.
 	RetryAfterMs witTypes.Option[uint32]
 }
 
@@ -72,13 +72,13 @@ type ApiError struct {
 type ListOptions struct {
 	// The namespace to list. None lists all namespaces, which needs a grant without a namespace.
 	Namespace witTypes.Option[string]
-	// A Kubernetes label selector. An empty one selects every object.
+	// A Kubernetes label selector. An empty selector selects every object.
 	Labels string
-	// A Kubernetes field selector. An empty one selects every object.
+	// A Kubernetes field selector. An empty selector selects every object.
 	Fields string
-	// At most this number of objects in one answer; 0 means 500.
+	// The maximum number of objects in one answer. 0 means 500.
 	Limit uint32
-	// `next` of the page before, or none for the first page.
+	// `next` of the previous page, or none for the first page.
 	Token witTypes.Option[string]
 }
 
@@ -92,9 +92,10 @@ type ObjectPage struct {
 }
 
 type WriteOptions struct {
-	// The server checks the request and answers, but changes nothing.
+	// If true, the server checks the request and answers, but changes nothing.
 	DryRun bool
-	// For server-side apply only: also change fields that another manager owns, and own them from then on.
+	// For server-side apply only. If true, the request also changes fields that another manager owns, and the plugin owns
+	// them then.
 	Force bool
 	// A subresource such as `status` or `scale`; empty for the object itself.
 	Subresource string
@@ -128,7 +129,7 @@ type DeleteOptions struct {
 	Uid witTypes.Option[string]
 	// Delete only this version.
 	ResourceVersion witTypes.Option[string]
-	// How dependents are deleted; none leaves it to the resource.
+	// How dependents are deleted. None means the default of the resource.
 	Propagation witTypes.Option[Propagation]
 }
 
@@ -139,7 +140,7 @@ type ObjectEvent struct {
 	Regarding informer_plugin_types.ObjectKey
 	// True for the type `Warning`, false for `Normal`.
 	Warning bool
-	// A word in CamelCase for programs: `ScaledUp`.
+	// The reason as a word in CamelCase, for programs: `ScaledUp`.
 	Reason string
 	// The action as a word in CamelCase: `Scaling`.
 	Action string

@@ -21,16 +21,16 @@ type ObjectMeta = informer_plugin_types.ObjectMeta
 const (
 	// The watch reported the change.
 	CauseLive uint8 = 0
-	// The object is part of the first list. It existed before the host, or this subscription, started. The state may be newer than the
-	// list: a change merges into an addition that is still pending, and the addition keeps this cause.
+	// The object is part of the first list: it existed before the host or this subscription started. Its state may be newer
+	// than the list, because an addition that is still pending keeps this cause when a change merges into it.
 	CauseInitial uint8 = 1
-	// A later list found the change. The watch missed it, because the connection was down for example.
+	// A later list found the change. The watch missed the change, for example because the connection was down.
 	CauseRelist uint8 = 2
-	// Nothing changed. The resync period of the subscription has passed, or the time after which the handler asked for
-	// another call (`delivery.call-again`).
+	// Nothing changed. The resync period of the subscription has passed, or the time of a `delivery.call-again`.
 	CauseResync uint8 = 3
-	// The notification is delivered again: an operator replays a dead letter, or a reload requests all objects. With
-	// `delivery = "every"`, also the latest state after the queue was full.
+	// The notification is delivered again, because an operator replays a dead letter, or because a new version of the plugin
+	// has `on-reload = "replay"`. With `delivery = "every"` it is also the cause of changes that merged because the queue
+	// was full.
 	CauseReplay uint8 = 4
 )
 
@@ -43,6 +43,6 @@ type EventObject struct {
 	Gvr string
 	// The metadata that handlers use most.
 	Meta informer_plugin_types.ObjectMeta
-	// The token to read the rest of the object with, through `objects`.
+	// The token of the object. The functions of `objects` read the rest of the object by this token.
 	Id uint32
 }

@@ -24,10 +24,10 @@ type ObjectMeta = informer_plugin_types.ObjectMeta
 
 // Selects objects. All conditions must hold.
 type Selector struct {
-	// The namespace to read; none selects all namespaces that the plugin may read.
+	// The namespace to read. None selects all namespaces that the plugin may read.
 	Namespace witTypes.Option[string]
-	// A Kubernetes label selector, for example `app=web,tier in (a, b),!legacy`. An empty one selects every object. More
-	// than 16 KiB or 64 requirements fail with `invalid`.
+	// A Kubernetes label selector, for example `app=web,tier in (a, b),!legacy`. An empty selector selects every object. A
+	// selector with more than 16 KiB or 64 requirements fails with `invalid`.
 	Labels string
 	// An index, declared under `index` of the `[[watch]]`, and the value to look up in it.
 	Index witTypes.Option[witTypes.Tuple2[string, string]]
@@ -35,36 +35,36 @@ type Selector struct {
 
 // Selects a page of a list.
 type Page struct {
-	// At most this number of objects; with 0 the host chooses.
+	// The maximum number of objects. With 0 the host chooses it.
 	Limit uint32
-	// `next` of the page before, or none for the first page. The token is valid until the current call returns, for the same
-	// selector.
+	// `next` of the previous page, or none for the first page. The token is valid for the same selector, until the current
+	// call returns.
 	Token witTypes.Option[string]
 }
 
 // Fields of one object.
 type Fields struct {
 	Key informer_plugin_types.ObjectKey
-	// The values as JSON text, in the order of the pointers; none if the object has no such field.
+	// The values as JSON text, in the order of the pointers. A value is none if the object has no such field.
 	Values []witTypes.Option[string]
 }
 
 // A value of an index.
 type IndexValue struct {
 	Value string
-	// The number of objects that have it, at least 1.
+	// The number of objects that have this value, at least 1.
 	Objects uint32
 }
 
-// What a cache holds, and how old that may be.
+// The state of the cache of a resource, and its age.
 type CacheState struct {
 	// True if the first list of the resource is in the cache. Until then, lists are incomplete.
 	Synced bool
 	// The resource version that the cache has reached. It is empty before the first list. If the host watches several
-	// namespaces one by one, it is the oldest one of them, and empty if their versions have no order.
+	// namespaces one by one, it is the oldest of their versions, and empty if these cannot be compared.
 	ResourceVersion string
-	// The time since the API server last sent a list, an event or a bookmark, in milliseconds: the cache shows the state of
-	// that time or a newer one. None before the first list. A healthy watch receives a bookmark about once a minute, so an
+	// The time since the API server last sent a list, an event or a bookmark, in milliseconds. The cache has the state of
+	// that moment or a newer one. None before the first list. A healthy watch receives a bookmark about once a minute, so an
 	// age of some minutes means that the connection is down.
 	AgeMs witTypes.Option[uint32]
 }

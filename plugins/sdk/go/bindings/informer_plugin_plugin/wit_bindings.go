@@ -13,9 +13,9 @@ package informer_plugin_plugin
 import ()
 
 type Info struct {
-	// A name for people. The host uses the name in `informer.toml`.
+	// A name for people. The host itself uses the name in `informer.toml`.
 	Name    string
 	Version string
-	// The kit that the plugin was made with, for example `informer-sdk-rust 0.1.0`.
+	// The SDK that the plugin was built with, for example `informer-sdk-rust 0.1.0`.
 	Sdk string
 }

@@ -13,7 +13,7 @@ package informer_plugin_reconciler
 import ()
 
 const (
-	// Nothing more. The backoff of the key is reset.
+	// The key is done. Its backoff is reset.
 	OutcomeDone uint8 = 0
 	// Reconcile the key again after its backoff, which grows with each `requeue`.
 	OutcomeRequeue uint8 = 1

@@ -21,7 +21,7 @@ type ObjectKey struct {
 	Name      string
 }
 
-// The entry of `metadata.ownerReferences` that is the controller.
+// The owner of an object that controls it: the entry of `metadata.ownerReferences` with `controller: true`.
 type Owner struct {
 	// For example `apps/v1`.
 	ApiVersion string
@@ -43,7 +43,7 @@ type ObjectMeta struct {
 	ResourceVersion string
 	// RFC 3339, for example `2026-11-21T02:19:18Z`; empty if the server sent none.
 	CreationTimestamp string
-	// True if `metadata.deletionTimestamp` is set: the object waits for its finalizers.
+	// True if `metadata.deletionTimestamp` is set: the object is deleted once its finalizers are removed.
 	Deleting bool
 	// The labels in the order of the server.
 	Labels []witTypes.Tuple2[string, string]
@@ -58,7 +58,7 @@ type ObjectId = uint32
 const (
 	// This host does not watch the resource.
 	ErrorCodeUnknownResource uint8 = 0
-	// `[plugin.grant]` does not allow it.
+	// `[plugin.grant]` does not allow the call.
 	ErrorCodeNotGranted uint8 = 1
 	// The token belongs to a call that has returned, or was never handed out.
 	ErrorCodeStaleToken uint8 = 2
@@ -78,15 +78,15 @@ const (
 type ErrorCode = uint8
 
 const (
-	// Make the call again after the backoff of the plugin (`[plugin.retry]`).
+	// Repeat the call after the backoff of the plugin (`[plugin.retry]`).
 	FailureRetry uint8 = 0
-	// Make the call again after this number of milliseconds.
+	// Repeat the call after this number of milliseconds.
 	FailureRetryAfter uint8 = 1
-	// Another attempt cannot succeed. What the call is for becomes a dead letter at once.
+	// Another attempt cannot succeed. The notification or signal becomes a dead letter at once.
 	FailurePermanent uint8 = 2
 )
 
-// The answer of a plugin that could not handle a call. The text is for the operator.
+// The failure of a call of the plugin. The text is for the operator.
 type Failure struct {
 	tag   uint8
 	value any
