@@ -106,11 +106,10 @@ pub(crate) fn lock_versions(project: &Path) {
     }
 }
 
-/// Adds the crates that plugins with JSON of their own use.
+/// Adds the crates that plugins with JSON of their own and with HTTP requests use.
 pub(crate) fn depends_on_serde(project: &Path) {
     let manifest = project.join("Cargo.toml");
-    let depends =
-        "[dependencies]\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n";
+    let depends = "[dependencies]\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\nwasip2 = \"1\"\n";
     let text = fs::read_to_string(&manifest).unwrap().replace("[dependencies]\n", depends);
     fs::write(manifest, text).unwrap();
 }

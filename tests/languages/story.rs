@@ -7,10 +7,17 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use axum::{
+    Router,
+    body::Bytes,
+    http::{HeaderMap, HeaderValue, Method, StatusCode},
+    routing::any,
+};
 use informer_tests::host::TestHost;
 use k8s_openapi::api::events::v1::Event;
 use kube::{Api, Client, api::ListParams};
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use crate::{
     cluster::{Cluster, WATCH},
@@ -27,6 +34,8 @@ struct Teller {
     traces: [&'static str; 3],
     /// The class of an error of the host.
     refused: &'static str,
+    /// The SDK sends HTTP requests. QuickJS has no bindings for `wasi:http`.
+    http: bool,
 }
 
 const RUST: Teller = Teller {
@@ -36,6 +45,7 @@ const RUST: Teller = Teller {
     // A failure in Rust has no stack: a panic is a trap, which has one.
     traces: ["handler: ", "boom: bad has ", " labels"],
     refused: "not-granted: reading v1/secrets is not granted",
+    http: true,
 };
 
 const JAVASCRIPT: Teller = Teller {
@@ -44,6 +54,7 @@ const JAVASCRIPT: Teller = Teller {
     story: include_str!("story/story.js"),
     traces: ["PermanentError: boom", "at explode (", "caused by RangeError: far"],
     refused: "HostError: not-granted: ",
+    http: false,
 };
 
 /// TypeScript is compiled to JavaScript, which makes the stacks.
@@ -59,6 +70,7 @@ const GO: Teller = Teller {
         "main.teller.OnAdd (",
     ],
     refused: "default/x: not-granted: ",
+    http: true,
 };
 
 const C: Teller = Teller {
@@ -68,6 +80,7 @@ const C: Teller = Teller {
     // C has no stack to show.
     traces: ["handler: ", "boom: bad has ", " labels"],
     refused: "not-granted: reading v1/secrets is not granted",
+    http: true,
 };
 
 const PYTHON: Teller = Teller {
@@ -76,6 +89,7 @@ const PYTHON: Teller = Teller {
     story: include_str!("story/story.py"),
     traces: ["PermanentError: boom", ", in explode", "caused by IndexError: list index out of range"],
     refused: "HostError: not-granted: ",
+    http: true,
 };
 
 /// The story in TypeScript, whose types are checked elsewhere.
@@ -96,25 +110,33 @@ const GRANTS: &str = r#"
   read = ["apps/v1/deployments"]
   write = ["update,patch,apply apps/v1/deployments", "create events.k8s.io/v1/events"]
   keyvalue = "64KiB"
+  http = ["POST SERVER/hook"]
 
   [plugin.config]
   greeting = "hello"
+  url = "SERVER"
 "#;
 
 /// How the line begins that some languages write when the component is built.
 const BUILT: &str = "this line is written when";
 
 /// What the plugin logs, in order.
-const LINES: [&str; 8] = [
+const LINES: [&str; 11] = [
     "started",
     "pages: again,api,cache,go,web",
     "refused: not-granted",
     "missing: not-found 404",
+    "http: 201 calm, POST späti",
+    "http: 10000 bytes",
+    "denied: http-request-denied",
     "changed at attempt 2: changed",
     "kept: späti 🦀, 2, 2 keys",
     "applied: yes",
     "own write: true, differs: true",
 ];
+
+/// How the lines about HTTP requests begin.
+const OF_HTTP: [&str; 2] = ["http: ", "denied: "];
 
 /// What the plugin with the signals logs, in any order.
 const SIGNALS: [&str; 7] = [
@@ -145,6 +167,7 @@ impl Teller {
         }
         let files = scratch.path().join("files");
         fs::create_dir(&files).unwrap();
+        let url = answering().await;
         let mut configuration = format!("{WATCH}index = {{ app = \"/metadata/labels/app\" }}\n");
         let plugins = [
             ("story", String::new(), "labels = \"app!=again\"\n"),
@@ -153,7 +176,7 @@ impl Teller {
         for (name, files, subscribed) in plugins {
             configuration += &format!("[[plugin]]\nname = {name:?}\nsource = {component:?}\n{files}");
             configuration += "[[plugin.on]]\nwatch = \"apps/v1/deployments\"\n";
-            configuration += &(subscribed.to_owned() + GRANTS);
+            configuration += &(subscribed.to_owned() + &GRANTS.replace("SERVER", &url));
         }
         let host = TestHost::start(&cluster.server.url(), &configuration).await.unwrap();
         host.synced().await;
@@ -163,7 +186,9 @@ impl Teller {
         host.lines.said("story", "own write: ", "").await;
         let lines = host.lines.of("story");
         let told = lines.iter().filter(|line| !line.starts_with(BUILT));
-        assert_eq!(told.collect::<Vec<_>>(), LINES, "{}", self.language);
+        let expected =
+            LINES.iter().filter(|line| self.http || !OF_HTTP.iter().any(|of| line.starts_with(of)));
+        assert_eq!(told.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{}", self.language);
         assert_eq!(events(&cluster).await, ["Told: the story"]);
         self.fails(&host, &cluster).await;
 
@@ -220,6 +245,19 @@ async fn dead_letter(host: &TestHost, plugin: &str, letters: &str, key: &str) ->
     };
     host.until(key, |_| letter().is_some()).await;
     letter().and_then(|letter| letter["failure"].as_str().map(str::to_owned)).unwrap()
+}
+
+/// A server that answers with what it hears: the mood, the method and the body. Returns its URL.
+async fn answering() -> String {
+    let answer = async |method: Method, headers: HeaderMap, body: Bytes| {
+        let mood = headers.get("x-mood").cloned().unwrap_or(HeaderValue::from_static("none"));
+        (StatusCode::CREATED, [("x-heard", mood)], [method.as_str().as_bytes(), b" ", &body].concat())
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let router = Router::new().fallback(any(answer));
+    tokio::spawn(axum::serve(listener, router).into_future());
+    url
 }
 
 /// The reasons and notes of all Events.
