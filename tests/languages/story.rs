@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     cluster::{Cluster, WATCH},
-    projects::{depends_on_serde, informer, new_project},
+    projects::{depends_on_serde, informer, new_project, runs_in},
 };
 
 /// A plugin that tells the story.
@@ -36,6 +36,8 @@ struct Teller {
     refused: &'static str,
     /// The SDK sends HTTP requests. QuickJS has no bindings for `wasi:http`.
     http: bool,
+    /// The engine, if the language has several and it is not the usual one.
+    engine: Option<&'static str>,
 }
 
 const RUST: Teller = Teller {
@@ -46,6 +48,7 @@ const RUST: Teller = Teller {
     traces: ["handler: ", "boom: bad has ", " labels"],
     refused: "not-granted: reading v1/secrets is not granted",
     http: true,
+    engine: None,
 };
 
 const JAVASCRIPT: Teller = Teller {
@@ -55,6 +58,7 @@ const JAVASCRIPT: Teller = Teller {
     traces: ["PermanentError: boom", "at explode (", "caused by RangeError: far"],
     refused: "HostError: not-granted: ",
     http: false,
+    engine: None,
 };
 
 /// TypeScript is compiled to JavaScript, which makes the stacks.
@@ -71,6 +75,7 @@ const GO: Teller = Teller {
     ],
     refused: "default/x: not-granted: ",
     http: true,
+    engine: None,
 };
 
 const C: Teller = Teller {
@@ -81,6 +86,7 @@ const C: Teller = Teller {
     traces: ["handler: ", "boom: bad has ", " labels"],
     refused: "not-granted: reading v1/secrets is not granted",
     http: true,
+    engine: None,
 };
 
 const PYTHON: Teller = Teller {
@@ -90,10 +96,26 @@ const PYTHON: Teller = Teller {
     traces: ["PermanentError: boom", ", in explode", "caused by IndexError: list index out of range"],
     refused: "HostError: not-granted: ",
     http: true,
+    engine: None,
+};
+
+/// TypeScript in the other engine, which can send HTTP requests. Its stacks have other words.
+const STARLINGMONKEY: Teller = Teller {
+    traces: ["PermanentError: boom", "explode@", "caused by RangeError: far"],
+    http: true,
+    engine: Some("starlingmonkey"),
+    ..TYPESCRIPT
 };
 
 /// The story in TypeScript, whose types are checked elsewhere.
 pub(crate) const TYPED: &str = include_str!("story/story.ts");
+
+/// The story in TypeScript with HTTP requests.
+pub(crate) fn typed_with_http() -> String {
+    let (without, with) = ("  // QuickJS sends no HTTP requests.\n", "  call();\n");
+    assert!(TYPED.contains(without));
+    TYPED.replace(without, with) + include_str!("story/http.ts")
+}
 
 /// What a second plugin with the same component has. Signals may start another instance, which knows nothing of the writes of the first,
 /// so the plugin that tells the story gets none but `on-synced`.
@@ -155,7 +177,11 @@ impl Teller {
     async fn tells(&self) {
         let scratch = tempfile::tempdir().unwrap();
         let project = new_project(scratch.path(), "story", self.language, &[]).await;
-        fs::write(project.join(self.source), self.story).unwrap();
+        let story = if self.engine.is_some() { typed_with_http() } else { self.story.to_owned() };
+        fs::write(project.join(self.source), story).unwrap();
+        if let Some(engine) = self.engine {
+            runs_in(&project, engine);
+        }
         if self.language == "rust" {
             depends_on_serde(&project);
         }
@@ -188,7 +214,13 @@ impl Teller {
         let told = lines.iter().filter(|line| !line.starts_with(BUILT));
         let expected =
             LINES.iter().filter(|line| self.http || !OF_HTTP.iter().any(|of| line.starts_with(of)));
-        assert_eq!(told.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{}", self.language);
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            expected.collect::<Vec<_>>(),
+            "{} {:?}",
+            self.language,
+            self.engine
+        );
         assert_eq!(events(&cluster).await, ["Told: the story"]);
         self.fails(&host, &cluster).await;
 
@@ -280,6 +312,12 @@ async fn a_plugin_in_javascript_tells_the_story_with_its_sdk() {
 #[ignore = "needs Node.js: run by cargo xtask test --all"]
 async fn a_plugin_in_typescript_tells_the_story_with_its_sdk() {
     TYPESCRIPT.tells().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js: run by cargo xtask test --all"]
+async fn a_plugin_in_typescript_tells_the_story_in_the_engine_starlingmonkey() {
+    STARLINGMONKEY.tells().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
