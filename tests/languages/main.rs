@@ -17,16 +17,17 @@
 //! | `mistakes` | what beginners see of their mistakes in each language, and whether it says what to do |
 //! | `resync` | each deployment is delivered again, unchanged, with the cause `resync` |
 //!
-//! What is shown for each toolchain. TypeScript is compiled to the same engine as JavaScript, QuickJS. StarlingMonkey has no test.
+//! What is shown for each toolchain. JavaScript and TypeScript run in QuickJS, which has no bindings for `wasi:http`. "TS, S." is
+//! TypeScript in StarlingMonkey.
 //!
-//! | | Rust | JavaScript | TypeScript | Python | Go | C | by |
-//! |---|---|---|---|---|---|---|---|
-//! | events, fields, configuration, log with fields, lister, indexes, key-values over a restart, apply, update, Events, metrics, retries with a time, permanent failures, workqueue and reconciler | x | x | x | x | x | x | `guide`: one story for all |
-//! | pages, a conflict, errors of the host, unicode, own writes, failures with a stack if the language has one | x | x | x | x | x | x | `story` |
-//! | complete caches, timers, calls that a handler asks for, files that change, the age of a cache, values of an index | x | x | x | x | x | x | `story`, `guide` |
-//! | 10,000 calls without growth of guest and host, every second one fails; an object of 1 MiB; unicode | x | x | x | x | x | x | `calls` |
-//! | exception or trap, missed deadline, memory limit | x | x | | x | x | x | `mistakes` |
-//! | HTTP | x | | | | | | `guide` |
+//! | | Rust | JavaScript | TypeScript | TS, S. | Python | Go | C | by |
+//! |---|---|---|---|---|---|---|---|---|
+//! | events, fields, configuration, log with fields, lister, indexes, key-values over a restart, apply, update, Events, metrics, retries with a time, permanent failures, workqueue and reconciler | x | x | x | | x | x | x | `guide`: one story for all |
+//! | pages, a conflict, errors of the host, unicode, own writes, failures with a stack if the language has one | x | x | x | x | x | x | x | `story` |
+//! | complete caches, timers, calls that a handler asks for, files that change, the age of a cache, values of an index | x | x | x | x | x | x | x | `story`, `guide` |
+//! | 10,000 calls without growth of guest and host, every second one fails; an object of 1 MiB; unicode | x | x | x | | x | x | x | `calls` |
+//! | exception or trap, missed deadline, memory limit | x | x | | | x | x | x | `mistakes` |
+//! | HTTP requests, answered and denied | x | | | x | x | x | x | `story`, `guide` |
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -106,13 +106,19 @@ pub(crate) fn lock_versions(project: &Path) {
     }
 }
 
-/// Adds the crates that plugins with JSON of their own use.
+/// Adds the crates that plugins with JSON of their own and with HTTP requests use.
 pub(crate) fn depends_on_serde(project: &Path) {
     let manifest = project.join("Cargo.toml");
-    let depends =
-        "[dependencies]\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n";
+    let depends = "[dependencies]\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\nwasip2 = \"1\"\n";
     let text = fs::read_to_string(&manifest).unwrap().replace("[dependencies]\n", depends);
     fs::write(manifest, text).unwrap();
+}
+
+/// Chooses the engine of a project in JavaScript or TypeScript.
+pub(crate) fn runs_in(project: &Path, engine: &str) {
+    let manifest = project.join("informer-plugin.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(manifest, format!("{text}engine = {engine:?}\n")).unwrap();
 }
 
 pub(crate) async fn command(folder: &Path, arguments: &[&str]) -> Command {
@@ -256,4 +262,21 @@ async fn a_function_for_timers_that_is_not_exported_is_an_error_of_the_build() {
         let stderr = String::from_utf8_lossy(&built.stderr);
         assert!(!built.status.success() && stderr.contains(wanted), "{language}: {stderr}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js: run by cargo xtask test --all"]
+async fn http_requests_in_quickjs_are_an_error_of_the_build_that_names_the_other_engine() {
+    let scratch = tempfile::tempdir().unwrap();
+    let project = new_project(scratch.path(), "caller", "js", &[]).await;
+    let source = "import { definePlugin, http } from \"informer-sdk\";\n\
+                  export const { plugin, handler } = definePlugin({ onAdd() { http.fetch(\"https://a/\"); } });\n";
+    fs::write(project.join("src/index.js"), source).unwrap();
+
+    let built = command(&project, &["build"]).await.output().await.unwrap();
+
+    let stderr = String::from_utf8_lossy(&built.stderr);
+    let wanted =
+        "src/index.js sends HTTP requests, which QuickJS cannot: write `engine = \"starlingmonkey\"` into";
+    assert!(!built.status.success() && stderr.contains(wanted), "{stderr}");
 }

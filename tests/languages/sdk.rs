@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::{guide::recipes, projects::informer, story::TYPED};
+use crate::{guide::recipes, projects::informer, story::typed_with_http};
 
 /// The folder of an SDK.
 fn folder(language: &str) -> PathBuf {
@@ -111,7 +111,7 @@ async fn the_types_of_the_javascript_sdk_fit_its_sources_and_the_projects_in_typ
     run("node", &[path(&tsc), "--project", path(&project)], scratch.path()).await;
     informer(&project, &["build"]).await;
     // What uses all of the SDK. Its project has the declarations of all interfaces.
-    fs::write(project.join("src/index.ts"), TYPED).unwrap();
+    fs::write(project.join("src/index.ts"), typed_with_http()).unwrap();
     run("node", &[path(&tsc), "--project", path(&project)], scratch.path()).await;
     let (made, kept) = (scratch.path().join("types"), sdk.join("types"));
     declare(&tsc, &[&sdk.join("src/index.js"), &project.join("bindings/informer.d.ts")], &made).await;
@@ -139,7 +139,7 @@ async fn the_unit_tests_of_the_python_sdk_pass() {
     let output = python.current_dir(folder("python")).output().await.unwrap();
 
     let printed = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && printed.contains("Ran 26 tests"), "{printed}");
+    assert!(output.status.success() && printed.contains("Ran 28 tests"), "{printed}");
 }
 
 #[tokio::test]

@@ -7,14 +7,21 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use axum::{
+    Router,
+    body::Bytes,
+    http::{HeaderMap, HeaderValue, Method, StatusCode},
+    routing::any,
+};
 use informer_tests::host::TestHost;
 use k8s_openapi::api::events::v1::Event;
 use kube::{Api, Client, api::ListParams};
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use crate::{
     cluster::{Cluster, WATCH},
-    projects::{depends_on_serde, informer, new_project},
+    projects::{depends_on_serde, informer, new_project, runs_in},
 };
 
 /// A plugin that tells the story.
@@ -27,6 +34,10 @@ struct Teller {
     traces: [&'static str; 3],
     /// The class of an error of the host.
     refused: &'static str,
+    /// The SDK sends HTTP requests. QuickJS has no bindings for `wasi:http`.
+    http: bool,
+    /// The engine, if the language has several and it is not the usual one.
+    engine: Option<&'static str>,
 }
 
 const RUST: Teller = Teller {
@@ -36,6 +47,8 @@ const RUST: Teller = Teller {
     // A failure in Rust has no stack: a panic is a trap, which has one.
     traces: ["handler: ", "boom: bad has ", " labels"],
     refused: "not-granted: reading v1/secrets is not granted",
+    http: true,
+    engine: None,
 };
 
 const JAVASCRIPT: Teller = Teller {
@@ -44,6 +57,8 @@ const JAVASCRIPT: Teller = Teller {
     story: include_str!("story/story.js"),
     traces: ["PermanentError: boom", "at explode (", "caused by RangeError: far"],
     refused: "HostError: not-granted: ",
+    http: false,
+    engine: None,
 };
 
 /// TypeScript is compiled to JavaScript, which makes the stacks.
@@ -59,6 +74,8 @@ const GO: Teller = Teller {
         "main.teller.OnAdd (",
     ],
     refused: "default/x: not-granted: ",
+    http: true,
+    engine: None,
 };
 
 const C: Teller = Teller {
@@ -68,6 +85,8 @@ const C: Teller = Teller {
     // C has no stack to show.
     traces: ["handler: ", "boom: bad has ", " labels"],
     refused: "not-granted: reading v1/secrets is not granted",
+    http: true,
+    engine: None,
 };
 
 const PYTHON: Teller = Teller {
@@ -76,10 +95,27 @@ const PYTHON: Teller = Teller {
     story: include_str!("story/story.py"),
     traces: ["PermanentError: boom", ", in explode", "caused by IndexError: list index out of range"],
     refused: "HostError: not-granted: ",
+    http: true,
+    engine: None,
+};
+
+/// TypeScript in the other engine, which can send HTTP requests. Its stacks have other words.
+const STARLINGMONKEY: Teller = Teller {
+    traces: ["PermanentError: boom", "explode@", "caused by RangeError: far"],
+    http: true,
+    engine: Some("starlingmonkey"),
+    ..TYPESCRIPT
 };
 
 /// The story in TypeScript, whose types are checked elsewhere.
 pub(crate) const TYPED: &str = include_str!("story/story.ts");
+
+/// The story in TypeScript with HTTP requests.
+pub(crate) fn typed_with_http() -> String {
+    let (without, with) = ("  // QuickJS sends no HTTP requests.\n", "  call();\n");
+    assert!(TYPED.contains(without));
+    TYPED.replace(without, with) + include_str!("story/http.ts")
+}
 
 /// What a second plugin with the same component has. Signals may start another instance, which knows nothing of the writes of the first,
 /// so the plugin that tells the story gets none but `on-synced`.
@@ -96,25 +132,33 @@ const GRANTS: &str = r#"
   read = ["apps/v1/deployments"]
   write = ["update,patch,apply apps/v1/deployments", "create events.k8s.io/v1/events"]
   keyvalue = "64KiB"
+  http = ["POST SERVER/hook"]
 
   [plugin.config]
   greeting = "hello"
+  url = "SERVER"
 "#;
 
 /// How the line begins that some languages write when the component is built.
 const BUILT: &str = "this line is written when";
 
 /// What the plugin logs, in order.
-const LINES: [&str; 8] = [
+const LINES: [&str; 11] = [
     "started",
     "pages: again,api,cache,go,web",
     "refused: not-granted",
     "missing: not-found 404",
+    "http: 201 calm, POST späti",
+    "http: 10000 bytes",
+    "denied: http-request-denied",
     "changed at attempt 2: changed",
     "kept: späti 🦀, 2, 2 keys",
     "applied: yes",
     "own write: true, differs: true",
 ];
+
+/// How the lines about HTTP requests begin.
+const OF_HTTP: [&str; 2] = ["http: ", "denied: "];
 
 /// What the plugin with the signals logs, in any order.
 const SIGNALS: [&str; 7] = [
@@ -133,7 +177,11 @@ impl Teller {
     async fn tells(&self) {
         let scratch = tempfile::tempdir().unwrap();
         let project = new_project(scratch.path(), "story", self.language, &[]).await;
-        fs::write(project.join(self.source), self.story).unwrap();
+        let story = if self.engine.is_some() { typed_with_http() } else { self.story.to_owned() };
+        fs::write(project.join(self.source), story).unwrap();
+        if let Some(engine) = self.engine {
+            runs_in(&project, engine);
+        }
         if self.language == "rust" {
             depends_on_serde(&project);
         }
@@ -145,6 +193,7 @@ impl Teller {
         }
         let files = scratch.path().join("files");
         fs::create_dir(&files).unwrap();
+        let url = answering().await;
         let mut configuration = format!("{WATCH}index = {{ app = \"/metadata/labels/app\" }}\n");
         let plugins = [
             ("story", String::new(), "labels = \"app!=again\"\n"),
@@ -153,7 +202,7 @@ impl Teller {
         for (name, files, subscribed) in plugins {
             configuration += &format!("[[plugin]]\nname = {name:?}\nsource = {component:?}\n{files}");
             configuration += "[[plugin.on]]\nwatch = \"apps/v1/deployments\"\n";
-            configuration += &(subscribed.to_owned() + GRANTS);
+            configuration += &(subscribed.to_owned() + &GRANTS.replace("SERVER", &url));
         }
         let host = TestHost::start(&cluster.server.url(), &configuration).await.unwrap();
         host.synced().await;
@@ -163,7 +212,15 @@ impl Teller {
         host.lines.said("story", "own write: ", "").await;
         let lines = host.lines.of("story");
         let told = lines.iter().filter(|line| !line.starts_with(BUILT));
-        assert_eq!(told.collect::<Vec<_>>(), LINES, "{}", self.language);
+        let expected =
+            LINES.iter().filter(|line| self.http || !OF_HTTP.iter().any(|of| line.starts_with(of)));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            expected.collect::<Vec<_>>(),
+            "{} {:?}",
+            self.language,
+            self.engine
+        );
         assert_eq!(events(&cluster).await, ["Told: the story"]);
         self.fails(&host, &cluster).await;
 
@@ -222,6 +279,19 @@ async fn dead_letter(host: &TestHost, plugin: &str, letters: &str, key: &str) ->
     letter().and_then(|letter| letter["failure"].as_str().map(str::to_owned)).unwrap()
 }
 
+/// A server that answers with what it hears: the mood, the method and the body. Returns its URL.
+async fn answering() -> String {
+    let answer = async |method: Method, headers: HeaderMap, body: Bytes| {
+        let mood = headers.get("x-mood").cloned().unwrap_or(HeaderValue::from_static("none"));
+        (StatusCode::CREATED, [("x-heard", mood)], [method.as_str().as_bytes(), b" ", &body].concat())
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let router = Router::new().fallback(any(answer));
+    tokio::spawn(axum::serve(listener, router).into_future());
+    url
+}
+
 /// The reasons and notes of all Events.
 async fn events(cluster: &Cluster) -> Vec<String> {
     let config = kube::Config::new(cluster.server.url().parse().unwrap());
@@ -242,6 +312,12 @@ async fn a_plugin_in_javascript_tells_the_story_with_its_sdk() {
 #[ignore = "needs Node.js: run by cargo xtask test --all"]
 async fn a_plugin_in_typescript_tells_the_story_with_its_sdk() {
     TYPESCRIPT.tells().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js: run by cargo xtask test --all"]
+async fn a_plugin_in_typescript_tells_the_story_in_the_engine_starlingmonkey() {
+    STARLINGMONKEY.tells().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,6 +13,7 @@ use std::{
 };
 
 use informer_types::DebugOf;
+pub use javascript::Engine;
 pub use step::BuildError;
 
 use crate::{
@@ -39,6 +40,10 @@ pub struct Built {
 /// [`BuildError`], with what to change or to install.
 pub fn build(project: &Path, manifest: &Manifest, cache: &Cache) -> Result<Built, BuildError> {
     Project::check_name(&manifest.name)?;
+    if manifest.engine.is_some() && !matches!(manifest.language, Language::Js | Language::Ts) {
+        let problem = "`engine` in informer-plugin.toml is for JavaScript and TypeScript";
+        return Err(BuildError::Project(problem.to_owned()));
+    }
     let scratch = tempfile::tempdir().map_err(|error| tool::io_error(&std::env::temp_dir(), error))?;
     // Compilers run in the folder, and get whole paths.
     let folder = project.canonicalize().map_err(|error| tool::io_error(project, error))?;

@@ -26,7 +26,7 @@ mod wit;
 mod wit_world;
 
 pub use bindings::NoBindings;
-pub use build::{BuildError, Built, build};
+pub use build::{BuildError, Built, Engine, build};
 pub use component::NotOfTheWorld;
 pub use files::{Existing, TextFile, WriteError, write};
 pub use inspect::{Inspection, Kind, NotWasm, Toolchain};

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::Language;
+use crate::{Engine, Language};
 
 /// The name of the file, in the folder of the project.
 pub const MANIFEST: &str = "informer-plugin.toml";
@@ -17,4 +17,6 @@ pub struct Manifest {
     pub language: Language,
     /// The world of the WIT files that the component is built for. `None` in Rust, because the SDK chooses the interfaces.
     pub world: Option<String>,
+    /// The engine of a plugin in JavaScript or TypeScript. `None` means QuickJS, and any other language has none.
+    pub engine: Option<Engine>,
 }

@@ -12,10 +12,16 @@ macro_rules! wit {
 }
 
 /// The interfaces of others, which both versions use.
-const DEPENDENCIES: [TextFile<'static>; 7] = wit![
+const DEPENDENCIES: [TextFile<'static>; 13] = wit![
     "":
+    "deps/clocks/monotonic-clock.wit",
     "deps/config/store.wit",
     "deps/config/world.wit",
+    "deps/http/outgoing-handler.wit",
+    "deps/http/types.wit",
+    "deps/io/error.wit",
+    "deps/io/poll.wit",
+    "deps/io/streams.wit",
     "deps/keyvalue/atomics.wit",
     "deps/keyvalue/batch.wit",
     "deps/keyvalue/store.wit",

@@ -15,6 +15,9 @@ pub(crate) struct World {
 /// writes nothing for them.
 const OPTIONAL: [&str; 3] = ["sync-handler", "timer-handler", "config-handler"];
 
+/// The worlds whose imports the host serves.
+const SERVED: [&str; 2] = ["host", "http"];
+
 /// Why a world cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
@@ -60,15 +63,17 @@ impl World {
         Ok(Self { resolve, id, package })
     }
 
-    /// Adds the imports of the world `host`, if there is one: whatever the world imports, a component may call what the host serves,
-    /// and imports only what it calls.
+    /// Adds the imports of the worlds `host` and `http`, if there are any: whatever the world imports, a component may call what the
+    /// host serves, and imports only what it calls.
     #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
     pub(crate) fn import_all_of_the_host(&mut self) {
-        let Some(&host) = self.resolve.packages[self.package].worlds.get("host") else { return };
-        let imports = self.resolve.worlds[host].imports.clone();
-        let own = &mut self.resolve.worlds[self.id].imports;
-        for (key, item) in imports {
-            own.entry(key).or_insert(item);
+        for served in SERVED {
+            let Some(&served) = self.resolve.packages[self.package].worlds.get(served) else { continue };
+            let imports = self.resolve.worlds[served].imports.clone();
+            let own = &mut self.resolve.worlds[self.id].imports;
+            for (key, item) in imports {
+                own.entry(key).or_insert(item);
+            }
         }
     }
 

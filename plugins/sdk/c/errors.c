@@ -5,6 +5,7 @@ static const char *const WORDS[] = {
     "ok",           "unknown-resource", "not-granted", "stale-token",    "stale-page", "invalid",           "too-large",
     "limit-exceeded", "internal",       "bad-argument", "unauthorized",  "forbidden",  "not-found",         "already-exists",
     "conflict",     "gone",             "too-many-requests", "timeout",  "unavailable", "store-failed",     "config-failed",
+    "http-request-denied", "http-failed",
 };
 
 static const char *message = "";

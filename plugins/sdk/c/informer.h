@@ -56,6 +56,8 @@ typedef enum {
     INFORMER_UNAVAILABLE,
     INFORMER_STORE_FAILED, // a key-value store cannot be used, or its quota is exceeded
     INFORMER_CONFIG_FAILED,
+    INFORMER_HTTP_REQUEST_DENIED, // `http` of [plugin.grant] does not name the place, or no plugin may reach it
+    INFORMER_HTTP_FAILED,         // there is no answer; the message ends with the code of wasi:http
 } informer_kind;
 
 // The word of a kind: "not-found".
@@ -370,6 +372,35 @@ informer_kind informer_increment(const char *bucket, const char *key, uint64_t d
 // The keys of a bucket, with a loop as over other lists.
 informer_list informer_keys_of(const char *bucket);
 const char *informer_next_key(informer_list *list);
+
+// === HTTP requests. They need `http` of the grant. ===
+
+// A request. Fields that are zero have the meaning that the comment says.
+typedef struct {
+    const char *url;
+    const char *method; // NULL: POST if there is a body, else GET
+    size_t header_count;
+    const informer_pair *headers;
+    const void *body; // NULL: none
+    size_t length;    // of the body
+    uint32_t timeout_ms; // for the connection, the head of the answer and each piece of its body. 0: until the deadline of the call
+} informer_request;
+
+typedef struct {
+    int status;
+    size_t header_count;
+    const informer_pair *headers;
+    const char *body; // with a zero byte behind it
+    size_t length;
+} informer_answer;
+
+// Sends a request and waits for the answer. Each status is an answer, and a redirect is one too: the host follows none.
+// INFORMER_HTTP_REQUEST_DENIED if the host denies the request, INFORMER_HTTP_FAILED if there is no answer, INFORMER_INVALID if the URL or
+// a header is malformed.
+informer_kind informer_send(informer_request request, informer_answer *answer);
+
+// The value of a header of the answer, or NULL.
+const char *informer_header(const informer_answer *answer, const char *name);
 
 // === The configuration while the plugin runs: [plugin.config], and mounted files ===
 

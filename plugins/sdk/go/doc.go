@@ -31,7 +31,7 @@
 //     component that imports one of them exports its interface.
 //   - lister: reads of the host's cache. client: requests to the API server.
 //   - keyvalue: state that survives restarts. config: values of [plugin.config] and of mounted files.
-//   - workqueue and metrics.
+//   - fetch: HTTP requests. workqueue and metrics.
 //   - informertest: a host for tests with the ordinary Go.
 //   - bindings: the interface as it is, for what the packages above do not offer.
 //

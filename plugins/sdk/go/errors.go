@@ -67,6 +67,12 @@ const (
 	ConfigFailed Kind = "config-failed"
 )
 
+// The kinds of HTTP requests. A request without an answer has the code of wasi:http as its kind, like "connection-refused".
+const (
+	// HTTPRequestDenied means that `http` under [plugin.grant] does not name the place, or that no plugin may reach it.
+	HTTPRequestDenied Kind = "http-request-denied"
+)
+
 // Error returns the word of the kind.
 func (kind Kind) Error() string { return string(kind) }
 

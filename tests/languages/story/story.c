@@ -48,6 +48,34 @@ static informer_kind modify(void) {
     return kind;
 }
 
+static informer_kind call(void) {
+    static char large[10000];
+    static const informer_pair mood = {"x-mood", "calm"};
+    const char *url;
+    informer_answer answer;
+    informer_kind kind;
+    if ((kind = informer_config("url", &url))) {
+        return kind;
+    }
+    informer_request request = {.url = informer_format("%s/hook", url), .header_count = 1, .headers = &mood, .body = "späti"};
+    request.length = strlen(request.body);
+    if ((kind = informer_send(request, &answer))) {
+        return kind;
+    }
+    const char *heard = informer_header(&answer, "X-Heard");
+    informer_log(INFORMER_INFO, "http: %d %s, %s", answer.status, heard ? heard : "none", answer.body);
+    memset(large, 'x', sizeof large);
+    request.body = large;
+    request.length = sizeof large;
+    if ((kind = informer_send(request, &answer))) {
+        return kind;
+    }
+    informer_log(INFORMER_INFO, "http: %zu bytes", answer.length - strlen("POST "));
+    request.url = informer_format("%s/other", url);
+    informer_log(INFORMER_INFO, "denied: %s", informer_word(informer_send(request, &answer)));
+    return INFORMER_OK;
+}
+
 static informer_kind keep(void) {
     static const char kept[] = "{\"text\":\"sp\\u00e4ti \\ud83e\\udd80\"}";
     const char *value;
@@ -89,7 +117,7 @@ static informer_result tell(const informer_object *object) {
     informer_log(INFORMER_INFO, "refused: %s", informer_word(informer_cached("v1/secrets", SECRET, &json)));
     kind = informer_get(DEPLOYMENTS, (informer_key){"default", "none"}, &json);
     informer_log(INFORMER_INFO, "missing: %s %d", informer_word(kind), informer_status());
-    if ((kind = modify()) || (kind = keep()) ||
+    if ((kind = call()) || (kind = modify()) || (kind = keep()) ||
         (kind = informer_record(DEPLOYMENTS, object->meta.key, false, "Told", "Telling", "the story")) || (kind = apply())) {
         return informer_refused(kind);
     }

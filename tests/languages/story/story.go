@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/informer-host/informer/plugins/sdk/go/client"
 	"github.com/informer-host/informer/plugins/sdk/go/config"
 	"github.com/informer-host/informer/plugins/sdk/go/confighandler"
+	"github.com/informer-host/informer/plugins/sdk/go/fetch"
 	"github.com/informer-host/informer/plugins/sdk/go/handler"
 	"github.com/informer-host/informer/plugins/sdk/go/keyvalue"
 	"github.com/informer-host/informer/plugins/sdk/go/lister"
@@ -32,7 +34,7 @@ var (
 
 type teller struct{}
 
-type table struct{ Greeting, Mood string }
+type table struct{ Greeting, Mood, URL string }
 
 func init() {
 	informer.OnStart(func(_ context.Context, settings informer.Config) error {
@@ -160,6 +162,9 @@ func tell(object *informer.Object) error {
 	if _, err := client.Get(deployments, informer.Key{Namespace: "default", Name: "none"}); errors.As(err, &refused) {
 		slog.Info(fmt.Sprintf("missing: %s %d", refused.Kind, refused.Status))
 	}
+	if err := call(); err != nil {
+		return err
+	}
 	if err := change(); err != nil {
 		return err
 	}
@@ -188,6 +193,28 @@ func tell(object *informer.Object) error {
 	decoded, err := informer.Decode[annotated](applied)
 	slog.Info("applied: " + decoded.Metadata.Annotations["example.com/applied"])
 	return err
+}
+
+// call sends HTTP requests.
+func call() error {
+	url, _, err := config.Get("url")
+	if err != nil {
+		return err
+	}
+	request := fetch.Request{Method: "POST", URL: url + "/hook", Header: map[string]string{"X-Mood": "calm"}, Body: []byte("späti")}
+	answer, err := fetch.Do(request)
+	if err != nil {
+		return err
+	}
+	slog.Info(fmt.Sprintf("http: %d %s, %s", answer.Status, answer.Header["x-heard"], answer.Body))
+	request.Body = bytes.Repeat([]byte("x"), 10_000)
+	if answer, err = fetch.Do(request); err != nil {
+		return err
+	}
+	slog.Info(fmt.Sprintf("http: %d bytes", len(answer.Body)-len("POST ")))
+	_, err = fetch.Do(fetch.Request{URL: url + "/other"})
+	slog.Info("denied: " + refused(err))
+	return nil
 }
 
 // change modifies an object that another write changes meanwhile.

@@ -10,6 +10,7 @@ from informer_sdk import (
     RetryAfter,
     client,
     delivery,
+    http,
     is_own_write,
     keyvalue,
     lister,
@@ -24,8 +25,13 @@ app = App("story")
 logging.info("this line is written when the component is built")
 
 
+url = ""
+
+
 @app.start
 def start(config):
+    global url
+    url = config["url"]
     logging.info("started", extra={"greeting": config["greeting"]})
 
 
@@ -108,6 +114,7 @@ def tell(obj):
         client.get(DEPLOYMENTS, "default/none")
     except ApiError as error:
         print(f"missing: {error.code} {error.status}")
+    call()
     attempts = []
 
     def change(web):
@@ -127,6 +134,14 @@ def tell(obj):
     kind = {"apiVersion": obj.body["apiVersion"], "kind": obj.body["kind"]}
     applied = client.apply(DEPLOYMENTS, {**kind, "metadata": metadata})
     print(f"applied: {applied['metadata']['annotations'][APPLIED]}")
+
+
+def call():
+    answer = http.request("POST", f"{url}/hook", headers={"X-Mood": "calm"}, body="späti")
+    print(f"http: {answer.status} {answer.headers['x-heard']}, {answer.text}")
+    large = http.request("POST", f"{url}/hook", body=b"x" * 10_000)
+    print(f"http: {len(large.body) - len('POST ')} bytes")
+    print(f"denied: {refused(http.get, f'{url}/other')}")
 
 
 def explode():

@@ -10,6 +10,11 @@ use informer_sdk::{
     delivery, log, timer,
 };
 use serde_json::{Value, json};
+use wasip2::http::{
+    outgoing_handler,
+    types::{ErrorCode, Fields, Method, OutgoingBody, OutgoingRequest, Scheme},
+};
+use wasip2::io::streams::StreamError;
 
 const DEPLOYMENTS: &str = "apps/v1/deployments";
 const APPLIED: &str = "/metadata/annotations/example.com~1applied";
@@ -17,11 +22,13 @@ const APPLIED: &str = "/metadata/annotations/example.com~1applied";
 #[derive(serde::Deserialize)]
 struct Settings {
     greeting: String,
+    url: String,
     mood: Option<String>,
 }
 
 #[derive(Default)]
 struct Story {
+    url: String,
     /// The version that the last write made.
     written: String,
 }
@@ -33,9 +40,9 @@ informer_sdk::export_config!(Story);
 
 impl Handler for Story {
     fn start(config: Config) -> std::result::Result<Self, String> {
-        let Settings { greeting, .. } = config.parse()?;
+        let Settings { greeting, url, .. } = config.parse()?;
         log::info!(greeting = greeting; "started");
-        Ok(Self::default())
+        Ok(Self { url, ..Self::default() })
     }
 
     fn on_add(&mut self, object: Event, _cause: Cause) -> Result {
@@ -102,7 +109,7 @@ impl TimerHandler for Story {
 
 impl ConfigHandler for Story {
     fn on_config(&mut self, config: Config) -> Result {
-        let Settings { greeting, mood } = config.parse().map_err(Failure::permanent)?;
+        let Settings { greeting, mood, .. } = config.parse().map_err(Failure::permanent)?;
         log::info!("config: {greeting} {}", mood.unwrap_or_default());
         Ok(())
     }
@@ -129,6 +136,7 @@ impl Story {
         if let Err(Error::Api { code, status, .. }) = missing {
             log::info!("missing: {code} {status}");
         }
+        call(&self.url).map_err(Failure::retry)?;
         let web = ObjectKey::new("default", "web");
         change(&web)?;
         keep().map_err(|error| Failure::retry(format!("{error:?}")))?;
@@ -142,6 +150,49 @@ impl Story {
         let answer: Value = applied.parse()?;
         log::info!("applied: {}", answer.pointer(APPLIED).and_then(Value::as_str).unwrap_or("no"));
         Ok(())
+    }
+}
+
+/// Sends HTTP requests. The SDK leaves them to the crate `wasip2`.
+fn call(url: &str) -> std::result::Result<(), String> {
+    let (status, heard, body) = post(url, "/hook", "späti".as_bytes()).map_err(|error| error.to_string())?;
+    log::info!("http: {status} {heard}, {}", String::from_utf8_lossy(&body));
+    let (_, _, body) = post(url, "/hook", &[b'x'; 10_000]).map_err(|error| error.to_string())?;
+    log::info!("http: {} bytes", body.len() - "POST ".len());
+    if let Err(ErrorCode::HttpRequestDenied) = post(url, "/other", b"") {
+        log::info!("denied: http-request-denied");
+    }
+    Ok(())
+}
+
+/// The status, the header `x-heard` and the body of the answer.
+fn post(url: &str, path: &str, body: &[u8]) -> std::result::Result<(u16, String, Vec<u8>), ErrorCode> {
+    let malformed = |()| ErrorCode::HttpRequestUriInvalid;
+    let fields = Fields::from_list(&[("x-mood".to_owned(), b"calm".to_vec())]).map_err(|_| malformed(()))?;
+    let request = OutgoingRequest::new(fields);
+    request.set_method(&Method::Post).map_err(malformed)?;
+    request.set_scheme(Some(&Scheme::Http)).map_err(malformed)?;
+    request.set_authority(url.strip_prefix("http://")).map_err(malformed)?;
+    request.set_path_with_query(Some(path)).map_err(malformed)?;
+    let outgoing = request.body().map_err(malformed)?;
+    let answer = outgoing_handler::handle(request, None)?;
+    let stream = outgoing.write().map_err(malformed)?;
+    for piece in body.chunks(4096) {
+        stream.blocking_write_and_flush(piece).map_err(|_| ErrorCode::ConnectionTerminated)?;
+    }
+    drop(stream);
+    OutgoingBody::finish(outgoing, None)?;
+    answer.subscribe().block();
+    let response = answer.get().ok_or(ErrorCode::ConnectionTerminated)?.map_err(malformed)??;
+    let heard = response.headers().get("x-heard").concat();
+    let (incoming, mut read) = (response.consume().map_err(malformed)?, Vec::new());
+    let stream = incoming.stream().map_err(malformed)?;
+    loop {
+        match stream.blocking_read(1 << 16) {
+            Ok(bytes) => read.extend(bytes),
+            Err(StreamError::Closed) => return Ok((response.status(), String::from_utf8_lossy(&heard).into_owned(), read)),
+            Err(StreamError::LastOperationFailed(_)) => return Err(ErrorCode::HttpResponseIncomplete),
+        }
     }
 }
 

@@ -11,14 +11,18 @@ const APPLIED = "example.com/applied";
 
 interface Settings {
   greeting: string;
+  url: string;
   mood?: string;
 }
+
+let url = "";
 
 console.log("this line is written when the component is built");
 
 export const { plugin, handler, syncHandler, timerHandler, configHandler } = definePlugin({
   name: "story",
   start(config: Settings) {
+    url = config.url;
     console.info("started", { greeting: config.greeting });
   },
   onAdd(object) {
@@ -78,6 +82,7 @@ function tell(object: KubeObject): void {
   } catch (error) {
     if (error instanceof ApiError) console.log(`missing: ${error.code} ${error.status}`);
   }
+  // QuickJS sends no HTTP requests.
   let attempts = 0;
   const changed = client.modify(DEPLOYMENTS, WEB, ({ metadata }) => {
     attempts += 1;

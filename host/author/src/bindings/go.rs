@@ -17,7 +17,15 @@ const SDK: &str = "github.com/informer-host/informer/plugins/sdk/go";
 const ELSEWHERE: &str = "go.bytecodealliance.org/pkg/wit/";
 
 /// The packages of WIT whose interfaces are in the SDK.
-const OF_THE_SDK: [&str; 4] = ["informer:plugin/", "wasi:keyvalue/", "wasi:config/", "wasi:logging/"];
+const OF_THE_SDK: [&str; 7] = [
+    "informer:plugin/",
+    "wasi:keyvalue/",
+    "wasi:config/",
+    "wasi:logging/",
+    "wasi:http/",
+    "wasi:io/",
+    "wasi:clocks/",
+];
 
 /// The bindings of what the world imports beyond the SDK, for a folder `bindings` in a Go module of this name.
 ///

@@ -98,6 +98,12 @@ fn class(resolve: &Resolve, interface: &Interface, definition: &TypeDef, name: &
         let (prefix, skipped) = match function.kind {
             FunctionKind::Method(id) if belongs(id) => ("", 1),
             FunctionKind::Static(id) if belongs(id) => ("static ", 0),
+            FunctionKind::Constructor(id) if belongs(id) => {
+                let parameters = parameters(resolve, function, 0);
+                // Writing to a string does not fail.
+                let _ = writeln!(text, "    constructor({parameters});");
+                continue;
+            }
             _ => continue,
         };
         let method = function.item_name().to_lower_camel_case();
@@ -110,6 +116,12 @@ fn class(resolve: &Resolve, interface: &Interface, definition: &TypeDef, name: &
 
 /// The parameters after the first `skipped` ones, and the result.
 fn signature(resolve: &Resolve, function: &Function, skipped: usize) -> String {
+    let result = function.result.as_ref().map_or_else(|| "void".to_owned(), |ty| of(resolve, ty));
+    format!("({}): {result}", parameters(resolve, function, skipped))
+}
+
+/// The parameters after the first `skipped` ones.
+fn parameters(resolve: &Resolve, function: &Function, skipped: usize) -> String {
     let parameters: Vec<String> = function
         .params
         .iter()
@@ -119,8 +131,7 @@ fn signature(resolve: &Resolve, function: &Function, skipped: usize) -> String {
             format!("{}_: {}", parameter.name.to_lower_camel_case(), of(resolve, &parameter.ty))
         })
         .collect();
-    let result = function.result.as_ref().map_or_else(|| "void".to_owned(), |ty| of(resolve, ty));
-    format!("({}): {result}", parameters.join(", "))
+    parameters.join(", ")
 }
 
 fn of(resolve: &Resolve, ty: &Type) -> String {

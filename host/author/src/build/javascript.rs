@@ -1,5 +1,6 @@
-//! JavaScript and TypeScript: esbuild makes one module of the sources and of packages from npm, and componentize-qjs puts it into
-//! QuickJS.
+//! JavaScript and TypeScript: esbuild makes one module of the sources and of packages from npm, which is put into an engine.
+
+mod engine;
 
 use std::{
     collections::BTreeMap,
@@ -11,10 +12,12 @@ use heck::ToLowerCamelCase as _;
 use serde::Deserialize;
 use serde_json::json;
 
+pub use engine::Engine;
+
 use super::step::{Build, BuildError};
 use crate::{
     Existing, Language, TextFile, bindings,
-    tool::{self, Tool, ToolError, run},
+    tool::{self, Tool, run},
     wit_world::World,
     write,
 };
@@ -25,14 +28,14 @@ const NPM: Tool = Tool { program: "npm", install: "it comes with Node.js, or as 
 /// The name under which plugins import the SDK.
 const SDK_PACKAGE: &str = "informer-sdk";
 
-/// The text that componentize-qjs prints before an error of the sources.
-const THROWN: &str = "Failed to finish JavaScript module evaluation: ";
-
 /// The module that the component starts with.
 const ENTRY: &str = "entry.js";
 
-const PACKAGE: &str = include_str!("../../../../plugins/sdk/javascript/package.json");
-const LOCK: &str = include_str!("../../../../plugins/sdk/javascript/package-lock.json");
+/// How the stack begins that Node.js prints behind an error of the sources.
+const STACK_OF_THE_TOOLCHAIN: &str = "\n    at componentize (";
+
+/// How the names of the interfaces begin that QuickJS cannot import: its toolchain does not connect their resources.
+const HTTP: &str = "wasi:http/";
 
 /// The report of esbuild about the module that it has made.
 #[derive(Deserialize)]
@@ -66,7 +69,8 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
         _ => "src/index.js",
     };
     NODE.command()?;
-    let toolchain = toolchain(build)?;
+    let engine = build.manifest.engine.unwrap_or_default();
+    let toolchain = engine.toolchain(build.cache)?;
     let (code, component) = (build.scratch("plugin.js"), build.scratch("plugin.wasm"));
     let module = bundle(build, Command::new(esbuild(&toolchain)), source)?;
     let mut world = build.world()?;
@@ -82,19 +86,25 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
         return Err(BuildError::Project(problem));
     }
     let imports: Vec<&str> = module.imports.iter().map(|import| import.path.as_str()).collect();
+    if engine == Engine::QuickJs && imports.iter().any(|import| import.starts_with(HTTP)) {
+        let problem = format!(
+            "{source} sends HTTP requests, which QuickJS cannot: write `engine = \"starlingmonkey\"` into informer-plugin.toml"
+        );
+        return Err(BuildError::Project(problem));
+    }
     let (wit, world) = build.narrowed(&world, &imports)?;
-    let mut componentize = Command::new(toolchain.join("node_modules/.bin/componentize-qjs"));
-    // --sync: the host supports the synchronous ABI only.
-    componentize.arg("--wit").arg(wit).args(["--world", world, "--sync", "--js"]);
-    componentize.arg(&code).arg("--module-root").arg(build.scratch.path()).arg("--output").arg(&component);
+    let mut componentize = engine.componentize(&toolchain, (&wit, world), &code, &component)?;
     // It reports its progress, which is of no interest unless it fails.
     let output = componentize.output().map_err(|error| tool::io_error(&toolchain, error))?;
     if !output.status.success() {
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
-        return Err(BuildError::Project(match said.split_once(THROWN) {
-            Some((_, error)) => format!("{source} throws when it is loaded:\n{}", error.trim()),
-            None => format!("componentize-qjs failed:\n{}", said.trim()),
+        return Err(BuildError::Project(match said.split_once(engine.before_an_error()) {
+            Some((_, error)) => {
+                let error = error.split(STACK_OF_THE_TOOLCHAIN).next().unwrap_or(error);
+                format!("{source} throws when it is loaded:\n{}", error.trim())
+            }
+            None => format!("{} failed:\n{}", engine.program(), said.trim()),
         }));
     }
     Build::read(&component)
@@ -166,18 +176,4 @@ fn bundle(build: &Build<'_>, mut esbuild: Command, source: &str) -> Result<Modul
     let report: Option<Report> = serde_json::from_slice(&Build::read(&report)?).ok();
     let module = report.and_then(|report| report.outputs.into_values().next());
     module.ok_or_else(|| BuildError::Project("esbuild has reported no module".to_owned()))
-}
-
-/// The pinned packages, which are those of `plugins/sdk/javascript`.
-fn toolchain(build: &Build<'_>) -> Result<PathBuf, ToolError> {
-    build.cache.toolchain("npm", &[PACKAGE, LOCK], |folder| {
-        for (name, text) in [("package.json", PACKAGE), ("package-lock.json", LOCK)] {
-            let path = folder.join(name);
-            std::fs::write(&path, text).map_err(|error| tool::io_error(&path, error))?;
-        }
-        let mut npm = NPM.command()?;
-        npm.args(["ci", "--include=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
-            .current_dir(folder);
-        run(&mut npm, "the installation of the toolchain by npm, which needs its registry once,")
-    })
 }

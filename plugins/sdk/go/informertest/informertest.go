@@ -57,6 +57,7 @@ type Host struct {
 	metrics  []string
 	timers   map[string]time.Duration
 	again    []time.Duration
+	answers  map[string]host.HTTPAnswer
 }
 
 // New makes a host, which answers until the test ends. The default logger of slog writes to it.
@@ -70,6 +71,7 @@ func New(t T) *Host {
 		requeues: map[string]uint32{},
 		config:   map[string]string{},
 		timers:   map[string]time.Duration{},
+		answers:  map[string]host.HTTPAnswer{},
 	}
 	before, logger := host.Use(fake{made}), slog.Default()
 	slog.SetDefault(slog.New(informer.LogHandler{}))
@@ -114,11 +116,16 @@ func (made *Host) Fail(kind informer.Kind, message string) {
 	made.failures = append(made.failures, &host.Error{Kind: string(kind), Message: message})
 }
 
+// Answer answers an HTTP request, like "POST https://chat.example.com/hooks/a", each time it is sent. Requests without an answer are denied.
+func (made *Host) Answer(request string, status int, body string) {
+	made.answers[request] = host.HTTPAnswer{Status: uint16(status), Body: []byte(body)}
+}
+
 // Lines returns the lines that the plugin has logged: LEVEL message name=value.
 func (made *Host) Lines() []string { return made.lines }
 
 // Requests returns the writes and Events that the plugin has requested, failed ones included: the verb, the resource, the key and
-// the body.
+// the body. HTTP requests are among them: the method, the URL and the body.
 func (made *Host) Requests() []string { return made.requests }
 
 // Metrics returns what the plugin has recorded: the function, the name with labels, and the value.

@@ -3,6 +3,7 @@
 package informertest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -124,6 +125,20 @@ func (f fake) BucketDeleteMany(bucket string, keys []string) *host.Error {
 func (f fake) ConfigGet(key string) (string, bool, *host.Error) {
 	value, found := f.config[key]
 	return value, found, nil
+}
+
+func (f fake) SendHTTP(request host.HTTPRequest) (host.HTTPAnswer, *host.Error) {
+	scheme := "http"
+	if request.HTTPS {
+		scheme = "https"
+	}
+	place := fmt.Sprintf("%s %s://%s%s", request.Method, scheme, request.Authority, request.Path)
+	f.requests = append(f.requests, fmt.Sprintf("%s %s", place, request.Body))
+	answer, found := f.answers[place]
+	if !found {
+		return answer, &host.Error{Kind: "http-request-denied", Message: "the test has no answer"}
+	}
+	return answer, nil
 }
 
 func (f fake) ConfigAll() (map[string]string, *host.Error) { return maps.Clone(f.config), nil }

@@ -79,7 +79,7 @@ export function* list(gvr, { namespace, labels = "", fields = "", pageSize = 0 }
   do {
     const page = call(() => host.listObjects(text(gvr, "gvr"), { ...options, token }));
     for (const item of page.items) yield JSON.parse(item);
-    token = page.next;
+    token = page.next ?? null;
   } while (token !== null);
 }
 

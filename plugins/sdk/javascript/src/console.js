@@ -1,5 +1,6 @@
-// Importing the SDK gives the engine a `console`. Engines that have one keep it.
+// Importing the SDK gives the engine a `console`, in place of one that knows no levels and fields. Node.js keeps its own.
 
 import { console } from "./log.js";
 
-/** @type {any} */ (globalThis).console ??= console;
+const engine = /** @type {any} */ (globalThis);
+if (engine.process === undefined) engine.console = console;

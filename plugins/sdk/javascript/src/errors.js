@@ -16,7 +16,8 @@ export class HostError extends Error {
     this.name = "HostError";
     /**
      * The kind of the failure: `unknown-resource`, `not-granted`, `stale-token`, `stale-page`, `invalid`, `too-large`,
-     * `limit-exceeded` or `internal`; of key-values and configuration `no-such-store`, `access-denied` or `other`.
+     * `limit-exceeded` or `internal`; of key-values and configuration `no-such-store`, `access-denied` or `other`; of HTTP requests
+     * `http-request-denied`, and what `http.fetch` says.
      * @type {string}
      */
     this.code = code;
@@ -104,17 +105,17 @@ export function call(request) {
 }
 
 /**
- * The error of a host call as a class. The engine throws an `Error` that has the value of the interface in `payload`: a record, a
- * variant, or the text of a case.
+ * The error of a host call as a class. The engine throws an object that has the value of the interface in `payload`: a record, a
+ * variant, or the text of a case. Its class is `Error` in QuickJS, and one of the bindings in StarlingMonkey.
  *
  * @param {any} error
  * @returns {unknown}
  */
 function typed(error) {
-  const payload = error instanceof Error ? /** @type {any} */ (error).payload : undefined;
+  const payload = error?.payload;
   if (payload === undefined || payload === null) return error;
   if (typeof payload === "string") return new HostError("other", payload);
-  if (typeof payload.tag === "string") return new HostError(payload.tag, payload.val ?? "the host refused the call");
+  if (typeof payload.tag === "string") return new HostError(payload.tag, shown(payload.val ?? "the host refused the call"));
   if (typeof payload.code !== "string") return error;
   const { code, message, status, retryAfterMs } = payload;
   return status === undefined ? new HostError(code, message) : new ApiError(code, message, status, retryAfterMs ?? undefined);

@@ -10,6 +10,8 @@ import "./console.js";
 /** @typedef {import("./client.js").ListOptions} ListOptions */
 /** @typedef {import("./client.js").ObjectEvent} ObjectEvent */
 /** @typedef {import("./client.js").WriteOptions} WriteOptions */
+/** @typedef {import("./http.js").Answer} Answer */
+/** @typedef {import("./http.js").Request} Request */
 /** @typedef {import("./keyvalue.js").Bucket} Bucket */
 /** @typedef {import("./lister.js").CacheState} CacheState */
 /** @typedef {import("./lister.js").Selector} Selector */
@@ -27,6 +29,7 @@ export * as client from "./client.js";
 export * as config from "./config.js";
 export { callAgain, delivery } from "./delivery.js";
 export { ApiError, HostError, PermanentError, RetryAfterError } from "./errors.js";
+export * as http from "./http.js";
 export * as keyvalue from "./keyvalue.js";
 export * as lister from "./lister.js";
 export * as log from "./log.js";

@@ -86,7 +86,7 @@ export class Bucket {
     do {
       const page = call(() => this.#bucket.listKeys(cursor));
       yield* page.keys;
-      cursor = page.cursor;
+      cursor = page.cursor ?? null;
     } while (cursor !== null);
   }
 

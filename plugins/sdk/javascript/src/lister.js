@@ -59,7 +59,7 @@ export function get(gvr, name) {
  */
 export function getFields(gvr, name, pointers) {
   const fields = call(() => host.getFields(text(gvr, "gvr"), keyOf(name), texts(pointers)));
-  return fields === null ? undefined : fields.map(value);
+  return fields?.map(value);
 }
 
 /**
@@ -177,6 +177,6 @@ function* pages(selector, fetch) {
   do {
     const page = call(() => fetch(of, { limit, token }));
     yield* page.items;
-    token = page.next;
+    token = page.next ?? null;
   } while (token !== null);
 }

@@ -204,13 +204,13 @@ export function formatKey(name) {
 }
 
 /**
- * The value of a JSON text; `undefined` for none.
+ * The value of a JSON text; `undefined` for none, which is `null` in QuickJS and `undefined` in StarlingMonkey.
  *
  * @internal
- * @param {string | null} json
+ * @param {string | null | undefined} json
  */
 export function value(json) {
-  return json === null ? undefined : JSON.parse(json);
+  return json === null || json === undefined ? undefined : JSON.parse(json);
 }
 
 /**

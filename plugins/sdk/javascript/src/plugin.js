@@ -170,7 +170,7 @@ function check(definition) {
   }
 }
 
-const SYNCHRONOUS = "Handlers are synchronous, because the engine has no event loop: remove `async` and `await`";
+const SYNCHRONOUS = "Handlers are synchronous, because the host waits for each call: remove `async` and `await`";
 
 /**
  * @template T

@@ -6,7 +6,7 @@
  */
 export function encode(text) {
   // Half a character has no UTF-8, and becomes the replacement character.
-  const escaped = encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\ufffd"));
+  const escaped = encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, "\ufffd"));
   const bytes = new Uint8Array(escaped.length);
   let length = 0;
   for (let at = 0; at < escaped.length; at += 1, length += 1) {

@@ -1,6 +1,7 @@
 // A fake of the host for unit tests in Node.js: a cluster whose cache is always up to date, a log, key-values, timers and a workqueue.
 
 import { Cluster, api, at, keyText, refusal, wireMeta } from "./cluster.js";
+import { interfaces as http } from "./http.js";
 
 class FakeHost {
   constructor() {
@@ -25,6 +26,10 @@ class FakeHost {
     this.again = [];
     /** The names of all calls of the interfaces, like `client.update`. */
     this.calls = [];
+    /** The HTTP requests: `{ request, body }`, where the request is like `POST https://chat.example.com/hooks`. */
+    this.requests = [];
+    /** The answers to HTTP requests: `{ status, headers, body }` by the request. One without an answer is denied. */
+    this.answers = new Map();
     this.attempt = 1;
     this.refusals = new Map();
     this.tokens = new Map();
@@ -237,6 +242,10 @@ export const interfaces = {
   "wasi:config/store@0.2.0-rc.1": { get: (name) => host.config[name] ?? null, getAll: () => Object.entries(host.config) },
   "wasi:keyvalue/atomics@0.2.0-draft": { increment },
   "wasi:keyvalue/store@0.2.0-draft": counted("keyvalue", { open }),
+  ...http((request, body) => {
+    host.requests.push({ request, body });
+    return host.answers.get(request);
+  }),
 };
 
 /** Counts the calls, and refuses those that the test wants refused. */

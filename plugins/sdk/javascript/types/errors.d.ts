@@ -48,7 +48,8 @@ export class HostError extends Error {
     constructor(code: string, text: string, options?: ErrorOptions);
     /**
      * The kind of the failure: `unknown-resource`, `not-granted`, `stale-token`, `stale-page`, `invalid`, `too-large`,
-     * `limit-exceeded` or `internal`; of key-values and configuration `no-such-store`, `access-denied` or `other`.
+     * `limit-exceeded` or `internal`; of key-values and configuration `no-such-store`, `access-denied` or `other`; of HTTP requests
+     * `http-request-denied`, and what `http.fetch` says.
      * @type {string}
      */
     code: string;

@@ -1,5 +1,6 @@
 export * as client from "./client.js";
 export * as config from "./config.js";
+export * as http from "./http.js";
 export * as keyvalue from "./keyvalue.js";
 export * as lister from "./lister.js";
 export * as log from "./log.js";
@@ -12,6 +13,8 @@ export type DeleteOptions = import("./client.js").DeleteOptions;
 export type ListOptions = import("./client.js").ListOptions;
 export type ObjectEvent = import("./client.js").ObjectEvent;
 export type WriteOptions = import("./client.js").WriteOptions;
+export type Answer = import("./http.js").Answer;
+export type Request = import("./http.js").Request;
 export type Bucket = import("./keyvalue.js").Bucket;
 export type CacheState = import("./lister.js").CacheState;
 export type Selector = import("./lister.js").Selector;

@@ -26,12 +26,12 @@ export function parseKey(key: string): WorkKey;
  */
 export function formatKey(name: ObjectName): string;
 /**
- * The value of a JSON text; `undefined` for none.
+ * The value of a JSON text; `undefined` for none, which is `null` in QuickJS and `undefined` in StarlingMonkey.
  *
  * @internal
- * @param {string | null} json
+ * @param {string | null | undefined} json
  */
-export function value(json: string | null): any;
+export function value(json: string | null | undefined): any;
 /**
  * @internal
  * @param {unknown} pointers

@@ -14,8 +14,8 @@ A plugin is an `App` with functions for its notifications::
 
     Plugin, Handler = app.Plugin, app.Handler
 
-The modules `client`, `config`, `delivery`, `keyvalue`, `lister`, `log`, `metrics`, `timer` and `workqueue` are the interfaces of the host. A
-component imports those that the plugin uses. Import them at the top of a module (`from informer_sdk import lister`): the component has
+The modules `client`, `config`, `delivery`, `http`, `keyvalue`, `lister`, `log`, `metrics`, `timer` and `workqueue` are the interfaces of the
+host. A component imports those that the plugin uses. Import them at the top of a module (`from informer_sdk import lister`): the component has
 no files, so that an import in a function fails.
 """
 
@@ -23,7 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import client, config, delivery, keyvalue, lister, log, metrics, timer, workqueue
+    from . import client, config, delivery, http, keyvalue, lister, log, metrics, timer, workqueue
     from .app import App, Requeue, Synced
     from .errors import ApiError, HostError, PermanentError, RetryAfter
     from .metadata import finalize, owner_reference, set_owner
@@ -50,6 +50,7 @@ __all__ = [
     "delivery",
     "finalize",
     "format_key",
+    "http",
     "is_own_write",
     "key_of",
     "keyvalue",

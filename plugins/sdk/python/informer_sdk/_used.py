@@ -17,6 +17,7 @@ _INTERFACES = {
     "client": [_PLUGIN.format("client")],
     "config": ["wasi:config/store@0.2.0-rc.1"],
     "delivery": [_PLUGIN.format("delivery")],
+    "http": ["wasi:http/outgoing-handler@0.2.12"],
     "keyvalue": ["wasi:keyvalue/store@0.2.0-draft", "wasi:keyvalue/atomics@0.2.0-draft"],
     "lister": [_PLUGIN.format("lister")],
     "metrics": [_PLUGIN.format("metrics")],

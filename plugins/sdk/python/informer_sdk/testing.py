@@ -99,6 +99,10 @@ class Host:
         self.again: List[int] = []
         """The milliseconds of each `delivery.call_again`."""
         self.attempt = 1
+        self.requests: List[Any] = []
+        """The HTTP requests: a text like `POST https://chat.example.com/hooks`, and the body."""
+        self.answers: Dict[str, Any] = {}
+        """The status and the body of the answer to each HTTP request. One without an answer is denied."""
         self._objects: Dict[str, Dict[str, Any]] = {}
         self._buckets: Dict[str, Dict[str, bytes]] = {}
         self._refusals: Dict[str, List[Err]] = {}
@@ -403,7 +407,19 @@ def _install() -> None:
     _install_small()
 
 
+def _send(method: str, scheme: str, authority: str, path: str, headers: Any, body: Optional[bytes], millis: Optional[int]) -> Any:
+    from .errors import HostError
+
+    request = f"{method} {scheme}://{authority}{path}"
+    host.requests.append((request, body))
+    if request not in host.answers:
+        raise HostError("http-request-denied", "the test has no answer")
+    status, answered = host.answers[request]
+    return status, [("content-length", str(len(answered)))], answered
+
+
 def _install_small() -> None:
+    _module(f"{__package__}._wasi_http", send=_send)
     level = _enum("Level", "trace debug info warn error")
 
     def write(level: Any, message: str, fields: Any) -> None:

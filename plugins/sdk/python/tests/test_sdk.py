@@ -19,6 +19,7 @@ from informer_sdk import (
     delivery,
     finalize,
     format_key,
+    http,
     is_own_write,
     keyvalue,
     lister,
@@ -366,6 +367,28 @@ class Interfaces(Case):
             list(lister.index_values(PODS, "node"))
 
 
+class Http(Case):
+    def test_a_request_is_sent_and_answered(self):
+        url = "https://chat.example.com/hooks/a?b=c"
+        host.answers[f"POST {url}"] = (201, '{"ok": "späti"}'.encode())
+
+        answer = http.request("POST", f"{url}#part", json={"text": "späti"})
+
+        self.assertEqual((answer.status, answer.ok, answer.json()), (201, True, {"ok": "späti"}))
+        self.assertEqual(answer.headers, {"content-length": "16"})
+        self.assertEqual(host.requests, [(f"POST {url}", '{"text": "späti"}'.encode())])
+
+    def test_a_request_without_a_grant_is_denied_and_the_error_has_no_path(self):
+        with self.assertRaises(HostError) as raised:
+            http.get("http://other.example.com/secret")
+        self.assertEqual(raised.exception.code, "http-request-denied")
+        self.assertIn("GET http://other.example.com: the host denies it", str(raised.exception))
+        for malformed in ("", "chat.example.com", "ftp://a/", "https:///a"):
+            with self.assertRaises(HostError) as raised:
+                http.get(malformed)
+            self.assertEqual(raised.exception.code, "invalid")
+
+
 class Used(unittest.TestCase):
     def used(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -378,7 +401,7 @@ class Used(unittest.TestCase):
         modules, interfaces = self.used("from informer_sdk import App, finalize\nfrom informer_sdk.lister import get")
         self.assertEqual(modules, ["client", "lister"])
         self.assertEqual(interfaces, [*always, "informer:plugin/client@0.2.0", "informer:plugin/lister@0.2.0"])
-        self.assertEqual(len(self.used("import informer_sdk")[0]), 8)
+        self.assertEqual(len(self.used("import informer_sdk")[0]), 9)
 
     def test_a_component_exports_what_its_module_has(self):
         with tempfile.TemporaryDirectory() as folder:

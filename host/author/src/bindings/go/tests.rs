@@ -30,16 +30,20 @@ fn host() -> World {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &WitVersion::NEWEST.files(), Existing::Refuse).unwrap();
     let mut host = World::read(folder.path(), "host").unwrap();
+    host.import_all_of_the_host();
     // The SDK has no batches.
     retain(&mut host, |_| true, |name| name != "informer:plugin/batch-handler@0.2.0");
     host
 }
 
-/// The lines without what gofmt changes: white space, semicolons at the end, an empty import, and the order of imports.
+/// The lines without what gofmt changes: white space, semicolons at the end, empty lines of comments, an empty import, and the order of
+/// imports.
 fn unformatted(text: &str) -> Vec<String> {
     let squeezed = text.lines().map(|line| line.split_whitespace().collect::<String>());
-    let lines: Vec<String> =
-        squeezed.map(|line| line.trim_end_matches(';').to_owned()).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<String> = squeezed
+        .map(|line| line.trim_end_matches(';').to_owned())
+        .filter(|line| !["", "//"].contains(&line.as_str()))
+        .collect();
     let text = lines.join("\n").replace("import(\n)", "import()");
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     lines.sort();

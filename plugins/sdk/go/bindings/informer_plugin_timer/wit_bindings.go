@@ -4,6 +4,9 @@
 //     wasi:keyvalue@0.2.0-draft
 //     wasi:config@0.2.0-rc.1
 //     wasi:logging@0.1.0-draft
+//     wasi:io@0.2.12
+//     wasi:clocks@0.2.12
+//     wasi:http@0.2.12
 //     informer:plugin@0.2.0
 
 //go:build wasip1

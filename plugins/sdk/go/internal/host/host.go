@@ -86,6 +86,23 @@ const (
 	ApplyPatch
 )
 
+// HTTPRequest is a request of wasi:http. Millis is zero without a time limit.
+type HTTPRequest struct {
+	Method          string
+	HTTPS           bool
+	Authority, Path string
+	Header          [][2]string
+	Body            []byte
+	Millis          uint32
+}
+
+// HTTPAnswer is the answer to it.
+type HTTPAnswer struct {
+	Status uint16
+	Header [][2]string
+	Body   []byte
+}
+
 // Level is a level of a log line.
 type Level uint8
 

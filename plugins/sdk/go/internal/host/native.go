@@ -52,6 +52,7 @@ type Host interface {
 	BucketDeleteMany(bucket string, keys []string) *Error
 	ConfigGet(key string) (string, bool, *Error)
 	ConfigAll() (map[string]string, *Error)
+	SendHTTP(request HTTPRequest) (HTTPAnswer, *Error)
 }
 
 var (
@@ -167,3 +168,6 @@ func BucketDeleteMany(bucket string, keys []string) *Error {
 }
 func ConfigGet(key string) (string, bool, *Error) { return fake().ConfigGet(key) }
 func ConfigAll() (map[string]string, *Error)      { return fake().ConfigAll() }
+func SendHTTP(request HTTPRequest) (HTTPAnswer, *Error) {
+	return fake().SendHTTP(request)
+}

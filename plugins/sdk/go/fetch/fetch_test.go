@@ -1,0 +1,41 @@
+package fetch_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	informer "github.com/informer-host/informer/plugins/sdk/go"
+	"github.com/informer-host/informer/plugins/sdk/go/fetch"
+	"github.com/informer-host/informer/plugins/sdk/go/informertest"
+)
+
+func TestARequestIsSentAndAnswered(t *testing.T) {
+	host := informertest.New(t)
+	host.Answer("POST https://chat.example.com/hooks/a?b=c", 201, "done")
+
+	answer, err := fetch.JSON("https://chat.example.com/hooks/a?b=c", map[string]string{"text": "späti"})
+
+	if err != nil || answer.Status != 201 || string(answer.Body) != "done" {
+		t.Error(answer, err)
+	}
+	if got := host.Requests(); !slices.Equal(got, []string{`POST https://chat.example.com/hooks/a?b=c {"text":"späti"}`}) {
+		t.Error(got)
+	}
+}
+
+func TestARequestWithoutAGrantIsDeniedAndTheErrorHasNoPath(t *testing.T) {
+	informertest.New(t)
+
+	_, err := fetch.Do(fetch.Request{URL: "http://other.example.com/secret"})
+
+	if !errors.Is(err, informer.HTTPRequestDenied) || !strings.Contains(err.Error(), "GET http://other.example.com: the host denies it") {
+		t.Error(err)
+	}
+	for _, malformed := range []string{"", "chat.example.com", "ftp://a/", "https:///a"} {
+		if _, err := fetch.Do(fetch.Request{URL: malformed}); !errors.Is(err, informer.Invalid) {
+			t.Error(malformed, err)
+		}
+	}
+}
