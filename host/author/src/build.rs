@@ -13,7 +13,6 @@ use std::{
 };
 
 use informer_types::DebugOf;
-pub use javascript::Engine;
 pub use step::BuildError;
 
 use crate::{

@@ -15,6 +15,7 @@ mod bindings;
 mod build;
 mod component;
 mod debug;
+mod engine;
 mod files;
 mod inspect;
 mod language;
@@ -26,8 +27,9 @@ mod wit;
 mod wit_world;
 
 pub use bindings::NoBindings;
-pub use build::{BuildError, Built, Engine, build};
+pub use build::{BuildError, Built, build};
 pub use component::NotOfTheWorld;
+pub use engine::Engine;
 pub use files::{Existing, TextFile, WriteError, write};
 pub use inspect::{Inspection, Kind, NotWasm, Toolchain};
 pub use language::Language;

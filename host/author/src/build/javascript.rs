@@ -1,7 +1,5 @@
 //! JavaScript and TypeScript: esbuild makes one module of the sources and of packages from npm, which is put into an engine.
 
-mod engine;
-
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -12,18 +10,14 @@ use heck::ToLowerCamelCase as _;
 use serde::Deserialize;
 use serde_json::json;
 
-pub use engine::Engine;
-
 use super::step::{Build, BuildError};
 use crate::{
-    Existing, Language, TextFile, bindings,
-    tool::{self, Tool, run},
+    Engine, Existing, Language, TextFile, bindings,
+    engine::NODE,
+    tool::{self, run},
     wit_world::World,
     write,
 };
-
-const NODE: Tool = Tool { program: "node", install: "install Node.js 18 or newer: https://nodejs.org" };
-const NPM: Tool = Tool { program: "npm", install: "it comes with Node.js, or as a package of its own" };
 
 /// The name under which plugins import the SDK.
 const SDK_PACKAGE: &str = "informer-sdk";

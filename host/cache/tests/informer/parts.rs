@@ -66,7 +66,7 @@ async fn only_the_named_and_the_identifying_fields_of_objects_are_kept() {
     assert_eq!(world.informer.lister().list(&query).unwrap().len(), 2);
 }
 
-/// Whether `/spec/keep` is true.
+/// Holds for objects with `keep: true` in their spec.
 struct Keeps;
 
 impl Judge for Keeps {

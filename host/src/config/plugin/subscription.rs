@@ -280,6 +280,36 @@ fn whole_if_fault(on: &Subscription, watch: Option<&Watch>) -> Option<Fault> {
     })
 }
 
+/// Notes what the conditions name and the watch does not have.
+fn compare(draft: &Draft<Subscription>, watch: &Watch, problems: &mut Problems<'_>) {
+    let on = &draft.value;
+    // An object of a namespace that is not watched would never arrive.
+    for namespace in draft.items("namespaces") {
+        watch.outside(&namespace.value).into_iter().for_each(|fault| problems.refuse(namespace, fault));
+    }
+    // A field that is not kept would be the empty text in every object.
+    if let Some(fields) = draft.written("fields") {
+        on.filter.fields.pointers().for_each(|pointer| watch.keeps(&pointer, fields, problems));
+    }
+    if let Some(annotations) = draft.written("annotations") {
+        let pointers = on.filter.annotations.pointers().iter();
+        pointers.for_each(|pointer| watch.keeps(pointer, annotations, problems));
+    }
+    for place in draft.items("changed") {
+        let pointers = on.filter.changed.pointers.iter();
+        if let Some(pointer) =
+            pointers.filter(|own| !own.tokens().is_empty()).find(|own| own.to_string() == place.value)
+        {
+            watch.keeps(pointer, place, problems);
+        }
+    }
+    for place in draft.items("reads") {
+        if let Some(part) = on.reads.iter().flatten().find(|part| part.to_string() == place.value) {
+            watch.keeps(part.pointer(), place, problems);
+        }
+    }
+}
+
 fn settle_fault(quiet: &Duration) -> Option<Fault> {
     if quiet.is_zero() { None } else { out_of_bounds(quiet, &SETTLE) }
 }
@@ -307,31 +337,7 @@ pub(super) fn subscription(
     }
     let watch = watched.find(&gvr, problems);
     if let Some(watch) = watch {
-        // An object of a namespace that is not watched would never arrive.
-        for namespace in draft.items("namespaces") {
-            watch.outside(&namespace.value).into_iter().for_each(|fault| problems.refuse(namespace, fault));
-        }
-        // A field that is not kept would be the empty text in every object.
-        if let Some(fields) = draft.written("fields") {
-            on.filter.fields.pointers().for_each(|pointer| watch.keeps(&pointer, fields, problems));
-        }
-        if let Some(annotations) = draft.written("annotations") {
-            let pointers = on.filter.annotations.pointers().iter();
-            pointers.for_each(|pointer| watch.keeps(pointer, annotations, problems));
-        }
-        for place in draft.items("changed") {
-            let pointers = on.filter.changed.pointers.iter();
-            if let Some(pointer) =
-                pointers.filter(|own| !own.tokens().is_empty()).find(|own| own.to_string() == place.value)
-            {
-                watch.keeps(pointer, place, problems);
-            }
-        }
-        for place in draft.items("reads") {
-            if let Some(part) = on.reads.iter().flatten().find(|part| part.to_string() == place.value) {
-                watch.keeps(part.pointer(), place, problems);
-            }
-        }
+        compare(&draft, watch, problems);
     }
     if let Some(whole_if) = draft.written("whole-if") {
         whole_if_fault(on, watch).into_iter().for_each(|fault| problems.refuse(whole_if, fault));

@@ -7,8 +7,12 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{NODE, NPM};
-use crate::tool::{self, Cache, ToolError, run};
+use crate::tool::{self, Cache, Tool, ToolError, run};
+
+pub(crate) const NODE: Tool =
+    Tool { program: "node", install: "install Node.js 18 or newer: https://nodejs.org" };
+pub(crate) const NPM: Tool =
+    Tool { program: "npm", install: "it comes with Node.js, or as a package of its own" };
 
 /// The engine that runs a plugin in JavaScript or TypeScript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -25,7 +29,7 @@ pub enum Engine {
 
 impl Engine {
     /// The program that makes components.
-    pub(super) fn program(self) -> &'static str {
+    pub(crate) fn program(self) -> &'static str {
         match self {
             Self::QuickJs => "componentize-qjs",
             Self::StarlingMonkey => "componentize-js",
@@ -33,7 +37,7 @@ impl Engine {
     }
 
     /// What the program prints before an error of the sources.
-    pub(super) fn before_an_error(self) -> &'static str {
+    pub(crate) fn before_an_error(self) -> &'static str {
         match self {
             Self::QuickJs => "Failed to finish JavaScript module evaluation: ",
             Self::StarlingMonkey => "Exception while evaluating top-level script\n",
@@ -43,18 +47,18 @@ impl Engine {
     fn pins(self) -> [&'static str; 2] {
         match self {
             Self::QuickJs => [
-                include_str!("../../../../../plugins/sdk/javascript/package.json"),
-                include_str!("../../../../../plugins/sdk/javascript/package-lock.json"),
+                include_str!("../../../plugins/sdk/javascript/package.json"),
+                include_str!("../../../plugins/sdk/javascript/package-lock.json"),
             ],
             Self::StarlingMonkey => [
-                include_str!("../../../../../plugins/sdk/javascript/starlingmonkey/package.json"),
-                include_str!("../../../../../plugins/sdk/javascript/starlingmonkey/package-lock.json"),
+                include_str!("../../../plugins/sdk/javascript/starlingmonkey/package.json"),
+                include_str!("../../../plugins/sdk/javascript/starlingmonkey/package-lock.json"),
             ],
         }
     }
 
     /// The folder of the pinned packages, which npm installs once.
-    pub(super) fn toolchain(self, cache: &Cache) -> Result<PathBuf, ToolError> {
+    pub(crate) fn toolchain(self, cache: &Cache) -> Result<PathBuf, ToolError> {
         let pins = self.pins();
         cache.toolchain("npm", &pins, |folder| {
             for (name, text) in ["package.json", "package-lock.json"].into_iter().zip(pins) {
@@ -78,7 +82,7 @@ impl Engine {
     }
 
     /// A run that makes a component of a module, for a world in a folder of WIT files.
-    pub(super) fn componentize(
+    pub(crate) fn componentize(
         self,
         toolchain: &Path,
         (wit, world): (&Path, &str),
