@@ -10,6 +10,7 @@
 mod affected;
 mod attempt;
 mod decision;
+mod hashes;
 mod http;
 mod kind;
 mod marker;
@@ -76,10 +77,9 @@ impl Handler for Reloader {
         let settings: Settings = config.parse()?;
         settings.check()?;
         let names = &settings.annotations;
-        let annotation =
-            |name: &String| format!("/metadata/annotations/{}", name.replace('~', "~0").replace('/', "~1"));
-        let mut relevant = ["/data", "/binaryData", "/metadata/labels"].map(str::to_owned).to_vec();
-        relevant.extend([&names.ignore, &names.matched].map(annotation));
+        let mut relevant =
+            ["sha256:/data", "sha256:/binaryData", "/metadata/labels"].map(str::to_owned).to_vec();
+        relevant.extend([&names.ignore, &names.matched].map(|name| source::annotation(name)));
         Ok(Self { settings, relevant, pace: Pace::default(), has_swept: false, now: Timestamp::now })
     }
 
@@ -98,6 +98,9 @@ impl Handler for Reloader {
     }
 
     fn on_delete(&mut self, object: Event, _final_state_known: bool) -> Result {
+        if let Some(kind) = SourceKind::of_gvr(object.gvr()) {
+            hashes::forget(&SourceId::new(kind, object.name()), object.namespace())?;
+        }
         self.changed(&object, false)
     }
 }
@@ -186,7 +189,9 @@ impl Reloader {
         if self.has_swept {
             return Ok(());
         }
-        for workload in Memory::workloads()? {
+        let keys = store::keys()?;
+        hashes::sweep(&keys)?;
+        for workload in keys.iter().filter_map(|key| key.parse::<Workload>().ok()) {
             match lister::get_fields(workload.gvr(), &workload.key(), [""; 0]) {
                 Ok(Some([])) => {}
                 Ok(None) => workqueue::add(&workload)?,

@@ -87,9 +87,4 @@ impl Memory {
         let key = workload.to_string();
         if store::get(&key)?.is_some() { store::delete(&key) } else { Ok(()) }
     }
-
-    /// All workloads that have a memory.
-    pub(crate) fn workloads() -> Result<Vec<Workload>, Unavailable> {
-        Ok(store::keys()?.iter().filter_map(|key| key.parse().ok()).collect())
-    }
 }

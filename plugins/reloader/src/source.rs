@@ -8,12 +8,14 @@ use informer_sdk::{
     client::{self, ApiCode},
     lister::{self, Selector},
 };
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use sha1::{Digest, Sha1};
 
 use crate::{
     decision::Annotations,
+    hashes,
     kind::{SourceId, SourceKind},
+    settings::Names,
 };
 
 /// The hash of no data. It marks a source that was deleted.
@@ -24,7 +26,27 @@ pub(crate) const NOTHING: &str = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
 pub(crate) struct Source {
     pub(crate) annotations: Annotations,
     pub(crate) labels: BTreeMap<String, String>,
-    pub(crate) hash: Result<String, Unreadable>,
+    version: String,
+    /// The digests of `data` and `binaryData`; empty if they are absent.
+    digests: [String; 2],
+}
+
+/// The data of a source as the API server has it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Live {
+    metadata: Metadata,
+    #[serde(default)]
+    data: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    binary_data: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(default)]
+    resource_version: String,
 }
 
 /// The state of a source in the cache.
@@ -41,23 +63,69 @@ pub(crate) enum Lookup {
 #[error("its values are not base64: if they are masked, name the Secret in `secrets` under [plugin.grant]")]
 pub(crate) struct Unreadable;
 
-/// Reads a source from the cache.
-pub(crate) fn look_up(id: &SourceId, namespace: &str) -> Result<Lookup, Error> {
-    let pointers = ["/metadata/annotations", "/metadata/labels", "/data", "/binaryData"];
+/// Reads a source from the cache, with its annotations of these names.
+pub(crate) fn look_up(id: &SourceId, namespace: &str, names: &Names) -> Result<Lookup, Error> {
+    let [ignore, matched] = [&names.ignore, &names.matched].map(|name| annotation(name));
+    let pointers = [
+        ignore.as_str(),
+        matched.as_str(),
+        "/metadata/labels",
+        "/metadata/resourceVersion",
+        "sha256:/data",
+        "sha256:/binaryData",
+    ];
     let key = ObjectKey::new(namespace, &id.name);
-    let [annotations, labels, data, binary] = match lister::get_fields(id.kind.gvr(), &key, pointers) {
-        Ok(Some(fields)) => fields,
-        Ok(None) => return Ok(Lookup::Absent),
-        Err(error) if is_not_served(&error) => return Ok(Lookup::NotServed),
-        Err(error) => return Err(error),
-    };
-    let data = data.parse::<Option<BTreeMap<String, String>>>()?.flatten().unwrap_or_default();
-    let binary = binary.parse::<Option<BTreeMap<String, String>>>()?.flatten().unwrap_or_default();
+    let [ignore, matched, labels, version, data, binary] =
+        match lister::get_fields(id.kind.gvr(), &key, pointers) {
+            Ok(Some(fields)) => fields,
+            Ok(None) => return Ok(Lookup::Absent),
+            Err(error) if is_not_served(&error) => return Ok(Lookup::NotServed),
+            Err(error) => return Err(error),
+        };
+    let annotations = [(&names.ignore, ignore), (&names.matched, matched)];
+    // An annotation that is no text counts as none.
+    let annotations =
+        annotations.into_iter().filter_map(|(name, value)| Some((name.clone(), value.parse().ok()??)));
     Ok(Lookup::Found(Source {
-        annotations: annotations.parse::<Option<_>>()?.flatten().unwrap_or_default(),
+        annotations: annotations.collect(),
         labels: labels.parse::<Option<_>>()?.flatten().unwrap_or_default(),
-        hash: hash(id.kind, &data, &binary),
+        version: version.parse::<String>()?.unwrap_or_default(),
+        digests: [data.parse()?.unwrap_or_default(), binary.parse()?.unwrap_or_default()],
     }))
+}
+
+impl Source {
+    /// The hash of its data. Data that was not hashed before is read from the API server. Returns `None` if the source is gone there;
+    /// its deletion follows.
+    pub(crate) fn hash(
+        &self,
+        id: &SourceId,
+        namespace: &str,
+    ) -> Result<Option<Result<String, Unreadable>>, Error> {
+        if self.digests.iter().all(String::is_empty) {
+            return Ok(Some(Ok(NOTHING.to_owned())));
+        }
+        if let Some(kept) = hashes::kept(id, namespace, &self.digests) {
+            return Ok(Some(kept.ok_or(Unreadable)));
+        }
+        let live: Live = match client::get(id.kind.gvr(), &ObjectKey::new(namespace, &id.name)) {
+            Ok(live) => live,
+            Err(error) if error.api_code() == Some(ApiCode::NotFound) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let (data, binary) = (live.data.unwrap_or_default(), live.binary_data.unwrap_or_default());
+        let hash = hash(id.kind, &data, &binary);
+        // Newer data does not have the digests of the cache.
+        if live.metadata.resource_version == self.version {
+            hashes::keep(id, namespace, &self.digests, hash.as_deref().ok());
+        }
+        Ok(Some(hash))
+    }
+}
+
+/// The pointer to an annotation.
+pub(crate) fn annotation(name: &str) -> String {
+    format!("/metadata/annotations/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// The names of all sources of this kind in a namespace.

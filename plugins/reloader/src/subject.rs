@@ -111,7 +111,7 @@ impl Subject {
         let namespace = &self.workload.namespace;
         let identity = (self.uid().to_owned(), self.scope(settings, &referenced));
         Plan::new(identity, &chosen, &markers, before, counts, |source| {
-            match source::look_up(source, namespace)? {
+            match source::look_up(source, namespace, &settings.annotations)? {
                 // A cache that lacks the source may have been narrowed. If the answer may roll workloads, a request decides.
                 Lookup::Absent if counts.deletions => source::is_deleted(source, namespace),
                 Lookup::Absent => Ok(true),
@@ -145,7 +145,8 @@ impl Subject {
         for (kind, choice) in self.choices.iter() {
             for name in candidates(*kind, choice, settings, referenced, &self.workload.namespace)? {
                 let id = SourceId::new(*kind, name);
-                let Lookup::Found(source) = source::look_up(&id, &self.workload.namespace)? else { continue };
+                let found = source::look_up(&id, &self.workload.namespace, &settings.annotations)?;
+                let Lookup::Found(source) = found else { continue };
                 if !settings.resource_label_selector.matches(&source.labels) {
                     continue;
                 }
@@ -156,12 +157,13 @@ impl Subject {
                 if !verdict.is_chosen() {
                     continue;
                 }
-                let hash = match source.hash {
-                    Ok(hash) => Some(hash),
-                    Err(unreadable) => {
+                let hash = match source.hash(&id, &self.workload.namespace)? {
+                    Some(Err(unreadable)) => {
                         self.problems.push(format!("{id}: {unreadable}"));
                         None
                     }
+                    Some(Ok(hash)) => Some(hash),
+                    None => None,
                 };
                 chosen.push(Chosen { source: id, hash, container: container.unwrap_or(0) });
             }
