@@ -60,6 +60,37 @@ fn a_change_that_is_taken_back_while_it_settles_rolls_nothing() {
 }
 
 #[test]
+fn the_data_of_a_source_is_requested_once_after_each_change() {
+    let mut reloader = reloader(json!({}));
+    let host = seen(&mut reloader);
+    host.fail_request(ApiCode::Unavailable, "the API server is away");
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done, "known data needs no request");
+
+    host.store(MAPS, map("app", "2"));
+    assert!(reloader.reconcile(WEB).is_err(), "other data is requested");
+    reloader.reconcile(WEB).unwrap();
+    assert_eq!(patched(&host).len(), 1);
+}
+
+#[test]
+fn a_source_that_is_gone_leaves_no_hash() {
+    let mut reloader = reloader(json!({}));
+    let host = seen(&mut reloader);
+    let kept = || store::keys().unwrap().iter().filter(|key| !key.starts_with("apps/")).count();
+    assert_eq!(kept(), 2);
+
+    host.remove(MAPS, &ObjectKey::new("shop", "app"));
+    reloader.on_delete(host.event(MAPS, map("app", "1")), true).unwrap();
+    assert_eq!(kept(), 1);
+
+    // This one went away while the host was down: a new instance looks for it.
+    host.remove(SECRETS, &ObjectKey::new("shop", "app"));
+    let mut next = super::reloader(json!({}));
+    next.on_add(host.event(MAPS, map("other", "1")), Cause::Initial).unwrap();
+    assert_eq!(kept(), 0);
+}
+
+#[test]
 fn a_workload_with_the_markers_of_the_original_is_not_rolled() {
     let host = host();
     let mut marked = deployment(json!({"reloader.stakater.com/auto": "true"}));
