@@ -3,12 +3,11 @@
 //! The host keeps a digest of the data of a ConfigMap or Secret, and the hash of the original needs the data itself. So the data is read
 //! from the API server once for each change of a chosen source, and its hash is kept with the digests that it belongs to.
 
-use informer_sdk::{Error, ObjectKey, lister, log};
+use informer_sdk::{ObjectKey, log};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     kind::{SourceId, SourceKind},
-    source,
     store::{self, Unavailable},
 };
 
@@ -46,35 +45,12 @@ pub(crate) fn forget(id: &SourceId, namespace: &str) -> Result<(), Unavailable> 
     if store::get(&key)?.is_some() { store::delete(&key) } else { Ok(()) }
 }
 
-/// Forgets the sources that went away while the host was down.
-pub(crate) fn sweep(keys: &[String]) -> Result<(), Swept> {
-    for key in keys {
-        let Some((gvr, object)) = parse(key) else { continue };
-        match lister::get_fields(gvr, &object, [""; 0]) {
-            Ok(Some([])) => {}
-            Ok(None) => store::delete(key)?,
-            Err(error) if source::is_not_served(&error) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Why sources that are gone could not be forgotten.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Swept {
-    #[error(transparent)]
-    State(#[from] Unavailable),
-    #[error(transparent)]
-    Cache(#[from] Error),
-}
-
 fn key(id: &SourceId, namespace: &str) -> String {
     format!("{} {namespace}/{}", id.kind.gvr(), id.name)
 }
 
-/// The resource and the object of a key. Returns `None` for the key of a workload.
-fn parse(key: &str) -> Option<(&'static str, ObjectKey)> {
+/// The resource and the object of a key of this module. Returns `None` for another key.
+pub(crate) fn source(key: &str) -> Option<(&'static str, ObjectKey)> {
     let (gvr, object) = key.split_once(' ')?;
     let gvr = SourceKind::ALL.into_iter().map(SourceKind::gvr).find(|known| *known == gvr)?;
     let (namespace, name) = object.split_once('/')?;

@@ -184,19 +184,21 @@ impl Reloader {
     }
 
     /// Adds the keys of workloads that the plugin remembers and the cache does not have: their memory is removed, and a Job that was
-    /// deleted is created.
+    /// deleted is created. The hashes of sources that went away are removed too.
     fn sweep(&mut self) -> Result {
         if self.has_swept {
             return Ok(());
         }
-        let keys = store::keys()?;
-        hashes::sweep(&keys)?;
-        for workload in keys.iter().filter_map(|key| key.parse::<Workload>().ok()) {
-            match lister::get_fields(workload.gvr(), &workload.key(), [""; 0]) {
-                Ok(Some([])) => {}
-                Ok(None) => workqueue::add(&workload)?,
-                Err(error) if source::is_not_served(&error) => {}
-                Err(error) => return Err(error.into()),
+        for key in store::keys()? {
+            let workload = key.parse::<Workload>().ok();
+            let object = workload.as_ref().map(|workload| (workload.gvr(), workload.key()));
+            let Some((gvr, object)) = object.or_else(|| hashes::source(&key)) else { continue };
+            match (lister::get_fields(gvr, &object, [""; 0]), workload) {
+                (Ok(Some([])), _) => {}
+                (Ok(None), Some(workload)) => workqueue::add(&workload)?,
+                (Ok(None), None) => store::delete(&key)?,
+                (Err(error), _) if source::is_not_served(&error) => {}
+                (Err(error), _) => return Err(error.into()),
             }
         }
         self.has_swept = true;
