@@ -40,8 +40,8 @@ type P<V> = Key<VerifyKeys, V>;
 
 pub(super) static REGISTRY: LazyLock<Section<RegistrySettings>> = LazyLock::new(|| {
     Section {
-    doc: "Settings for one registry. For any other registry the host uses https, the certificate authorities \
-          of the system and the credentials of docker. The proxy is that of $HTTPS_PROXY and $NO_PROXY.",
+    doc: "Settings for one registry. A registry without a table is reached by https. The host then trusts the \
+          system's certificate authorities and logs in with docker's credentials. $HTTPS_PROXY and $NO_PROXY select the proxy.",
     keys: vec![
         R::<String>::new("host", |registry| &mut registry.host)
             .required("\"ghcr.io\"")
