@@ -9,18 +9,21 @@ mod cache;
 mod keyvalue;
 mod marks;
 mod plugin;
+mod timers;
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, LazyLock},
     time::{Duration, Instant},
 };
 
 use informer_runtime::{
     Component, Engine, EngineConfig, Grants, LogLevel, LogLine, LogSink, LogStream, Plugin, Sources,
-    capabilities::{ClientSource, HttpClient, HttpConfig, NoConfigFiles, NoTimers},
+    capabilities::{ClientSource, HttpClient, HttpConfig, NoConfigFiles},
 };
 use informer_types::{
-    AddError, Cause, Change, Delivery, EventHandler, Gvr, Notification, Outcome, Source, Workqueue,
+    AddError, Cause, Change, Delivery, EventHandler, Gvr, Notification, Outcome, Part, Reads, Source,
+    Workqueue,
 };
 use parking_lot::Mutex;
 use serde_json::json;
@@ -30,10 +33,15 @@ use crate::parts::texts;
 use api::Api;
 use cache::Cache;
 use keyvalue::KeyValues;
+use marks::Origin;
 use plugin::{PLUGIN, QUOTA, config};
+use timers::Timers;
 
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
+
+/// Where the delivered object has the script of the guest.
+const SCRIPT: &str = "/type";
 
 /// The engine and the guest, compiled once.
 static GUEST: LazyLock<(Engine, Component)> = LazyLock::new(|| {
@@ -45,15 +53,25 @@ static GUEST: LazyLock<(Engine, Component)> = LazyLock::new(|| {
 
 /// The marks that the guest found, from its log.
 #[derive(Default)]
-struct Seen(Mutex<Vec<String>>);
+struct Seen(Mutex<Vec<Mark>>);
+
+/// A mark that the guest found.
+#[derive(Clone, Debug)]
+struct Mark {
+    text: String,
+    /// It was in a whole object, which may have more than the plugin declares to read.
+    in_an_object: bool,
+}
 
 /// A workqueue that holds ten keys.
 #[derive(Default)]
 struct Keys(Mutex<Vec<String>>);
 
-/// Grants, one a line, behind `read`, `write` or `secrets`; and the script of the guest.
+/// Grants, one a line, behind `read`, `write` or `secrets`, and parts of objects that the plugin declares to read, behind `reads`;
+/// and the script of the guest.
 pub(crate) fn run(input: &[u8]) {
     let Some([grants, script]) = texts(input) else { return };
+    let declared = declared(grants);
     let grants = granted(grants);
     let seen = Arc::new(Seen::default());
     let api = Arc::new(Api::new(grants.clone()));
@@ -66,23 +84,46 @@ pub(crate) fn run(input: &[u8]) {
         keyvalue: Arc::new(KeyValues::default()),
         config: Arc::new(NoConfigFiles),
         workqueue: Arc::new(Keys::default()),
-        timers: Arc::new(NoTimers),
+        timers: Arc::new(Timers::default()),
         wall_clock: None,
     };
-    let plugin = Plugin::new(engine.clone(), config(grants.clone()), sources);
+    let plugin = Plugin::new(engine.clone(), config(grants.clone(), reads(declared.as_deref())), sources);
     let outcome = RUNTIME.block_on(async {
         plugin.load(component).await.unwrap();
         let outcome = plugin.handle(delivery(script)).await.unwrap();
         plugin.unload().await;
         outcome
     });
-    assert!(matches!(outcome, Outcome::Acknowledged), "{outcome:?}");
+    assert!(matches!(outcome, Outcome::Acknowledged | Outcome::Again(_)), "{outcome:?}");
     for mark in seen.0.lock().iter() {
         assert!(
-            marks::may_be_seen(&grants, mark),
+            marks::may_be_seen(&grants, &mark.text),
             "the guest received {mark:?}, which {grants:?} does not grant"
         );
+        assert!(
+            mark.in_an_object
+                || declared.as_deref().is_none_or(|parts| marks::is_declared(parts, &mark.text)),
+            "the guest received {mark:?}, which is in none of {declared:?}"
+        );
     }
+}
+
+/// The parts that the plugin declares to read. `None` if the lines declare nothing, which means that it reads everything.
+fn declared(text: &str) -> Option<Vec<Part>> {
+    let parts: Vec<Part> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("reads "))
+        .filter_map(|part| part.parse().ok())
+        .collect();
+    (!parts.is_empty()).then_some(parts)
+}
+
+/// The declaration for every resource of the cache. The guest always reads its script.
+fn reads(declared: Option<&[Part]>) -> BTreeMap<Gvr, Reads> {
+    let Some(declared) = declared else { return BTreeMap::new() };
+    let script: Part = SCRIPT.parse().unwrap();
+    let parts: Vec<Part> = declared.iter().cloned().chain([script]).collect();
+    cache::RESOURCES.iter().map(|gvr| (gvr.parse().unwrap(), Reads::new(&parts, false))).collect()
 }
 
 /// The grants of the lines that are grants.
@@ -103,7 +144,7 @@ fn granted(text: &str) -> Grants {
 
 /// The addition of a Secret that the plugin is subscribed to. Its values are hidden like those of any other.
 fn delivery(script: &str) -> Delivery {
-    let mut secret = marks::object(&Gvr::new("", "v1", "secrets"), "shop", "delivered");
+    let mut secret = marks::object(Origin::Cache, &Gvr::new("", "v1", "secrets"), "shop", "delivered");
     // The type is one of the fields that are always visible.
     secret["type"] = json!(script);
     let change = Change::Added { object: cache::cached(&secret) };
@@ -120,9 +161,13 @@ impl LogSink for Seen {
 
     fn line(&self, line: &LogLine<'_>) {
         assert_eq!(line.plugin, PLUGIN);
-        if line.stream == LogStream::Log && line.message == "saw" {
-            self.0.lock().extend(line.fields.iter().map(|(_, mark)| mark.clone()));
-        }
+        let in_an_object = match (line.stream, line.message) {
+            (LogStream::Log, "saw") => false,
+            (LogStream::Log, "saw in an object") => true,
+            _ => return,
+        };
+        let marks = line.fields.iter().map(|(_, mark)| Mark { text: mark.clone(), in_an_object });
+        self.0.lock().extend(marks);
     }
 }
 

@@ -10,7 +10,11 @@ use informer_types::{Gvr, WriteVerb};
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
-use super::{cache::NAMESPACES, marks, plugin::PLUGIN};
+use super::{
+    cache::NAMESPACES,
+    marks::{self, Origin},
+    plugin::PLUGIN,
+};
 
 /// The parameters that a request may have.
 const PARAMETERS: [&str; 8] = [
@@ -132,14 +136,14 @@ impl Info {
     fn answer(&self) -> Value {
         let Self { gvr, namespace, name, .. } = self;
         if !name.is_empty() {
-            return marks::object(gvr, namespace, name);
+            return marks::object(Origin::Server, gvr, namespace, name);
         }
         let namespaces = NAMESPACES.iter().filter(|found| namespace.is_empty() || *found == namespace);
         json!({
             "apiVersion": gvr.api_version(),
             "kind": format!("{}List", marks::kind(gvr)),
             "metadata": {"resourceVersion": "9"},
-            "items": namespaces.map(|namespace| marks::object(gvr, namespace, "web")).collect::<Vec<_>>(),
+            "items": namespaces.map(|namespace| marks::object(Origin::Server, gvr, namespace, "web")).collect::<Vec<_>>(),
         })
     }
 }

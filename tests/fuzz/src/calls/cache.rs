@@ -7,10 +7,10 @@ use informer_runtime::capabilities::{CacheState, IndexPage, ListError, ListerQue
 use informer_types::{Body, Gvr, Header, Object, ObjectKey};
 use serde_json::Value;
 
-use super::marks;
+use super::marks::{self, Origin};
 
 /// What is watched.
-const RESOURCES: [&str; 3] = ["v1/pods", "v1/secrets", "apps/v1/deployments"];
+pub(super) const RESOURCES: [&str; 3] = ["v1/pods", "v1/secrets", "apps/v1/deployments"];
 
 /// Each namespace has an object of each name.
 pub(super) const NAMESPACES: [&str; 3] = ["default", "kube-system", "shop"];
@@ -37,7 +37,7 @@ fn objects(gvr: &Gvr) -> Result<Vec<Arc<Object>>, ListError> {
         return Err(ListError::UnknownResource(gvr.clone()));
     }
     let keys = NAMESPACES.iter().flat_map(|namespace| NAMES.iter().map(move |name| (namespace, name)));
-    Ok(keys.map(|(namespace, name)| cached(&marks::object(gvr, namespace, name))).collect())
+    Ok(keys.map(|(namespace, name)| cached(&marks::object(Origin::Cache, gvr, namespace, name))).collect())
 }
 
 impl ListerSource for Cache {
@@ -63,8 +63,9 @@ impl ListerSource for Cache {
         }
         let readable =
             objects(gvr)?.into_iter().filter(|object| page.namespaces.contains(object.namespace()));
-        // One value, which shows a namespace in which an object counts.
-        Ok(readable.map(|object| (object.namespace().to_owned(), 1)).take(page.limit).collect())
+        // A value shows a namespace in which an object counts.
+        let value = |object: Arc<Object>| (marks::index(gvr, object.namespace()), 1);
+        Ok(readable.map(value).take(page.limit).collect())
     }
 
     fn state(&self, gvr: &Gvr) -> Result<CacheState, ListError> {

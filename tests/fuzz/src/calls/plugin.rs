@@ -7,6 +7,7 @@ use std::{
 };
 
 use informer_runtime::{Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
+use informer_types::{Gvr, Reads};
 
 /// The name of the plugin.
 pub(super) const PLUGIN: &str = "fuzzed";
@@ -14,12 +15,12 @@ pub(super) const PLUGIN: &str = "fuzzed";
 /// The most that the plugin may store.
 pub(super) const QUOTA: u64 = 4096;
 
-pub(super) fn config(grants: Grants) -> PluginConfig {
+pub(super) fn config(grants: Grants, reads: BTreeMap<Gvr, Reads>) -> PluginConfig {
     PluginConfig {
         name: PLUGIN.into(),
         config_json: r#"{"region":"eu","count":3}"#.to_owned(),
         grants,
-        reads: BTreeMap::new(),
+        reads,
         limits: Limits {
             deadline: Duration::from_secs(30),
             log_lines: None,
