@@ -10,6 +10,7 @@ mod egress;
 mod followed;
 mod in_force;
 mod keeping;
+mod kinds;
 mod narrowing;
 mod objects;
 mod origin;
@@ -61,7 +62,7 @@ use crate::{
 };
 pub use code_cache::{code_cache, existing_code_cache};
 pub use egress::EgressError;
-pub use rehearsal::{check_component, check_watches, kept_parts, narrowed_watches};
+pub use rehearsal::{Patterns, check_component, check_watches, kept_parts, narrowed_watches};
 pub use reload::{Adjust, ReloadRefused};
 pub use running_plugin::SubscribeError;
 pub use settings::engine as engine_config;
@@ -220,7 +221,7 @@ impl App {
             stage,
         };
         let (host, started) = (config.host.clone(), Started::of(&config));
-        let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started);
+        let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started, &connection);
         let (reload, reloader) = Reload::new(Arc::clone(&applier), followed, options.adjust);
         applier.apply(config).await?;
         let mut app = Self {
@@ -269,6 +270,7 @@ impl App {
     /// # Cancel safety
     /// A dropped future changes nothing.
     pub async fn ready(&self) {
+        self.applier.kinds().known().await;
         let plugins = self.applier.plugins().of_file();
         join_all(plugins.iter().map(|plugin| plugin.serving())).await;
         let mut informers = self.factory.informers();
@@ -295,6 +297,7 @@ impl App {
             reload: self.reload.clone(),
             in_force: self.applier.in_force().clone(),
             objects: self.applier.objects().clone(),
+            kinds: self.applier.kinds().clone(),
             lines: Arc::clone(&self.lines),
             trace: self.trace.clone(),
             exporter: self.exporter.clone(),
@@ -401,6 +404,8 @@ impl App {
         self.tasks.spawn(async move { stop.run_until_cancelled(reloader.run()).await });
         let (applier, stop) = (Arc::clone(&self.applier), self.stop.clone());
         self.tasks.spawn(async move { stop.run_until_cancelled(applier.directories().poll()).await });
+        let (applier, stop) = (Arc::clone(&self.applier), self.stop.clone());
+        self.tasks.spawn(async move { stop.run_until_cancelled(applier.follow_kinds()).await });
         let tenants =
             Tenants::new(Arc::clone(&self.applier), Arc::clone(&self.factory), client, self.state.clone());
         let stop = self.stop.clone();

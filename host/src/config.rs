@@ -98,7 +98,8 @@ pub struct Config {
     pub telemetry: Option<informer_telemetry::Settings>,
     /// How registries are reached, and what is accepted from them.
     pub registries: Settings,
-    /// The watches in the order of the file, and the one of namespaces that subscriptions need; at least one.
+    /// The watches in the order of the file, and the one of namespaces that subscriptions need. The file has at least one. A
+    /// running host replaces patterns by the resources that they stand for.
     pub watches: Vec<Watch>,
     /// The plugins in the order of the file; maybe none.
     pub plugins: Vec<Plugin>,

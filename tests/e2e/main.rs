@@ -29,6 +29,7 @@
 //! | `reloader` | the ready-made plugin: what changed rolls its workloads once, also while the host was down |
 //! | `replicator` | the ready-made plugin: copies follow their source, and nothing else is written |
 //! | `restarts` | an informer that a bug of the host ended starts again |
+//! | `served_kinds` | watches of all kinds follow the CRDs of the cluster |
 //! | `signals` | calls when a cache is complete, and timers |
 //! | `state` | the state of plugins across reloads and restarts, and a broken state |
 //! | `tenancy` | Plugin objects: what a tenant may do, and what hostile ones are told |
@@ -68,6 +69,7 @@ mod reload;
 mod reloader;
 mod replicator;
 mod restarts;
+mod served_kinds;
 mod signals;
 mod state;
 mod tenancy;

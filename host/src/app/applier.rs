@@ -22,6 +22,7 @@ use super::{
     descriptors,
     directories::Directories,
     in_force::InForce,
+    kinds::Kinds,
     objects::Objects,
     plan::{Plan, Started, needs_restart},
     running_plugin::{Look, Parts, RunningPlugin, RunningPlugins, SubscribeError, Watches},
@@ -30,6 +31,7 @@ use super::{
 use crate::{
     admin::types::{Report, Verdict},
     config::{Config, Host, Plugin},
+    connect::Connection,
     logging,
     wiring::WitnessStand,
 };
@@ -51,6 +53,8 @@ pub(super) struct Applier {
     in_force: InForce,
     /// The Plugin objects of the cluster.
     objects: Objects,
+    /// The kinds that patterns stand for.
+    kinds: Kinds,
     /// Held while a configuration is applied.
     applied: Arc<Mutex<Applied>>,
 }
@@ -60,7 +64,7 @@ pub(super) struct Applier {
 pub(super) struct Applied {
     /// The configuration of the file.
     file: Option<Config>,
-    /// The same with the plugins of objects.
+    /// The same with single resources in the place of patterns, and with the plugins of objects.
     config: Option<Config>,
     /// Watches whose new informer has not replaced the one before yet.
     successions: BTreeMap<Gvr, Succession>,
@@ -83,8 +87,10 @@ impl Applier {
         tasks: TaskTracker,
         file: Option<PathBuf>,
         started: Started,
+        connection: &Connection,
     ) -> Arc<Self> {
         Arc::new(Self {
+            kinds: Kinds::new(connection.client.clone(), Arc::clone(&parts.factory)),
             parts,
             plugins: RunningPlugins::default(),
             tasks,
@@ -115,6 +121,11 @@ impl Applier {
         &self.objects
     }
 
+    /// The kinds that patterns stand for.
+    pub(super) fn kinds(&self) -> &Kinds {
+        &self.kinds
+    }
+
     /// The configuration in force, as the admin endpoint shows it.
     pub(super) fn in_force(&self) -> &InForce {
         &self.in_force
@@ -140,26 +151,44 @@ impl Applier {
     /// # Cancel safety
     /// Once the configuration before is applied, this one is applied to its end, even if the future is dropped.
     pub(super) async fn apply(self: &Arc<Self>, new: Config) -> Result<Report, SubscribeError> {
-        descriptors::check(&new);
+        self.kinds.look_for(&new).await;
         // Waits here and not in the task: at the end of the host, a task would wait for ever.
         let (applier, applied) = (Arc::clone(self), self.hold().await);
         let applying = self.tasks.spawn(async move { applier.apply_in_turn(new, applied).await });
         applying.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
     }
 
-    /// Applies the configuration in force once more, with the Plugin objects as they are now. Does nothing before the first
-    /// configuration.
+    /// Applies the configuration in force once more, with the Plugin objects and the kinds as they are known now. Does nothing
+    /// before the first configuration.
     ///
     /// # Errors
     /// [`SubscribeError`], only while the host stops.
     ///
     /// # Cancel safety
     /// As [`apply`](Self::apply).
-    pub(super) async fn apply_objects(self: &Arc<Self>) -> Result<Report, SubscribeError> {
+    pub(super) async fn apply_again(self: &Arc<Self>) -> Result<Report, SubscribeError> {
         let (applier, applied) = (Arc::clone(self), self.hold().await);
         let Some(file) = applied.file.clone() else { return Ok(Report::default()) };
         let applying = self.tasks.spawn(async move { applier.apply_in_turn(file, applied).await });
         applying.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
+    }
+
+    /// Applies the configuration again whenever the API server serves other kinds than before, if it has patterns. Never returns.
+    pub(super) async fn follow_kinds(self: Arc<Self>) {
+        loop {
+            if !self.kinds.look_later().await {
+                continue;
+            }
+            match self.apply_again().await {
+                Ok(report) => {
+                    report
+                        .changes
+                        .iter()
+                        .for_each(|change| tracing::info!(%change, "the served kinds changed"));
+                }
+                Err(error) => tracing::debug!(%error, "the served kinds are not applied"),
+            }
+        }
     }
 
     /// Adds the plugins of the Plugin objects that run with this configuration of the file.
@@ -178,7 +207,9 @@ impl Applier {
         file: Config,
         mut applied: OwnedMutexGuard<Applied>,
     ) -> Result<Report, SubscribeError> {
-        let new = self.with_objects(&file).await;
+        let single = self.kinds.expanded(&file, applied.config.as_ref());
+        descriptors::check(&single);
+        let new = self.with_objects(&single).await;
         let plan = Plan::between(applied.config.as_ref(), &new);
         let watches = settings::watches(&new);
         let mut report = Report::default();
@@ -215,7 +246,7 @@ impl Applier {
         // A directory is watched for the files in it.
         let included = new.included.iter().map(|path| path.join("included.toml")).chain(new.included.clone());
         self.parts.directories.watch(sources.chain(included).chain(self.file.clone()));
-        warn_of_unused(&new, &self.parts);
+        warn_of_unused(&file, &new, &self.parts);
         *self.shutdown_timeout.lock() = new.host.shutdown_timeout;
         self.in_force.applied(&new.written, &report);
         (applied.file, applied.config) = (Some(file), Some(new));
@@ -447,7 +478,13 @@ fn configure_log(old: &Host, new: &Host, report: &mut Report) {
 }
 
 /// Logs each watch that no plugin uses, and no Plugin object may use. Such a watch costs nothing.
-fn warn_of_unused(config: &Config, parts: &Parts) {
+fn warn_of_unused(file: &Config, config: &Config, parts: &Parts) {
+    let patterns: Vec<&Gvr> = file.plugins.iter().flat_map(Plugin::patterns).collect();
+    for gvr in
+        file.watches.iter().map(|watch| &watch.gvr).filter(|gvr| gvr.is_pattern() && !patterns.contains(gvr))
+    {
+        tracing::warn!(resource = %gvr, "no plugin uses this pattern, so nothing is watched for it");
+    }
     let used = parts.factory.informers();
     let waits =
         |gvr: &Gvr| config.tenancy.as_ref().is_some_and(|tenancy| tenancy.read.namespaces(gvr).is_some());

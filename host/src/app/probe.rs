@@ -15,6 +15,7 @@ use informer_telemetry::{Exporter, Standing};
 
 use super::{
     in_force::InForce,
+    kinds::Kinds,
     objects::{Judged, Objects, Verdict},
     recorder::record,
     reload::Reload,
@@ -50,6 +51,7 @@ pub(super) struct HostProbe {
     pub(super) reload: Reload,
     pub(super) in_force: InForce,
     pub(super) objects: Objects,
+    pub(super) kinds: Kinds,
     pub(super) lines: Arc<RecentLines>,
     pub(super) trace: Option<Arc<Trace>>,
     pub(super) exporter: Option<Exporter>,
@@ -145,7 +147,7 @@ impl Probe for HostProbe {
             format!("plugin {}: no version in service: {why}", plugin.name())
         });
         let stopping = self.stop.is_cancelled().then(|| "the host stops".to_owned());
-        stopping.into_iter().chain(self.unsynced(false)).chain(without).collect()
+        stopping.into_iter().chain(self.kinds.unready()).chain(self.unsynced(false)).chain(without).collect()
     }
 
     fn degraded(&self) -> Vec<String> {
@@ -183,6 +185,7 @@ impl Probe for HostProbe {
         });
         troubled
             .chain(self.without_objects())
+            .chain(self.kinds.degraded())
             .chain(state)
             .chain(quarantined)
             .chain(letters)
@@ -208,7 +211,9 @@ impl Probe for HostProbe {
         let state = checks::state(self.state.problem().is_some());
         let configuration = checks::configuration(self.reload.refused().is_some());
         let stopping = checks::stopping(self.stop.is_cancelled());
-        stopping.into_iter().chain(watches).chain(plugins).chain([state, configuration]).collect()
+        let kinds = checks::kinds(self.kinds.unready().is_some(), !self.kinds.degraded().is_empty());
+        let all = stopping.into_iter().chain(kinds).chain(watches).chain(plugins);
+        all.chain([state, configuration]).collect()
     }
 
     fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Report, String>> {

@@ -9,9 +9,15 @@ use informer_runtime::{
     capabilities::{HttpClient, HttpConfig},
 };
 use informer_types::WriteGrants;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
-use super::{advice, keeping::Keeping, narrowing::Narrowing, settings};
+use super::{
+    advice,
+    keeping::Keeping,
+    kinds::{self, DiscoveryError, Served},
+    narrowing::Narrowing,
+    settings,
+};
 use crate::{
     config::{self, Config, Watch},
     connect::Connection,
@@ -67,6 +73,75 @@ pub fn kept_parts(config: &Config) -> Vec<(String, String)> {
     };
     let kept = |watch: &Watch| Some((watch.gvr.to_string(), Keeping::of(watch, config)?.to_string()));
     config.watches.iter().filter(|watch| declared(watch)).filter_map(kept).collect()
+}
+
+/// The patterns of a configuration.
+pub struct Patterns {
+    file: Config,
+    expanded: Config,
+    /// `None` until a cluster was asked.
+    served: Option<Served>,
+}
+
+// === impl Patterns ===
+
+impl Patterns {
+    /// The patterns, before a cluster says what they stand for.
+    pub fn of(file: &Config) -> Self {
+        Self { file: file.clone(), expanded: kinds::expanded(file, &Served::default()), served: None }
+    }
+
+    /// Lets a cluster say what the patterns stand for. Returns each pattern for which it cannot, with the reason.
+    pub async fn look_up(&mut self, connection: &Connection) -> Vec<(String, String)> {
+        let patterns: Vec<String> = self.patterns().map(|watch| watch.gvr.to_string()).collect();
+        if patterns.is_empty() {
+            return Vec::new();
+        }
+        let found = match timeout(PATIENCE, kinds::discover(&connection.client)).await {
+            Ok(Ok(found)) => {
+                self.expanded = kinds::expanded(&self.file, &found);
+                self.served = Some(found);
+                return Vec::new();
+            }
+            Ok(Err(error)) => error,
+            Err(_) => DiscoveryError::Silent(PATIENCE),
+        };
+        let why = format!("{:#}", anyhow::Error::from(found));
+        patterns.into_iter().map(|pattern| (pattern, why.clone())).collect()
+    }
+
+    /// The configuration with single resources in the place of patterns; only those that the file names, before
+    /// [`look_up`](Self::look_up).
+    pub fn expanded(&self) -> &Config {
+        &self.expanded
+    }
+
+    /// Returns each pattern with what it stands for, in words.
+    pub fn meanings(&self) -> Vec<(String, String)> {
+        let meaning = |watch: &Watch| match &self.served {
+            None => {
+                let excluded: Vec<String> = watch.exclude.iter().map(ToString::to_string).collect();
+                let except = if excluded.is_empty() {
+                    String::new()
+                } else {
+                    format!(" except {}", excluded.join(", "))
+                };
+                format!(
+                    "each resource that the API server serves{except}; `informer check --cluster` lists them"
+                )
+            }
+            Some(served) => {
+                let mut names = kinds::meaning(&self.file, watch, served);
+                names.sort();
+                format!("{} resources: {}", names.len(), names.join(", "))
+            }
+        };
+        self.patterns().map(|watch| (watch.gvr.to_string(), meaning(watch))).collect()
+    }
+
+    fn patterns(&self) -> impl Iterator<Item = &Watch> {
+        self.file.watches.iter().filter(|watch| watch.gvr.is_pattern())
+    }
 }
 
 /// Lists every watched resource once. Returns each watch that failed, with the reason.

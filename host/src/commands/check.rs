@@ -52,6 +52,8 @@ pub struct CheckArgs {
 
 /// Remarks that are not problems.
 struct Notes {
+    /// Patterns with what they stand for.
+    patterns: Vec<(String, String)>,
     /// Names of resources with their full names.
     abbreviated: BTreeMap<String, String>,
     /// Watches with the requirements that were added to them.
@@ -89,16 +91,20 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
     if !args.file_only {
         problems.extend(check_components(&config, &args.config).await?);
     }
+    let mut patterns = app::Patterns::of(&config);
     if args.cluster || args.access.is_given() {
         args.access.apply(&mut config.cluster.access);
         let connection = connect(&config.cluster.access).await?;
-        let watches = app::check_watches(&config, connection).await;
-        problems.extend(watches.into_iter().map(|(name, message)| Problem { table: "watch", name, message }));
+        let unserved = patterns.look_up(&connection).await;
+        let watches = app::check_watches(patterns.expanded(), connection).await;
+        let found = unserved.into_iter().chain(watches);
+        problems.extend(found.map(|(name, message)| Problem { table: "watch", name, message }));
     }
     let notes = Notes {
         abbreviated: config::abbreviated(&config),
-        narrowed: app::narrowed_watches(&config),
-        kept: app::kept_parts(&config),
+        patterns: patterns.meanings(),
+        narrowed: app::narrowed_watches(patterns.expanded()),
+        kept: app::kept_parts(patterns.expanded()),
     };
     report(&args.config, &problems, &notes, output);
     Ok(problems.is_empty())
@@ -175,7 +181,7 @@ async fn check_names(engine: &Engine, file: &Path, plugin: &Plugin) -> Result<()
 }
 
 fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
-    let Notes { abbreviated, narrowed, kept } = notes;
+    let Notes { patterns, abbreviated, narrowed, kept } = notes;
     match output {
         Output::Json => {
             let problems: Vec<Value> = problems.iter().map(Problem::to_json).collect();
@@ -183,14 +189,20 @@ fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
                 narrowed.iter().map(|(watch, by)| json!({"watch": watch, "added": by})).collect();
             let kept: Vec<Value> =
                 kept.iter().map(|(watch, what)| json!({"watch": watch, "kept": what})).collect();
+            let patterns: Vec<Value> =
+                patterns.iter().map(|(watch, what)| json!({"watch": watch, "stands-for": what})).collect();
             print_json(&json!({
                 "file": file, "problems": problems, "narrowed": narrowed, "kept": kept, "resources": abbreviated,
+                "patterns": patterns,
             }));
         }
         Output::Text if problems.is_empty() => {
             print(&format!("{}: no problems", file.display()));
             for (written, full) in abbreviated {
                 print(&format!("`{written}` is {full}"));
+            }
+            for (watch, what) in patterns {
+                print(&format!("watch {watch}: {what}"));
             }
             for (watch, by) in narrowed {
                 print(&format!("watch {watch}: narrowed to {by}, which every subscription needs"));

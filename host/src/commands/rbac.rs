@@ -46,6 +46,9 @@ pub struct RbacArgs {
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
+/// Every group or resource of a rule.
+const ALL: &str = "*";
+
 /// The names in the manifests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
@@ -364,8 +367,12 @@ impl Scopes {
         for (scope, rules) in &mut self.by_scope {
             for (what, verbs) in rules.iter_mut() {
                 let anonymous = What { name: None, ..what.clone() };
-                let wider = [(scope.clone(), anonymous.clone()), (None, what.clone()), (None, anonymous)];
-                for (wider_scope, wider_what) in wider {
+                let of_group = What { resource: ALL.to_owned(), ..anonymous.clone() };
+                let everything = What { group: ALL.to_owned(), ..of_group.clone() };
+                let any_name = [anonymous, of_group, everything];
+                let here = any_name.iter().cloned().map(|wider| (scope.clone(), wider));
+                let everywhere = any_name.iter().chain([what]).cloned().map(|wider| (None, wider));
+                for (wider_scope, wider_what) in here.chain(everywhere) {
                     if (&wider_scope, &wider_what) == (scope, what) {
                         continue;
                     }
@@ -384,6 +391,11 @@ impl Scopes {
 
 impl What {
     fn of(gvr: &Gvr, subresource: Option<&str>) -> Self {
+        if gvr.is_pattern() {
+            // RBAC has no exceptions: the rule also covers what a pattern excludes, subresources and Secrets.
+            let group = if gvr.group == "core" { String::new() } else { gvr.group.clone() };
+            return Self { group, resource: ALL.to_owned(), name: None };
+        }
         let resource = match subresource {
             Some(subresource) => format!("{}/{subresource}", gvr.resource),
             None => gvr.resource.clone(),

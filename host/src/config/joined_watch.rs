@@ -48,7 +48,13 @@ fn differing(one: &Watch, other: &Watch) -> impl Iterator<Item = &'static str> +
         namespaces.sort();
         namespaces
     };
+    let excluded = |watch: &Watch| {
+        let mut exclude = watch.exclude.clone();
+        exclude.sort();
+        exclude
+    };
     [
+        ("exclude", excluded(one) != excluded(other)),
         ("namespaces", sorted(one) != sorted(other)),
         ("labels", one.labels != other.labels),
         ("fields", one.fields != other.fields),

@@ -73,7 +73,7 @@ pub struct Plugin {
     pub account: Option<ServiceAccount>,
     /// How long an instance lives.
     pub instance: InstancePolicy,
-    /// Never empty; no two have the same resource.
+    /// No two have the same resource or pattern. The file has at least one; a pattern may stand for none.
     pub subscriptions: Vec<Subscription>,
     /// Times at which the plugin is called. No two have the same name.
     pub timers: Vec<Timer>,
@@ -102,6 +102,14 @@ pub struct Plugin {
 }
 
 impl Plugin {
+    /// The patterns that it subscribes to, reads or writes.
+    pub fn patterns(&self) -> impl Iterator<Item = &Gvr> {
+        let read = self.grants.read.iter().flat_map(|read| read.iter()).map(|(gvr, ..)| gvr);
+        let write = self.grants.write.iter().flat_map(|write| write.iter()).map(|grant| &grant.gvr);
+        let subscribed = self.subscriptions.iter().map(|on| &on.watch);
+        subscribed.chain(read).chain(write).filter(|gvr| gvr.is_pattern())
+    }
+
     /// Returns true if the labels of namespaces decide what the plugin receives.
     pub fn follows_namespaces(&self) -> bool {
         self.subscriptions.iter().any(Subscription::follows_namespaces)

@@ -10,7 +10,7 @@ use informer_types::{
 use super::{
     key::{Draft, Key, Section, sub},
     plugin::{Common, LIMITS, Limits, Plugin},
-    problem::Problems,
+    problem::{Fault, Problems},
     value::{Count, Size},
     watched::Watched,
 };
@@ -205,7 +205,14 @@ pub(super) fn tenancy(
     watched: &Watched,
     problems: &mut Problems<'_>,
 ) -> Option<Tenancy> {
-    let written = draft.value.read.iter().zip(draft.items("read"));
+    let read = draft.value.read.iter().map(|grant| &grant.gvr).zip(draft.items("read"));
+    let write = draft.value.write.iter().map(|grant| &grant.gvr).zip(draft.items("write"));
+    for (gvr, place) in read.chain(write).filter(|(gvr, _)| gvr.is_pattern()) {
+        let message = format!("objects of the cluster cannot use the pattern `{gvr}`");
+        problems.refuse(place, Fault::new(message, "list each resource"));
+    }
+    let written =
+        draft.value.read.iter().zip(draft.items("read")).filter(|(grant, _)| !grant.gvr.is_pattern());
     for (grant, place) in written.filter(|(grant, _)| grant.subresource.is_none()) {
         let watch = watched.find(&place.with(grant.gvr.clone()), problems);
         if let (Some(watch), Namespaces::Only(granted)) = (watch, &grant.namespaces) {

@@ -68,6 +68,8 @@ fn with_lines(header: &str, lines: &str) -> String {
             let every = if lines.starts_with("cron") { String::new() } else { missing("every", "\"1m\"") };
             format!("{SMALLEST}\n{header}\n{}\n{every}\n{lines}\n", missing("name", "\"nightly\""))
         }
+        // Its resource is a pattern.
+        "[[watch]]" if lines.starts_with("exclude ") => format!("{SMALLEST}\n{header}\n{lines}\n"),
         "[[watch]]" | "[[plugin]]" | "[[plugin.on]]" => smallest(header),
         other => format!("{SMALLEST}\n{other}\n{lines}\n"),
     }
@@ -80,6 +82,8 @@ fn every_key_is_read() {
         let line = format!("{name} = 1979-05-27");
         let text = match header.as_str() {
             "" => format!("{line}\n"),
+            // Its resource is a pattern.
+            "[[watch]]" if lines.starts_with("exclude ") => format!("{SMALLEST}\n{header}\n{lines}\n"),
             "[[watch]]" | "[[plugin]]" => format!("{header}\n{line}\n"),
             header => format!("{SMALLEST}\n{header}\n{line}\n"),
         };

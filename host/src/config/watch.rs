@@ -21,11 +21,13 @@ const RESYNC: (Duration, Duration) = (Duration::from_secs(1), Duration::from_sec
 const IDENTITY: [&str; 4] =
     ["/metadata/name", "/metadata/namespace", "/metadata/uid", "/metadata/resourceVersion"];
 
-/// One shared informer. No two have the same resource.
+/// One shared informer, or one for each resource of a pattern. No two have the same resource or pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watch {
-    /// The resource.
+    /// The resource, or a pattern.
     pub gvr: Gvr,
+    /// Resources that the pattern does not stand for, in any version.
+    pub exclude: Vec<Gvr>,
     /// Each namespace once, in the order of the file; empty means all namespaces.
     pub namespaces: Vec<String>,
     /// Applied by the server; empty selects everything.
@@ -49,7 +51,8 @@ pub struct Watch {
 
 type K<V> = Key<Watch, V>;
 
-pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| Section {
+pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| {
+    Section {
     doc: "One shared informer: one watch and one cache of a resource, for all plugins together. At least \
           one is needed, and each resource at most once. An informer runs while some plugin subscribes to \
           it or may read it. If the CRD of a resource is not installed yet, the informer waits for it.",
@@ -57,8 +60,20 @@ pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| Section {
         K::<Gvr>::new("gvr", |watch| &mut watch.gvr).required("\"apps/v1/deployments\"").doc(
             "The resource: group/version/resource, or version/resource for the core group, as in \
              \"v1/pods\". A built-in resource may have a name that kubectl accepts, as in \"deploy\", \
-             \"Deployment\" and \"core/v1/configmaps\"; `informer check` prints the full name.",
+             \"Deployment\" and \"core/v1/configmaps\"; `informer check` prints the full name. A pattern \
+             stands for each resource that the API server serves and that can be watched, and follows its \
+             CRDs: \"*/*/*\" for all groups, \"apps/*/*\" for one, \"core/*/*\" for the core group. Each \
+             resource is watched once, in the version that the API server prefers. A [[watch]] of the \
+             resource itself has precedence over a pattern. With a pattern, metadata-only is required, and \
+             `fields` and `index` are not possible. [[plugin.on]] and the grants `read` and `write` may name \
+             the pattern too, and then stand for the same resources, each with its [[watch]]. There a line for \
+             the resource itself has precedence, and what selects namespaces leaves out resources whose \
+             objects have none.",
         ),
+        K::<Vec<Gvr>>::new("exclude", |watch| &mut watch.exclude)
+            .distinct()
+            .also("[\"v1/events\", \"metrics.k8s.io/*/*\"]\ngvr = \"*/*/*\"\nmetadata-only = true")
+            .doc("Resources that the pattern does not stand for, in any version, or groups of them."),
         K::<Vec<Name>>::new("namespaces", |watch| &mut watch.namespaces)
             .some_distinct("all namespaces")
             .example("[\"default\", \"shop\"]")
@@ -113,11 +128,24 @@ pub(super) static WATCH: LazyLock<Section<Watch>> = LazyLock::new(|| Section {
                  the values at all of them.",
             ),
     ],
+}
 });
 
 // === impl Watch ===
 
 impl Watch {
+    /// Returns true if the watch is a pattern that stands for the kind with these names. The preferred one is the first.
+    pub fn stands_for(&self, names: &[Gvr]) -> bool {
+        let excludes = |other: &Gvr| {
+            // A group does not exclude what another group serves too.
+            let names = if other.is_pattern() { names.get(..1).unwrap_or_default() } else { names };
+            names.iter().any(|name| other.covers(name))
+        };
+        self.gvr.is_pattern()
+            && names.iter().any(|name| self.gvr.covers(name))
+            && !self.exclude.iter().any(excludes)
+    }
+
     /// The fault of a reference to a namespace that is not watched; `None` if it is.
     pub(super) fn outside(&self, namespace: &str) -> Option<Fault> {
         if self.namespaces.is_empty() || self.namespaces.iter().any(|own| own == namespace) {
@@ -129,7 +157,7 @@ impl Watch {
     }
 
     /// Returns true if something besides metadata is not kept of the objects.
-    pub(super) fn keeps_part(&self) -> bool {
+    pub fn keeps_part(&self) -> bool {
         self.metadata_only || !self.keep.is_empty() || self.drop.iter().any(|dropped| !is_metadata(dropped))
     }
 
@@ -168,6 +196,7 @@ impl Default for Watch {
     fn default() -> Self {
         Self {
             gvr: Gvr::new("", "", ""),
+            exclude: Vec::new(),
             namespaces: Vec::new(),
             labels: LabelSelector::default(),
             fields: FieldSelector::default(),
@@ -200,6 +229,7 @@ pub(super) fn never_if_zero(period: Option<Duration>) -> Option<Duration> {
 /// Judges the keys of a watch that depend on one another.
 pub(super) fn judge(draft: &Draft<Watch>, problems: &mut Problems<'_>) {
     let watch = &draft.value;
+    judge_pattern(draft, problems);
     if let Some((keep, drop)) = draft.written("keep").zip(draft.written("drop")) {
         let line = problems.line(drop.at, keep.at);
         let message = format!("`keep` lists all that is kept, and `drop` {line} what is removed");
@@ -219,6 +249,46 @@ pub(super) fn judge(draft: &Draft<Watch>, problems: &mut Problems<'_>) {
             } else {
                 watch.keeps(path.first(), name, problems);
             }
+        }
+    }
+}
+
+/// Judges the keys that have a meaning for a pattern only, or for no pattern.
+fn judge_pattern(draft: &Draft<Watch>, problems: &mut Problems<'_>) {
+    let Watch { gvr, exclude, .. } = &draft.value;
+    let Some(place) = draft.written("gvr") else { return };
+    if !gvr.is_pattern() {
+        if let Some(exclude) = draft.written("exclude").filter(|_| !exclude.is_empty()) {
+            let fault =
+                Fault::new(format!("`{gvr}` is one resource"), "remove it, or write a pattern as `gvr`");
+            problems.refuse(exclude, fault);
+        }
+        return;
+    }
+    if draft.written("metadata-only").is_none() {
+        let message = format!("`{gvr}` does not say whether whole objects of every kind are cached");
+        let remedy =
+            "add metadata-only = true, or metadata-only = false if the memory is enough for whole objects";
+        problems.refuse(place, Fault::new(message, remedy));
+    }
+    for key in ["fields", "index"] {
+        if let Some(written) = draft.written(key) {
+            let message = format!("`{gvr}` stands for resources with other fields each");
+            problems.refuse(
+                written,
+                Fault::new(message, format!("write `{key}` in a [[watch]] of one resource")),
+            );
+        }
+    }
+    for (other, place) in exclude.iter().zip(draft.items("exclude")) {
+        if other.covers(gvr) {
+            problems.refuse(
+                place,
+                Fault::new(format!("it excludes all of `{gvr}`"), "remove it, or the [[watch]]"),
+            );
+        } else if !gvr.covers(other) {
+            let message = format!("`{gvr}` does not stand for `{other}`, so there is nothing to exclude");
+            problems.refuse(place, Fault::new(message, "remove it"));
         }
     }
 }

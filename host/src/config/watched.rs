@@ -54,6 +54,15 @@ impl Watched {
         watches
     }
 
+    /// The watches of single resources whose objects a subscription to this pattern receives.
+    pub(super) fn of_pattern(&self, pattern: &Gvr) -> impl Iterator<Item = &Watch> {
+        let pattern = self.watches.iter().find(|watch| watch.gvr.is_pattern() && watch.gvr == *pattern);
+        let watches = self.watches.iter().filter(|watch| !watch.gvr.is_pattern());
+        watches.filter(move |watch| {
+            pattern.is_some_and(|pattern| pattern.stands_for(std::slice::from_ref(&watch.gvr)))
+        })
+    }
+
     /// The watch of this resource. A resource without a watch is noted.
     pub(super) fn find(&self, gvr: &Located<Gvr>, problems: &mut Problems<'_>) -> Option<&Watch> {
         let found = self.watches.iter().find(|watch| watch.gvr == gvr.value);

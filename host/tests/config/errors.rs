@@ -4,6 +4,7 @@ mod bounds;
 mod filters;
 mod http;
 mod lists;
+mod patterns;
 mod reads;
 mod settle;
 mod texts;

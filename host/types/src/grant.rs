@@ -133,7 +133,17 @@ impl Fault {
 
 /// Parses a resource and its subresource. `v1/pods/status` is the status of a pod, not a resource of the group `v1`,
 /// because no group has such a name.
+/// A pattern stands for objects only.
 fn parse_resource(text: &str) -> Result<(Gvr, Option<String>), Fault> {
+    match Gvr::pattern(text) {
+        None => {}
+        Some(Ok(pattern)) => return Ok((pattern, None)),
+        Some(Err(_)) => {
+            let problem = format!("`{text}` is neither a resource nor a pattern");
+            let remedy = "write `*/*/*` for the objects of all resources, `apps/*/*` for those of a group, or `core/*/*` for those of the core group";
+            return Err(Fault::new(problem, remedy));
+        }
+    }
     let parts: Vec<&str> = text.split('/').collect();
     let subresource = match parts.as_slice() {
         [first, _, _] if is_version(first) => parts.last(),

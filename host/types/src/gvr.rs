@@ -19,13 +19,24 @@ pub struct Gvr {
 
 /// The text is not the name of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{text}` is not a resource: {problem}; write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`)"
-)]
+#[error("`{text}` is not a resource: {problem}; {remedy}")]
 pub struct InvalidGvr {
     text: String,
     problem: &'static str,
+    remedy: &'static str,
 }
+
+/// What is right for a name.
+const NAME: &str = "write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`)";
+
+/// What is right for a pattern.
+const PATTERN: &str = "write `*/*/*` for all resources, `apps/*/*` for those of a group, or `core/*/*` for those of the core group";
+
+/// Stands for every group, or for every version and resource.
+const ANY: &str = "*";
+
+/// The core group in a pattern.
+const CORE: &str = "core";
 
 /// The shared informer that a notification comes from. Cheap to clone. Two sources are equal if their resources are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +46,46 @@ impl Gvr {
     /// Makes a name from its parts without checking them.
     pub fn new(group: impl Into<String>, version: impl Into<String>, resource: impl Into<String>) -> Self {
         Self { group: group.into(), version: version.into(), resource: resource.into() }
+    }
+
+    /// Reads a pattern: `*/*/*` for all resources, `apps/*/*` for those of a group, and `core/*/*` for those of the core group.
+    /// Returns `None` for a text without `*`. A pattern names no collection, so [`FromStr`] does not read it.
+    ///
+    /// # Errors
+    /// [`InvalidGvr`] for a text with `*` that is none of these.
+    pub fn pattern(text: &str) -> Option<Result<Self, InvalidGvr>> {
+        if !text.contains(ANY) {
+            return None;
+        }
+        let invalid = |problem| InvalidGvr { text: text.to_owned(), problem, remedy: PATTERN };
+        let parts: Vec<&str> = text.split('/').collect();
+        let [group, ANY, ANY] = *parts.as_slice() else {
+            return Some(Err(invalid("`*` stands for every version and every resource together")));
+        };
+        let is_name =
+            group.bytes().all(is_name_byte) && group.starts_with(|first: char| first.is_ascii_alphanumeric());
+        if group != ANY && !is_name {
+            return Some(Err(invalid("its first part is neither a group nor `*`")));
+        }
+        Some(Ok(Self::new(group, ANY, ANY)))
+    }
+
+    /// Returns true if it was read by [`pattern`](Self::pattern).
+    pub fn is_pattern(&self) -> bool {
+        self.version == ANY
+    }
+
+    /// Returns true if a pattern stands for this resource, or for each resource that another pattern stands for; and if a name
+    /// and the other one name the same resource, in any version.
+    pub fn covers(&self, other: &Self) -> bool {
+        let group =
+            |of: &Self| if of.is_pattern() && of.group == CORE { String::new() } else { of.group.clone() };
+        let same = group(self) == group(other);
+        match (self.is_pattern(), other.is_pattern()) {
+            (true, _) => same || self.group == ANY,
+            (false, true) => false,
+            (false, false) => same && self.resource == other.resource,
+        }
     }
 
     /// Namespaces.
@@ -82,7 +133,7 @@ impl FromStr for Gvr {
     type Err = InvalidGvr;
 
     fn from_str(text: &str) -> Result<Self, InvalidGvr> {
-        let invalid = |problem| InvalidGvr { text: text.to_owned(), problem };
+        let invalid = |problem| InvalidGvr { text: text.to_owned(), problem, remedy: NAME };
         let parts: Vec<&str> = text.splitn(4, '/').collect();
         let (group, version, resource) = match parts.as_slice() {
             [version, resource] => ("", *version, *resource),
@@ -182,6 +233,41 @@ mod tests {
 
             assert!(error.contains(problem) && error.contains("apps/v1/deployments"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_pattern_covers_the_resources_of_its_group() {
+        let read = |text: &str| Gvr::pattern(text).unwrap_or_else(|| text.parse()).unwrap();
+        for (pattern, covered, others) in [
+            ("*/*/*", "v1/pods apps/v1/deployments core/*/* apps/*/* */*/*", ""),
+            (
+                "apps/*/*",
+                "apps/v1/deployments apps/v1beta1/scales apps/*/*",
+                "v1/pods batch/v1/jobs */*/* core/*/*",
+            ),
+            ("core/*/*", "v1/pods core/*/*", "apps/v1/deployments */*/*"),
+            ("v1/pods", "v1/pods v2/pods", "v1/nodes apps/v1/pods core/*/* */*/*"),
+        ] {
+            let own = read(pattern);
+            assert_eq!(own.to_string(), pattern);
+            assert_eq!(own.is_pattern(), pattern.contains('*'));
+            assert!(covered.split_whitespace().all(|other| own.covers(&read(other))), "{pattern}");
+            assert!(!others.split_whitespace().any(|other| own.covers(&read(other))), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_a_star_that_is_no_pattern_is_refused_with_a_remedy() {
+        for text in
+            ["*", "*/*", "apps/*", "apps/v1/*", "*/v1/*", "*/*/pods", "*/*/*/*", "/*/*", "Apps/*/*", "a*/*/*"]
+        {
+            let error = Gvr::pattern(text).unwrap().unwrap_err().to_string();
+
+            assert!(error.ends_with(PATTERN), "{error}");
+            assert!(text.parse::<Gvr>().is_err());
+        }
+        assert!("*/*/*".parse::<Gvr>().is_err() && "apps/*/*".parse::<Gvr>().is_err());
+        assert_eq!(Gvr::pattern("apps/v1/deployments"), None);
     }
 
     #[test]

@@ -53,6 +53,16 @@ pub(super) fn state(fails: bool) -> Check {
     check("state", outcome)
 }
 
+/// The kinds that patterns stand for. Returns `None` if nothing is wrong with them.
+pub(super) fn kinds(are_awaited: bool, are_outdated: bool) -> Option<Check> {
+    let outcome = match (are_awaited, are_outdated) {
+        (true, _) => Outcome::Failed("plugins wait until they are known"),
+        (false, true) => Outcome::Impaired("some cannot be looked up, so watches of them stay as they were"),
+        (false, false) => return None,
+    };
+    Some(check("served kinds", outcome))
+}
+
 /// The configuration file.
 pub(super) fn configuration(is_refused: bool) -> Check {
     let refused = Outcome::Impaired("the file is refused, so the one in force stays");

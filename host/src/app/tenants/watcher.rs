@@ -189,7 +189,7 @@ impl Tenants {
         if same_scopes && identities == self.applied {
             return;
         }
-        match self.applier.apply_objects().await {
+        match self.applier.apply_again().await {
             Ok(report) => {
                 report.changes.iter().for_each(|change| tracing::info!(%change, "Plugin objects applied"));
                 self.applied = identities;

@@ -266,3 +266,36 @@ fn tenancy_needs_the_objects_their_status_and_what_they_may_do() {
     let off = tenancy("");
     assert_eq!(off, ["*: apps/deployments list,watch"]);
 }
+
+#[test]
+fn a_pattern_is_a_rule_for_all_resources_of_its_groups() {
+    let text = |gvr: &str, read: &str, write: &str| {
+        format!(
+            "{DEPLOYMENTS}[[watch]]\ngvr = \"{gvr}\"\nmetadata-only = true\n{PLUGIN}[[plugin.on]]\nwatch = \"{gvr}\"\n\
+             [plugin.grant]\nread = [\"{read}\"]\nwrite = [\"{write}\", \"create events.k8s.io/v1/events\", \"delete apps/v1/deployments\"]\n"
+        )
+    };
+
+    assert_eq!(
+        lines(&text("*/*/*", "*/*/*", "delete */*/*")),
+        ["*: */* get,list,watch,delete", "*: events.k8s.io/events create,patch"],
+        "rules that the wildcard covers are left out"
+    );
+    assert_eq!(
+        lines(&text("apps/*/*", "apps/*/* @shop", "delete apps/*/* @shop")),
+        [
+            "*: apps/* list,watch",
+            "*: apps/deployments delete",
+            "*: events.k8s.io/events create,patch",
+            "shop: apps/* get,delete",
+        ]
+    );
+    assert_eq!(
+        lines(&text("core/*/*", "core/*/*", "delete core/*/*")),
+        [
+            "*: /* get,list,watch,delete",
+            "*: apps/deployments list,watch,delete",
+            "*: events.k8s.io/events create,patch",
+        ]
+    );
+}

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use informer_runtime::{Grants, capabilities::HttpGrant};
-use informer_types::{Namespaces, ReadGrant, SecretGrant, WriteGrant};
+use informer_types::{Namespaces, ReadGrant, SecretGrant, WriteGrant, WriteGrants};
 
 use crate::config::{
     key::{Draft, Key, Section},
@@ -90,6 +90,11 @@ pub(super) fn grants(draft: Draft<GrantKeys>, watched: &Watched, problems: &mut 
                 problems.refuse(place, fault);
             }
         }
+    }
+    // A pattern grants what its watch follows, and nothing else.
+    let written = draft.value.grants.write.iter().flat_map(WriteGrants::iter).zip(draft.items("write"));
+    for (grant, place) in written.filter(|(grant, _)| grant.gvr.is_pattern()) {
+        watched.find(&place.with(grant.gvr.clone()), problems);
     }
     let read = draft.value.read.map(|read| read.into_iter().map(|grant| narrowed(grant, watched)).collect());
     Grants { read, ..draft.value.grants }

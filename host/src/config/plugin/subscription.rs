@@ -20,7 +20,7 @@ const SETTLE: (Duration, Duration) = (Duration::from_millis(10), MAX_SETTLE);
 /// The changes of one watch that a plugin receives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subscription {
-    /// The resource; it is watched.
+    /// The resource, or a pattern; it is watched.
     pub watch: Gvr,
     /// Which objects and changes are delivered. At least one kind of change is. The watch covers its namespaces and keeps its
     /// fields.
@@ -203,6 +203,26 @@ impl Subscription {
     pub fn follows_namespaces(&self) -> bool {
         !self.filter.namespaces_labels.is_empty()
     }
+
+    /// Returns true if the namespace of an object decides whether it is delivered.
+    pub fn selects_by_namespace(&self) -> bool {
+        self.follows_namespaces() || !self.filter.namespaces.is_empty()
+    }
+
+    /// The subscription to one resource of its pattern, which this watch serves.
+    pub fn of_pattern(&self, pattern: &Watch, watch: &Watch) -> Self {
+        let mut on = Self { watch: watch.gvr.clone(), ..self.clone() };
+        let filter = &mut on.filter;
+        filter.changed.partial = filter.changed.generation && (on.reads.is_some() || watch.keeps_part());
+        // The resource may have a watch of its own, with other objects.
+        if watch.labels != pattern.labels {
+            filter.labels = filter.labels.clone().and(&pattern.labels);
+        }
+        if filter.namespaces.is_empty() && watch.namespaces != pattern.namespaces {
+            filter.namespaces = pattern.namespaces.iter().cloned().collect();
+        }
+        on
+    }
 }
 
 impl Default for Subscription {
@@ -275,7 +295,10 @@ fn whole_if_fault(on: &Subscription, watch: Option<&Watch>) -> Option<Fault> {
     }
     let keeps_by_itself = watch.is_some_and(|watch| !watch.keeps_by_default());
     keeps_by_itself.then(|| {
-        let message = format!("the [[watch]] of `{}` says itself what it keeps of every object", on.watch);
+        let message = format!(
+            "the [[watch]] of `{}` says itself what it keeps of every object",
+            watch.map_or(&on.watch, |watch| &watch.gvr)
+        );
         Fault::new(message, "remove `keep`, `drop` and metadata-only from it, or remove it here")
     })
 }
@@ -339,8 +362,17 @@ pub(super) fn subscription(
     if let Some(watch) = watch {
         compare(&draft, watch, problems);
     }
+    for watch in watched.of_pattern(&on.watch) {
+        compare(&draft, watch, problems);
+    }
     if let Some(whole_if) = draft.written("whole-if") {
-        whole_if_fault(on, watch).into_iter().for_each(|fault| problems.refuse(whole_if, fault));
+        let watches = watch.into_iter().chain(watched.of_pattern(&on.watch)).map(Some);
+        let fault = if watch.is_none() {
+            whole_if_fault(on, None)
+        } else {
+            watches.into_iter().find_map(|watch| whole_if_fault(on, watch))
+        };
+        fault.into_iter().for_each(|fault| problems.refuse(whole_if, fault));
     }
     let keeps_part = on.reads.is_some() || watch.is_some_and(Watch::keeps_part);
     let partial = on.filter.changed.generation && keeps_part;

@@ -13,8 +13,11 @@ const CORE: &str = "core";
 static KNOWN: LazyLock<Vec<ResourceNames>> = LazyLock::new(built_in_names);
 
 /// Reads the name of a resource. A built-in resource may have the name that kubectl knows: `deploy`, `Deployment`,
-/// `apps/deployments`, `apps/v1/deployment`, `core/v1/configmaps`.
+/// `apps/deployments`, `apps/v1/deployment`, `core/v1/configmaps`. A pattern is read too.
 pub(in crate::config) fn resource(text: &str) -> Result<Gvr, Fault> {
+    if let Some(pattern) = Gvr::pattern(text) {
+        return pattern.map_err(|error| Fault::of(&error));
+    }
     let found: Vec<&ResourceNames> = KNOWN.iter().filter(|names| is_named(names, text)).collect();
     match found.as_slice() {
         [] => text.parse().map_err(|error: InvalidGvr| Fault::of(&error)),

@@ -35,6 +35,28 @@ fn a_grant_is_read_and_written_in_the_same_form() {
     assert_eq!(all.to_string(), "create,update,patch,apply,delete v1/configmaps");
 }
 
+/// A pattern grants nothing by itself: the host replaces it by the resources that it stands for.
+#[test]
+fn a_pattern_is_read_for_objects_only_and_grants_nothing_by_itself() {
+    for text in ["*/*/*", "apps/*/* @shop", "core/*/*"] {
+        assert_eq!(text.parse::<ReadGrant>().unwrap().to_string(), text);
+    }
+    let delete: WriteGrant = "delete */*/*".parse().unwrap();
+    assert_eq!(delete.to_string(), "delete */*/*");
+    for text in ["*/*/*/status", "apps/*/*/scale", "apps/v1/*", "*", "*/*"] {
+        let error = refused::<ReadGrant>(text);
+        assert!(
+            error.contains("neither a resource nor a pattern") && error.contains("`apps/*/*`"),
+            "{error}"
+        );
+    }
+
+    let read: ReadGrants = ["*/*/*".parse::<ReadGrant>().unwrap()].into_iter().collect();
+    let write: WriteGrants = [delete].into_iter().collect();
+    assert_eq!(read.namespaces(&deployments()), None);
+    assert!(!write.allow(WriteVerb::Delete, &deployments(), None, "shop"));
+}
+
 #[test]
 fn a_subresource_of_the_core_group_is_not_taken_for_a_group() {
     let grant: ReadGrant = "v1/pods/status".parse().unwrap();
