@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Backoff, Condition, Gvr, LabelSelector, Part, Pointer, Tracer};
+use informer_types::{Backoff, Condition, Gvr, IndexPaths, LabelSelector, Part, Pointer, Tracer};
 
-use crate::{Compression, IndexPaths};
+use crate::Compression;
 
 /// A watch drops this field by default: it is 20 to 30 % of a typical object, and hardly any program reads it.
 pub(crate) const MANAGED_FIELDS: &str = "/metadata/managedFields";

@@ -5,16 +5,14 @@
 
 mod index;
 mod object_set;
-mod path;
 mod store;
 
 use std::{collections::HashSet, sync::Arc};
 
-use informer_types::{Namespaces, Object, ObjectKey};
+use informer_types::{IndexPaths, Namespaces, Object, ObjectKey};
 use parking_lot::RwLock;
 
 pub(crate) use object_set::ObjectSet;
-pub use path::{IndexPath, IndexPaths};
 pub(crate) use store::{Present, is_unchanged};
 
 use store::{Store, Values, Write};

@@ -54,7 +54,7 @@ pub use config::{BackoffConfig, FactoryConfig, InformerKey, WatchConfig, WatchLi
 pub use error::NoCredentials;
 pub use error_class::ErrorClass;
 pub use factory::{FactoryStopped, InformerFactory, Subscription};
-pub use indexer::{IndexPath, IndexPaths, ValueQuery};
+pub use indexer::ValueQuery;
 pub use listener::ListenerConfig;
 pub use lister::{ListQuery, Lister, UnknownIndex};
 pub use processor::Registration;

@@ -15,7 +15,9 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Cause, Change, NotificationSink, Object, ObjectKey, Source, SyncToken, Tracer};
+use informer_types::{
+    Cause, Change, IndexPaths, NotificationSink, Object, ObjectKey, Source, SyncToken, Tracer,
+};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +30,7 @@ use crate::{
     ErrorClass, InformerKey, InformerStatus, ListenerConfig, ListenerStatus, Lister, Phase, Registration,
     WatchConfig,
     delta_queue::DeltaGauge,
-    indexer::{IndexPaths, Indexer},
+    indexer::Indexer,
     processor::Processor,
     status::{Counters, ReflectorCell},
 };

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use informer_cache::IndexPaths;
-use informer_types::{Condition, Part, Pointer, identity};
+use informer_types::{Condition, IndexPaths, Part, Pointer, identity};
 
 use crate::config::{Config, Plugin, Subscription, Watch};
 

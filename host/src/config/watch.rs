@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
-use informer_cache::{Compression, IndexPaths};
-use informer_types::{FieldSelector, Gvr, LabelSelector, Pointer};
+use informer_cache::Compression;
+use informer_types::{FieldSelector, Gvr, IndexPaths, LabelSelector, Pointer};
 
 use super::{
     key::{Draft, Key, Section},

@@ -14,7 +14,7 @@
 //!    [`EventTrace`] through the stages, which receives them too.
 //!
 //! [`Pointer`], [`LabelSelector`] and [`FieldSelector`] are here because `cache` and `dispatch` both read objects with
-//! them. [`TokenBucket`], [`Backoff`] and [`Histogram`] are the only ones of their kind in the project. [`ReadGrants`]
+//! them, and [`IndexPaths`] because the test host of the SDK for Rust has the indexes of `cache`. [`TokenBucket`], [`Backoff`] and [`Histogram`] are the only ones of their kind in the project. [`ReadGrants`]
 //! and [`WriteGrants`] are the contents of `[plugin.grant]`, which `runtime` enforces.
 //!
 //! This crate has no I/O and starts no tasks: no tokio, no kube, no wasmtime.
@@ -29,6 +29,7 @@ mod grant;
 mod gvr;
 mod handler;
 mod histogram;
+mod index_path;
 mod json;
 mod key;
 mod notification;
@@ -56,6 +57,7 @@ pub use grant::{
 pub use gvr::{Gvr, InvalidGvr, Source};
 pub use handler::{Delivery, EventHandler, MAX_BATCH, Outcome};
 pub use histogram::Histogram;
+pub use index_path::{IndexPath, IndexPaths};
 pub use json::{
     InvalidJson, InvalidPointer, NotJson, Part, Pointer, RawString, Reads, Scanner, container_length,
     differs, identity, locate, members_differ, stand_in,

@@ -2,10 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use informer_types::Object;
+use informer_types::{IndexPaths, Object};
 
 use super::{
-    IndexPaths, ObjectSet,
+    ObjectSet,
     index::{Index, IndexValues, Plan},
 };
 

@@ -1,6 +1,6 @@
 //! The paths of an index: a text, or an array of texts.
 
-use informer_cache::{IndexPath, IndexPaths};
+use informer_types::{IndexPath, IndexPaths};
 use serde_json::{Value, json};
 use toml::de::DeValue;
 

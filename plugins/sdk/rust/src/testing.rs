@@ -1,7 +1,9 @@
 //! A host for native tests of a plugin. It answers from memory, on the test's own thread.
 //!
 //! The test host keeps the promises of the interface, with these limits: it has no grants, no limits and no deadlines, and
-//! it refuses label selectors, field selectors and indexes. The module exists in native builds only.
+//! the field selectors of [`client`](crate::client) have the two fields that the API server supports for every resource:
+//! `metadata.name` and `metadata.namespace`. Label selectors and indexes are those of the host. The module exists in native
+//! builds only.
 //!
 //! ```
 //! use informer_sdk::testing::TestHost;
@@ -34,15 +36,18 @@
 pub(crate) mod client;
 pub(crate) mod delivery;
 pub(crate) mod lister;
+mod lists;
 pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod objects;
+mod pages;
 mod state;
 pub(crate) mod timer;
 pub(crate) mod workqueue;
 
 use std::time::Duration;
 
+use informer_types::{IndexPath, IndexPaths};
 use serde_json::Value;
 
 use crate::client::ApiCode;
@@ -82,9 +87,23 @@ impl TestHost {
         with_state(|state| state.resource(gvr).remove(key));
     }
 
+    /// Declares an index of a resource, as `index` of its `[[watch]]` does: the values of an object are those at all pointers, and
+    /// `*` in a pointer stands for every element of an array, as in `/spec/volumes/*/configMap/name`. The index has the objects that
+    /// are stored before and after this call. It replaces an index of the same name.
+    ///
+    /// # Panics
+    /// If a pointer is invalid.
+    #[expect(clippy::panic, reason = "the test itself is wrong")]
+    pub fn index(&self, gvr: &str, name: &str, pointers: &[&str]) {
+        let paths: Result<IndexPaths, _> =
+            pointers.iter().map(|pointer| pointer.parse::<IndexPath>()).collect();
+        let paths = paths.unwrap_or_else(|problem| panic!("the index `{name}`: {problem}"));
+        with_state(|state| state.resource(gvr).indexes.insert(name.to_owned(), paths));
+    }
+
     /// Sets whether the first list of a resource is in the cache.
     ///
-    /// The first call of this function or of [`store`](Self::store) for a resource makes the resource watched. Reads of a
+    /// The first call of this function, of [`store`](Self::store) or of [`index`](Self::index) for a resource makes the resource watched. Reads of a
     /// resource that is not watched fail.
     pub fn set_synced(&self, gvr: &str, synced: bool) {
         with_state(|state| state.resource(gvr).synced = synced);
@@ -112,7 +131,7 @@ impl TestHost {
     /// Makes what `on_synced` receives for a resource: the number of its objects in the cache, and no version.
     #[must_use]
     pub fn synced(&self, gvr: &str) -> Synced {
-        let count = with_state(|state| state.resource(gvr).list(None).count());
+        let count = with_state(|state| state.resource(gvr).in_namespace(None).count());
         Synced {
             gvr: gvr.to_owned(),
             count: u32::try_from(count).unwrap_or(u32::MAX),
@@ -138,9 +157,10 @@ impl TestHost {
         with_state(|state| state.write_failures.push_back(failure));
     }
 
-    /// Ends the current call. All objects that this host made so far become stale, as after a call of the real host.
+    /// Ends the current call. All objects that this host made so far, and the lists of the cache that are not at their end, become
+    /// stale, as after a call of the real host.
     pub fn end_call(&self) {
-        with_state(state::State::forget_objects);
+        with_state(state::State::end_call);
     }
 
     /// Takes the next key out of the workqueue, for a call of `reconcile`.

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::lists::Selected;
 use super::state::{Request, meta, with_state};
 use crate::bindings::informer::plugin::client::{
     ApiCode, ApiError, DeleteOptions, ListOptions, ObjectEvent, ObjectPage, PatchKind, WriteOptions,
@@ -16,12 +17,19 @@ pub(crate) fn get(gvr: &str, key: &ObjectKey, _subresource: &str) -> Result<Stri
 
 pub(crate) fn list_objects(gvr: &str, options: ListOptions<'_>) -> Result<ObjectPage, ApiError> {
     next_failure()?;
-    if !options.labels.is_empty() || !options.fields.is_empty() {
-        return Err(error(ApiCode::Invalid, 400, "the test host supports no selectors".to_owned()));
-    }
-    let items =
-        with_state(|state| state.resource(gvr).list(options.namespace).map(Value::to_string).collect());
-    Ok(ObjectPage { items, next: None, resource_version: String::new() })
+    let selected = Selected::parse(options.namespace, options.labels, options.fields)
+        .map_err(|problem| error(ApiCode::Invalid, 400, problem))?;
+    with_state(|state| {
+        let objects = match options.token {
+            None => selected.of(state.resource(gvr)).cloned().collect(),
+            Some(token) => state.live_lists.rest(token).ok_or_else(|| {
+                error(ApiCode::Gone, 410, "the test host made no such page token".to_owned())
+            })?,
+        };
+        let (objects, next) = state.live_lists.page(objects, options.limit);
+        let items = objects.iter().map(Value::to_string).collect();
+        Ok(ObjectPage { items, next, resource_version: String::new() })
+    })
 }
 
 pub(crate) fn create(

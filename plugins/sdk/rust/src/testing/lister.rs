@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::lists::Selected;
+use super::pages::page_size;
 use super::state::{error, meta, texts, with_state};
 use crate::bindings::informer::plugin::lister::{
     CacheState, Fields, FieldsPage, IndexValue, JsonPage, MetaPage, Page, Selector,
@@ -50,25 +52,22 @@ pub(crate) fn has_synced(gvr: &str) -> Result<bool, Error> {
     with_state(|state| Ok(state.watched(gvr)?.synced))
 }
 
-/// Only the index `namespace` exists.
 pub(crate) fn index_values(
     gvr: &str,
     index: &str,
     namespace: Option<&str>,
     after: Option<&str>,
-    _limit: u32,
+    limit: u32,
 ) -> Result<Vec<IndexValue>, Error> {
-    if index != "namespace" {
-        let message = "the test host has no index but `namespace`";
-        return Err(error(ErrorCode::Invalid, message.to_owned()));
-    }
     with_state(|state| {
+        let resource = state.watched(gvr)?;
+        let index = resource.index(index)?;
         let mut values = BTreeMap::new();
-        for object in state.watched(gvr)?.list(namespace) {
-            *values.entry(meta(object).namespace).or_default() += 1;
+        for value in resource.in_namespace(namespace).flat_map(|object| index.values(object)) {
+            *values.entry(value).or_default() += 1;
         }
         let behind = values.into_iter().filter(|(value, _)| after.is_none_or(|after| value.as_str() > after));
-        Ok(behind.map(|(value, objects)| IndexValue { value, objects }).collect())
+        Ok(behind.map(|(value, objects)| IndexValue { value, objects }).take(page_size(limit)).collect())
     })
 }
 
@@ -92,24 +91,27 @@ fn one<T>(gvr: &str, key: &ObjectKey, show: impl Fn(&Value) -> Result<T, Error>)
     with_state(|state| state.watched(gvr)?.get(key).map(show).transpose())
 }
 
-/// A page token is the number of objects on earlier pages.
 fn list<T>(
     gvr: &str,
     Selector { namespace, labels, index }: Selector<'_>,
     Page { limit, token }: Page<'_>,
     show: impl Fn(&Value) -> Result<T, Error>,
 ) -> Result<(Vec<T>, Option<String>), Error> {
-    if !labels.is_empty() || index.is_some() {
-        let message = "the test host supports neither label selectors nor indexes";
-        return Err(error(ErrorCode::Invalid, message.to_owned()));
-    }
-    let before = token.map_or(Ok(0), str::parse::<usize>);
-    let before = before.map_err(|_| error(ErrorCode::StalePage, "unknown page token".to_owned()))?;
-    let limit = if limit == 0 { usize::MAX } else { usize::try_from(limit).unwrap_or(usize::MAX) };
+    let selected = Selected::parse(namespace, labels, "");
+    let selected = selected.map_err(|problem| error(ErrorCode::Invalid, problem))?;
     with_state(|state| {
-        let mut rest = state.watched(gvr)?.list(namespace).skip(before);
-        let items: Vec<T> = rest.by_ref().take(limit).map(show).collect::<Result<_, _>>()?;
-        let next = rest.next().map(|_| (before + items.len()).to_string());
-        Ok((items, next))
+        let resource = state.watched(gvr)?;
+        let objects = match (token, index) {
+            (Some(token), _) => state.lists.rest(token).ok_or_else(|| {
+                error(ErrorCode::StalePage, format!("the page token `{token}` belongs to no open list"))
+            })?,
+            (None, None) => selected.of(resource).cloned().collect(),
+            (None, Some((name, value))) => {
+                let index = resource.index(name)?;
+                selected.of(resource).filter(|object| index.has(object, value)).cloned().collect()
+            }
+        };
+        let (objects, next) = state.lists.page(objects, limit);
+        Ok((objects.iter().map(show).collect::<Result<_, _>>()?, next))
     })
 }

@@ -3,9 +3,11 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 
+use informer_types::IndexPaths;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::pages::OpenLists;
 use crate::ObjectKey;
 use crate::bindings::informer::plugin::client::ApiError;
 use crate::bindings::informer::plugin::types::{Error, ErrorCode, ObjectId, ObjectMeta, Owner};
@@ -21,6 +23,10 @@ pub(super) struct State {
     resources: BTreeMap<String, Resource>,
     objects: BTreeMap<ObjectId, Value>,
     last_id: ObjectId,
+    /// The lists of the cache. They end with the call.
+    pub(super) lists: OpenLists,
+    /// The lists of the API server.
+    pub(super) live_lists: OpenLists,
     pub(super) log: Vec<Line>,
     pub(super) requests: Vec<Request>,
     pub(super) failures: VecDeque<ApiError>,
@@ -39,6 +45,8 @@ pub(super) struct State {
 #[derive(Debug, Default)]
 pub(super) struct Resource {
     pub(super) synced: bool,
+    /// The declared indexes by name.
+    pub(super) indexes: BTreeMap<String, IndexPaths>,
     objects: BTreeMap<(String, String), Value>,
 }
 
@@ -98,8 +106,9 @@ impl State {
         self.objects.get(&id).ok_or_else(stale)
     }
 
-    pub(super) fn forget_objects(&mut self) {
+    pub(super) fn end_call(&mut self) {
         self.objects.clear();
+        self.lists.clear();
     }
 }
 
@@ -129,7 +138,7 @@ impl Resource {
     }
 
     /// The objects of one namespace, or all objects.
-    pub(super) fn list(&self, namespace: Option<&str>) -> impl Iterator<Item = &Value> {
+    pub(super) fn in_namespace(&self, namespace: Option<&str>) -> impl Iterator<Item = &Value> {
         let wanted = move |of: &str| namespace.is_none_or(|only| only == of);
         self.objects.iter().filter(move |((of, _), _)| wanted(of)).map(|(_, object)| object)
     }
