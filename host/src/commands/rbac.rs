@@ -393,8 +393,7 @@ impl What {
     fn of(gvr: &Gvr, subresource: Option<&str>) -> Self {
         if gvr.is_pattern() {
             // RBAC has no exceptions: the rule also covers what a pattern excludes, subresources and Secrets.
-            let group = if gvr.group == "core" { String::new() } else { gvr.group.clone() };
-            return Self { group, resource: ALL.to_owned(), name: None };
+            return Self { group: gvr.served_group().to_owned(), resource: ALL.to_owned(), name: None };
         }
         let resource = match subresource {
             Some(subresource) => format!("{}/{subresource}", gvr.resource),

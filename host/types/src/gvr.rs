@@ -52,7 +52,7 @@ impl Gvr {
     /// Returns `None` for a text without `*`. A pattern names no collection, so [`FromStr`] does not read it.
     ///
     /// # Errors
-    /// [`InvalidGvr`] for a text with `*` that is none of these.
+    /// [`InvalidGvr`] for a text with `*` that is another pattern.
     pub fn pattern(text: &str) -> Option<Result<Self, InvalidGvr>> {
         if !text.contains(ANY) {
             return None;
@@ -78,14 +78,17 @@ impl Gvr {
     /// Returns true if a pattern stands for this resource, or for each resource that another pattern stands for; and if a name
     /// and the other one name the same resource, in any version.
     pub fn covers(&self, other: &Self) -> bool {
-        let group =
-            |of: &Self| if of.is_pattern() && of.group == CORE { String::new() } else { of.group.clone() };
-        let same = group(self) == group(other);
+        let same = self.served_group() == other.served_group();
         match (self.is_pattern(), other.is_pattern()) {
             (true, _) => same || self.group == ANY,
             (false, true) => false,
             (false, false) => same && self.resource == other.resource,
         }
+    }
+
+    /// The group as the API server names it: that of `core/*/*` is empty.
+    pub fn served_group(&self) -> &str {
+        if self.is_pattern() && self.group == CORE { "" } else { &self.group }
     }
 
     /// Namespaces.

@@ -40,7 +40,7 @@ use timers::Timers;
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
 
-/// Where the delivered object has the script of the guest.
+/// The pointer of the script in the delivered object.
 const SCRIPT: &str = "/type";
 
 /// The engine and the guest, compiled once.
