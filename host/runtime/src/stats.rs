@@ -75,8 +75,8 @@ pub struct PluginStats {
     /// Number of times that a guest waited for a turn because other guests ran.
     #[serde(rename = "turns-waited-for")]
     pub turns_waited: u64,
-    /// The most turns that the other plugins together were given while one guest of this plugin waited for its own. With
-    /// one guest at a time it is at most the number of the other plugins, unless one of them is behind and catches up.
+    /// The most turns that the other plugins together were given while one guest of this plugin waited for its own. With one guest
+    /// at a time it is at most the number of the other plugins. A turn that another plugin keeps while it catches up does not count.
     pub turns_let_pass: u64,
     /// Counters of the plugin's key-values.
     pub keyvalue: KeyValueStats,
