@@ -13,7 +13,7 @@ pub(crate) struct World {
 
 /// The interfaces that a component exports if its sources define their functions, whatever its world has: a plugin that does not use them
 /// writes nothing for them.
-const OPTIONAL: [&str; 3] = ["sync-handler", "timer-handler", "config-handler"];
+const OPTIONAL: [&str; 4] = ["batch-handler", "sync-handler", "timer-handler", "config-handler"];
 
 /// The worlds whose imports the host serves.
 const SERVED: [&str; 2] = ["host", "http"];

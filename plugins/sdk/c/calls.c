@@ -39,9 +39,8 @@ void exports_informer_plugin_plugin_stop(void) {
     informer_end_call();
 }
 
-// Ends the call with its answer. A result that has no meaning here is a success.
-__attribute__((__unused__)) static bool answered(informer_result result, informer_plugin_types_failure_t *failure) {
-    bool done = false;
+// Writes the failure of a result. Returns true if it is a success, as is a result that has no meaning here.
+__attribute__((__unused__)) static bool succeeded(informer_result result, informer_plugin_types_failure_t *failure) {
     switch (result.what) {
     case INFORMER_RESULT_RETRY:
         failure->tag = INFORMER_PLUGIN_TYPES_FAILURE_RETRY;
@@ -57,8 +56,14 @@ __attribute__((__unused__)) static bool answered(informer_result result, informe
         failure->val.permanent = informer_kept(result.message);
         break;
     default:
-        done = true;
+        return true;
     }
+    return false;
+}
+
+// Ends the call with its answer.
+__attribute__((__unused__)) static bool answered(informer_result result, informer_plugin_types_failure_t *failure) {
+    bool done = succeeded(result, failure);
     informer_end_call();
     return done;
 }
@@ -117,6 +122,72 @@ bool exports_informer_plugin_handler_on_delete(exports_informer_plugin_handler_e
     informer_object object = object_of(deleted, INFORMER_LIVE);
     object.final_state_unknown = !final_state_known;
     return answered(informer_on_delete(&object), failure);
+}
+
+#endif
+
+#ifdef INFORMER_WORLD_BATCH_HANDLER
+
+#include <stdlib.h>
+
+DEFAULT void informer_on_batch(size_t count, const informer_notification notifications[], informer_result outcomes[]) {
+    (void)count, (void)notifications, (void)outcomes;
+}
+
+static informer_notification notification_of(exports_informer_plugin_batch_handler_notification_t *from) {
+    informer_notification notification = {
+        .verb = (informer_verb)from->verb,
+        .object = {
+            .gvr = informer_given(from->gvr),
+            .meta = informer_meta_of(&from->meta),
+            .cause = (informer_cause)from->cause,
+            .final_state_unknown = !from->final_state_known,
+            .token = from->id,
+        },
+        .attempt = from->attempt,
+    };
+    informer_plugin_types_object_meta_t meta;
+    informer_plugin_types_error_t refused;
+    // The host holds the state before each update until the call returns.
+    if (from->old.is_some && HOST(informer_plugin_objects_meta(from->old.val, &meta, &refused))) {
+        informer_object *old = informer_allocate(sizeof *old);
+        *old = notification.object;
+        old->meta = informer_meta_of(&meta);
+        old->token = from->old.val;
+        notification.old = old;
+    }
+    return notification;
+}
+
+void exports_informer_plugin_batch_handler_on_batch(exports_informer_plugin_batch_handler_list_notification_t *given,
+                                                    exports_informer_plugin_batch_handler_list_outcome_t *answer) {
+    informer_collecting = false;
+    size_t count = given->len;
+    informer_notification *notifications = informer_allocate(count * sizeof *notifications);
+    informer_result *outcomes = informer_allocate(count * sizeof *outcomes);
+    for (size_t i = 0; i < count; i++) {
+        notifications[i] = notification_of(&given->ptr[i]);
+        outcomes[i] = informer_done();
+    }
+    informer_on_batch(count, notifications, outcomes);
+    // The generated code frees it after the call.
+    answer->len = count;
+    answer->ptr = malloc(count * sizeof *answer->ptr);
+    if (count && !answer->ptr) {
+        abort();
+    }
+    for (size_t i = 0; i < count; i++) {
+        exports_informer_plugin_batch_handler_outcome_t *outcome = &answer->ptr[i];
+        if (outcomes[i].what == INFORMER_RESULT_AGAIN) {
+            outcome->tag = EXPORTS_INFORMER_PLUGIN_BATCH_HANDLER_OUTCOME_AGAIN;
+            outcome->val.again = outcomes[i].millis;
+        } else if (succeeded(outcomes[i], &outcome->val.failed)) {
+            outcome->tag = EXPORTS_INFORMER_PLUGIN_BATCH_HANDLER_OUTCOME_HANDLED;
+        } else {
+            outcome->tag = EXPORTS_INFORMER_PLUGIN_BATCH_HANDLER_OUTCOME_FAILED;
+        }
+    }
+    informer_end_call();
 }
 
 #endif

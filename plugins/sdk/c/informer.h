@@ -155,6 +155,8 @@ informer_result informer_retry_after(uint32_t millis, const char *format, ...) I
 informer_result informer_terminal(const char *format, ...) INFORMER_PRINTF(1, 2);
 // Fails with the last refusal of the host, as informer_retry does: `if (kind) return informer_refused(kind);`
 informer_result informer_refused(informer_kind kind);
+// For informer_on_batch: the notification is handled, and its object is delivered once more after this time.
+informer_result informer_again(uint32_t millis);
 // For informer_reconcile: no failure, but reconcile the key again, after its backoff or after a delay.
 informer_result informer_requeue(void);
 informer_result informer_requeue_after(uint32_t millis);
@@ -167,6 +169,22 @@ informer_result informer_on_delete(const informer_object *object);
 // Makes the world match the object of a key. If the cache does not hold it (INFORMER_NOT_FOUND), it was deleted. A failure with a
 // delay is logged, and requeues the key: the interface has no such failure for reconcilers.
 informer_result informer_reconcile(const char *key);
+
+// What happened to the object of a notification.
+typedef enum { INFORMER_ADDED, INFORMER_UPDATED, INFORMER_DELETED } informer_verb;
+
+// A notification of a batch.
+typedef struct {
+    informer_verb verb;
+    informer_object object;     // after a deletion, its last known state
+    const informer_object *old; // the state before an update, or NULL
+    uint32_t attempt;           // 1 for the first
+} informer_notification;
+
+// Several notifications in one call, instead of the handlers: the host calls no handler of a plugin that defines it. The world
+// `batch-event-handler` of informer-plugin.toml has no handlers. `outcomes` has one result for each notification, which is
+// informer_done() unless the plugin writes another one.
+void informer_on_batch(size_t count, const informer_notification notifications[], informer_result outcomes[]);
 
 // The cache of a subscription is complete.
 typedef struct {

@@ -21,6 +21,7 @@ enum {
     INFORMER_RESULT_TERMINAL,
     INFORMER_RESULT_REQUEUE,
     INFORMER_RESULT_REQUEUE_AFTER,
+    INFORMER_RESULT_AGAIN,
 };
 
 // Frees the memory of the call.

@@ -151,6 +151,8 @@ informer_result informer_requeue(void) { return (informer_result){.what = INFORM
 
 informer_result informer_requeue_after(uint32_t millis) { return (informer_result){.what = INFORMER_RESULT_REQUEUE_AFTER, .millis = millis}; }
 
+informer_result informer_again(uint32_t millis) { return (informer_result){.what = INFORMER_RESULT_AGAIN, .millis = millis}; }
+
 void informer_log(informer_level level, const char *format, ...) {
     if (informer_plugin_log_enabled((informer_plugin_log_level_t)level)) {
         FORMATTED(text, format);

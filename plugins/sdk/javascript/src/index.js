@@ -6,6 +6,8 @@
 
 import "./console.js";
 
+/** @typedef {import("./batch.js").Notification} Notification */
+/** @typedef {import("./batch.js").Outcome} Outcome */
 /** @typedef {import("./client.js").DeleteOptions} DeleteOptions */
 /** @typedef {import("./client.js").ListOptions} ListOptions */
 /** @typedef {import("./client.js").ObjectEvent} ObjectEvent */

@@ -1,11 +1,13 @@
 // The exports of a plugin.
 
+import { answers } from "./batch.js";
 import { PermanentError } from "./errors.js";
 import { describe, failure, retryAfter } from "./failure.js";
 import { begin, warn } from "./log.js";
 import { KubeObject, before } from "./object.js";
 import { isOwnWrite } from "./own_writes.js";
 
+/** @import { Notification, Outcome } from "./batch.js" */
 /** @import { Cause } from "./object.js" */
 
 /**
@@ -37,6 +39,8 @@ import { isOwnWrite } from "./own_writes.js";
  * @property {(object: KubeObject, cause: Cause) => void} [onAdd] an object is new
  * @property {(old: KubeObject, object: KubeObject, cause: Cause) => void} [onUpdate] an object has changed, or is delivered again
  * @property {(object: KubeObject, finalStateKnown: boolean) => void} [onDelete] an object is gone, with its last known state
+ * @property {(notifications: Notification[]) => Outcome[]} [onBatch] several notifications in one call, instead of the three above. It returns
+ *   one outcome for each, in their order. Export `batchHandler` instead of `handler`
  * @property {(key: string) => Reconciled} [reconcile] an object with this key has changed. The world of the plugin must export `reconciler`
  * @property {(synced: Synced) => void} [onSynced] the cache of a subscription is complete. Export `syncHandler` too
  * @property {(name: string) => void} [onTimer] a timer fires: one of `[[plugin.timer]]`, or one of `timer.after`. Export `timerHandler` too
@@ -48,6 +52,7 @@ import { isOwnWrite } from "./own_writes.js";
 // Each interface that calls the plugin, with the functions behind it. An interface without any would do nothing.
 const INTERFACES = {
   handler: ["onAdd", "onUpdate", "onDelete"],
+  batchHandler: ["onBatch"],
   reconciler: ["reconcile"],
   syncHandler: ["onSynced"],
   timerHandler: ["onTimer"],
@@ -64,7 +69,7 @@ const SDK = "informer-sdk for JavaScript 0.1.0";
  * export const { plugin, handler } = definePlugin({ onAdd(object) { console.log(`hello ${object.key}`); } });
  * ```
  *
- * A plugin exports `syncHandler`, `timerHandler` and `configHandler` only if it has `onSynced`, `onTimer` and `onConfig`.
+ * A plugin with `onBatch` exports `batchHandler`, in the world `batch-event-handler` of informer-plugin.toml. A plugin exports `syncHandler`, `timerHandler` and `configHandler` only if it has `onSynced`, `onTimer` and `onConfig`.
  *
  * @param {Definition} definition
  */
@@ -107,6 +112,13 @@ export function definePlugin(definition) {
       onDelete: handling((/** @type {any} */ deleted, /** @type {boolean} */ finalStateKnown) => {
         done(definition.onDelete?.(of(deleted), finalStateKnown), "onDelete");
       }),
+    },
+    /** The interface `batch-handler`. */
+    batchHandler: {
+      onBatch(/** @type {any[]} */ notifications) {
+        begin();
+        return answers(notifications, (batch) => done(definition.onBatch?.(batch) ?? [], "onBatch"));
+      },
     },
     /** The interface `reconciler`. */
     reconciler: {
@@ -165,8 +177,8 @@ function check(definition) {
       throw new TypeError(`definePlugin: there is no \`${name}\`; there are ${[...FUNCTIONS, ...OTHERS].join(", ")}`);
     }
   }
-  if (!["onAdd", "onUpdate", "onDelete", "reconcile"].some((name) => name in definition)) {
-    throw new TypeError("definePlugin: one of onAdd, onUpdate, onDelete and reconcile is needed");
+  if (!["onAdd", "onUpdate", "onDelete", "onBatch", "reconcile"].some((name) => name in definition)) {
+    throw new TypeError("definePlugin: one of onAdd, onUpdate, onDelete, onBatch and reconcile is needed");
   }
 }
 

@@ -216,3 +216,44 @@ test("the cache has an age, and its indexes have values", () => {
   assert.deepEqual(values, [{ value: "blog", objects: 2 }, { value: "shop", objects: 1 }]);
   assert.throws(() => [...lister.indexValues(PODS, "node")], HostError);
 });
+
+test("each notification of a batch has its outcome", () => {
+  const seen = [];
+  const outcomes = { web: undefined, db: { again: 1.5 }, bad: new PermanentError("no"), slow: new RetryAfterError("soon", 2), odd: 3 };
+  const plugin = definePlugin({
+    onBatch(notifications) {
+      seen.push(...notifications.map(({ verb, object, old, cause, attempt }) => [verb, object.key, old?.name, cause, attempt]));
+      return notifications.map(({ object }) => outcomes[object.name]);
+    },
+  });
+
+  const found = host.batch(plugin, PODS, [
+    { object: pod("web") },
+    { verb: "updated", object: pod("db"), old: pod("db"), cause: "resync", attempt: 2 },
+    { verb: "deleted", object: pod("bad"), finalStateKnown: false },
+    { object: pod("slow") },
+    { object: pod("odd") },
+  ]);
+
+  assert.deepEqual(seen.slice(0, 2), [["added", "shop/web", undefined, "live", 1], ["updated", "shop/db", "db", "resync", 2]]);
+  assert.deepEqual(found.slice(0, 2), [{ tag: "handled" }, { tag: "again", val: 2 }]);
+  assert.deepEqual(found.slice(2).map(({ tag, val }) => [tag, val.tag]), [
+    ["failed", "permanent"],
+    ["failed", "retry-after"],
+    ["failed", "permanent"],
+  ]);
+  assert.match(found[4].val.val, /an outcome of onBatch is 3/);
+});
+
+test("a batch that throws is delivered one by one", () => {
+  const plugin = definePlugin({
+    onBatch() {
+      throw new PermanentError("boom");
+    },
+  });
+
+  assert.deepEqual(host.batch(plugin, PODS, [{ object: pod("web") }, { object: pod("db") }]), []);
+  assert.equal(host.lines.at(-1).level, "warn");
+  const [alone] = host.batch(plugin, PODS, [{ object: pod("web") }]);
+  assert.equal(alone.val.tag, "permanent");
+});

@@ -65,6 +65,23 @@ class FakeHost {
     return this.#deliver(() => handler.onDelete(this.#event(gvr, object), finalStateKnown));
   }
 
+  /** Calls `onBatch` with `{ verb, object, old, finalStateKnown, cause, attempt }` of one resource. Returns the outcomes. */
+  batch({ batchHandler }, gvr, notifications) {
+    let outcomes;
+    const failure = this.#deliver(() => {
+      outcomes = batchHandler.onBatch(notifications.map(({ verb = "added", object, old, ...others }) => ({
+        verb,
+        ...this.#event(gvr, object),
+        old: old === undefined ? undefined : this.#event(gvr, old).id,
+        finalStateKnown: true,
+        cause: "live",
+        attempt: 1,
+        ...others,
+      })));
+    });
+    return failure === undefined ? outcomes : { failure };
+  }
+
   /** Calls `reconcile`. Returns `{ outcome }` or `{ failure }`. */
   reconcile({ reconciler }, key) {
     let result;

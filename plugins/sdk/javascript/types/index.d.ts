@@ -9,6 +9,8 @@ export { isOwnWrite } from "./own_writes.js";
 export { definePlugin } from "./plugin.js";
 export * as timer from "./timer.js";
 export * as workqueue from "./workqueue.js";
+export type Notification = import("./batch.js").Notification;
+export type Outcome = import("./batch.js").Outcome;
 export type DeleteOptions = import("./client.js").DeleteOptions;
 export type ListOptions = import("./client.js").ListOptions;
 export type ObjectEvent = import("./client.js").ObjectEvent;

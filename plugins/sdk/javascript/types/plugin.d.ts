@@ -5,7 +5,7 @@
  * export const { plugin, handler } = definePlugin({ onAdd(object) { console.log(`hello ${object.key}`); } });
  * ```
  *
- * A plugin exports `syncHandler`, `timerHandler` and `configHandler` only if it has `onSynced`, `onTimer` and `onConfig`.
+ * A plugin with `onBatch` exports `batchHandler`, in the world `batch-event-handler` of informer-plugin.toml. A plugin exports `syncHandler`, `timerHandler` and `configHandler` only if it has `onSynced`, `onTimer` and `onConfig`.
  *
  * @param {Definition} definition
  */
@@ -25,6 +25,10 @@ export function definePlugin(definition: Definition): {
         onAdd: (added: any, cause: Cause) => void;
         onUpdate: (old: number, updated: any, cause: Cause) => void;
         onDelete: (deleted: any, finalStateKnown: boolean) => void;
+    };
+    /** The interface `batch-handler`. */
+    batchHandler: {
+        onBatch(notifications: any[]): import("./batch.js").WireOutcome[];
     };
     /** The interface `reconciler`. */
     reconciler: {
@@ -106,6 +110,11 @@ export type Definition = {
      */
     onDelete?: ((object: KubeObject, finalStateKnown: boolean) => void) | undefined;
     /**
+     * several notifications in one call, instead of the three above. It returns
+     * one outcome for each, in their order. Export `batchHandler` instead of `handler`
+     */
+    onBatch?: ((notifications: Notification[]) => Outcome[]) | undefined;
+    /**
      * an object with this key has changed. The world of the plugin must export `reconciler`
      */
     reconcile?: ((key: string) => Reconciled) | undefined;
@@ -129,3 +138,5 @@ export type Definition = {
 };
 import type { Cause } from "./object.js";
 import { KubeObject } from "./object.js";
+import type { Notification } from "./batch.js";
+import type { Outcome } from "./batch.js";

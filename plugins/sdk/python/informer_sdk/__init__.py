@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import client, config, delivery, http, keyvalue, lister, log, metrics, timer, workqueue
     from .app import App, Requeue, Synced
+    from .batch import Again, Notification
     from .errors import ApiError, HostError, PermanentError, RetryAfter
     from .metadata import finalize, owner_reference, set_owner
     from .objects import Cause, KubeObject, ObjectKey, ObjectMeta, Owner, format_key, key_of
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Again",
     "ApiError",
     "App",
     "Cause",
     "HostError",
     "KubeObject",
+    "Notification",
     "ObjectKey",
     "ObjectMeta",
     "Owner",
@@ -65,11 +68,13 @@ __all__ = [
 
 # The module of each name. A module is imported at the first use of its names, because it needs its interface in the component.
 _MODULES = {
+    "Again": "batch",
     "ApiError": "errors",
     "App": "app",
     "Cause": "objects",
     "HostError": "errors",
     "KubeObject": "objects",
+    "Notification": "batch",
     "ObjectKey": "objects",
     "ObjectMeta": "objects",
     "Owner": "objects",

@@ -12,8 +12,8 @@ from typing import Any, Callable, Container, Dict, Optional, TypeVar
 from componentize_py_types import Err
 
 from . import log
-from ._types import types
-from .errors import PermanentError, after, describe, millis
+from .batch import answers
+from .errors import PermanentError, after, describe, failure, millis
 from .objects import KubeObject
 from .own_writes import is_own_write
 
@@ -22,7 +22,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SDK = "informer-sdk for Python 0.1.0"
 
 # The functions that a component exports only if it has them, with the classes of their interfaces.
-_OPTIONAL = {"on_synced": "SyncHandler", "on_timer": "TimerHandler", "on_config": "ConfigHandler"}
+_OPTIONAL = {
+    "on_batch": "BatchHandler",
+    "on_synced": "SyncHandler",
+    "on_timer": "TimerHandler",
+    "on_config": "ConfigHandler",
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,8 @@ class App:
     What a function raises is a failure, and the notification is delivered again after a backoff. Raise a `PermanentError` or a
     `RetryAfter` for something else. Functions are synchronous.
 
-    The names that the world exports must exist in the module: `Plugin, Handler = app.Plugin, app.Handler`. A plugin has `SyncHandler`,
+    The names that the world exports must exist in the module: `Plugin, Handler = app.Plugin, app.Handler`. A plugin with `on_batch` has
+    `BatchHandler` instead of `Handler`, in the world `batch-event-handler` of informer-plugin.toml. A plugin has `SyncHandler`,
     `TimerHandler` and `ConfigHandler` too if it has `on_synced`, `on_timer` and `on_config`.
     """
 
@@ -83,6 +89,12 @@ class App:
         """`on_delete(obj, final_state_known)`: an object is gone, with its last known state."""
         return self._register("on_delete", function)
 
+    def on_batch(self, function: F) -> F:
+        """`on_batch(notifications)`: several notifications in one call, instead of the three above. `notifications` is a list of
+        `Notification`. It returns one outcome for each, in their order: `None`, an `Again`, or an exception. The module has
+        `BatchHandler = app.BatchHandler`."""
+        return self._register("on_batch", function)
+
     def reconcile(self, function: F) -> F:
         """`reconcile(key)`: an object with this key has changed. It returns `None` if the key is done, or a `Requeue`."""
         return self._register("reconcile", function)
@@ -105,8 +117,8 @@ class App:
     def __getattr__(self, name: str) -> Any:
         """A decorator that is misspelt would register nothing."""
         known = (
-            "start, stop, on_add, on_update, on_delete, reconcile, on_synced, on_timer, on_config, Plugin, Handler, Reconciler, "
-            "SyncHandler, TimerHandler and ConfigHandler"
+            "start, stop, on_add, on_update, on_delete, on_batch, reconcile, on_synced, on_timer, on_config, Plugin, Handler, "
+            "BatchHandler, Reconciler, SyncHandler, TimerHandler and ConfigHandler"
         )
         raise AttributeError(f"an App has no `{name}`; it has {known}")
 
@@ -192,6 +204,21 @@ class App:
         return Handler
 
     @property
+    def BatchHandler(self) -> type:  # noqa: N802
+        """The class for the interface `batch-handler`."""
+        from wit_world.exports import batch_handler
+
+        self._needs("on_batch")
+        app = self
+
+        class BatchHandler:
+            def on_batch(self, notifications: Any) -> Any:
+                log.begin()
+                return answers(batch_handler, notifications, lambda batch: app._call("on_batch", batch))
+
+        return BatchHandler
+
+    @property
     def Reconciler(self) -> type:  # noqa: N802
         """The class for the interface `reconciler`."""
         from wit_world.exports import reconciler
@@ -208,8 +235,8 @@ class App:
                     wait, why = after(error), describe(error)
                     if wait is None:
                         permanent = isinstance(error, PermanentError)
-                        failure = reconciler.ReconcileError_Terminal if permanent else reconciler.ReconcileError_Retry
-                        raise Err(failure(why)) from None
+                        refused = reconciler.ReconcileError_Terminal if permanent else reconciler.ReconcileError_Retry
+                        raise Err(refused(why)) from None
                 # The interface has no failure with a time. The key comes again without a failure that is counted, so the reason
                 # goes to the log.
                 fields = {"key": key, "millis": wait, "error": why}
@@ -267,12 +294,7 @@ def _failing(function: F) -> F:
         try:
             function(*args)
         except Exception as error:
-            wait, why = after(error), describe(error)
-            if isinstance(error, PermanentError):
-                failure = types.Failure_Permanent(why)
-            else:
-                failure = types.Failure_Retry(why) if wait is None else types.Failure_RetryAfter((why, wait))
-            raise Err(failure) from None
+            raise Err(failure(error)) from None
 
     return run  # type: ignore[return-value]
 

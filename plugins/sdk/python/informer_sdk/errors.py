@@ -9,6 +9,8 @@ from typing import Any, Callable, Optional, TypeVar
 
 from componentize_py_types import Err
 
+from ._types import types
+
 T = TypeVar("T")
 
 _CAUSES = 8
@@ -113,6 +115,14 @@ def after(error: BaseException) -> Optional[int]:
     """The time until the next attempt that an exception asks for, in milliseconds."""
     seconds = error.seconds if isinstance(error, RetryAfter) else getattr(error, "retry_after", None)
     return None if seconds is None else millis(seconds, "seconds")
+
+
+def failure(error: BaseException) -> Any:
+    """The `failure` of the interface for an exception."""
+    wait, why = after(error), describe(error)
+    if isinstance(error, PermanentError):
+        return types.Failure_Permanent(why)
+    return types.Failure_Retry(why) if wait is None else types.Failure_RetryAfter((why, wait))
 
 
 def millis(seconds: float, name: str) -> int:

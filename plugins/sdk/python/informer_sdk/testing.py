@@ -62,6 +62,7 @@ _ErrorCode = _enum(
     "ErrorCode", "unknown-resource not-granted stale-token stale-page invalid too-large limit-exceeded internal"
 )
 _PatchKind = _enum("PatchKind", "merge json-patch strategic-merge apply")
+_Verb = _enum("Verb", "added updated deleted")
 _Cause = _enum("Cause", "live initial relist resync replay")
 
 
@@ -137,6 +138,21 @@ class Host:
     def delete(self, handler: Any, gvr: str, obj: Any, final_state_known: bool = True) -> Any:
         """Calls `on_delete`. Returns the failure, or `None`."""
         return self._outcome(lambda: handler.on_delete(self._event(gvr, obj), final_state_known))
+
+    def batch(self, batch_handler: Any, gvr: str, *notifications: Dict[str, Any]) -> Any:
+        """Calls `on_batch` with `{"verb", "obj", "old", "final_state_known", "cause", "attempt"}` of one resource, of which only `obj` is
+        needed. Returns the outcomes."""
+
+        def wire(verb: str = "added", obj: Any = None, old: Any = None, cause: str = "live", **others: Any) -> Any:
+            found = self._event(gvr, obj)
+            found.verb, found.cause = _Verb[verb.upper()], _Cause[cause.upper()]
+            found.old = None if old is None else self._event(gvr, old).id
+            vars(found).update({"final_state_known": True, "attempt": 1, **others})
+            return found
+
+        outcomes: List[Any] = []
+        failure = self._outcome(lambda: outcomes.extend(batch_handler.on_batch([wire(**one) for one in notifications])))
+        return outcomes if failure is None else failure
 
     def synced(self, sync_handler: Any, gvr: str) -> Any:
         """Calls `on_synced`. Returns the failure, or `None`."""
@@ -456,6 +472,8 @@ def _install_small() -> None:
     outcomes = {"Outcome_Done": "", "Outcome_Requeue": "", "Outcome_RequeueAfter": "value"}
     errors = {"ReconcileError_Retry": "value", "ReconcileError_Terminal": "value"}
     _module("wit_world.exports.reconciler", **_records(**outcomes, **errors))
+    of_a_batch = {"Outcome_Handled": "", "Outcome_Again": "value", "Outcome_Failed": "value"}
+    _module("wit_world.exports.batch_handler", **_records(**of_a_batch))
 
 
 _install()

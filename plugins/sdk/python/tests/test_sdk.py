@@ -8,6 +8,7 @@ from pathlib import Path
 from informer_sdk.testing import Err, api_error, host, host_error
 
 from informer_sdk import (
+    Again,
     ApiError,
     App,
     HostError,
@@ -344,6 +345,47 @@ class Interfaces(Case):
         self.assertEqual(type(host.fire(app.TimerHandler(), "bad")).__name__, "Failure_Permanent")
         self.assertIsNone(host.configure(app.ConfigHandler(), {"greeting": "hi"}))
         self.assertEqual((seen, host.timers), ([(PODS, 1, "2"), "soon", "bad", "hi"], {}))
+
+    def test_each_notification_of_a_batch_has_its_outcome(self):
+        app = App()
+
+        @app.on_batch
+        def batch(notifications):
+            print_of = [(one.verb, str(one.obj.key), one.old and one.old.name, one.cause, one.attempt) for one in notifications]
+            seen.append(print_of)
+            return [outcomes[one.obj.name] for one in notifications]
+
+        seen = []
+        outcomes = {"web": None, "db": Again(0.0015), "bad": PermanentError("no"), "slow": RetryAfter("soon", 2), "odd": 3}
+        found = host.batch(
+            app.BatchHandler(),
+            PODS,
+            {"obj": pod("web")},
+            {"verb": "updated", "obj": pod("db"), "old": pod("db"), "cause": "resync", "attempt": 2},
+            {"verb": "deleted", "obj": pod("bad"), "final_state_known": False},
+            {"obj": pod("slow")},
+            {"obj": pod("odd")},
+        )
+
+        self.assertEqual(seen[0][:2], [("added", "shop/web", None, "live", 1), ("updated", "shop/db", "db", "resync", 2)])
+        kinds = [type(one).__name__ for one in found]
+        self.assertEqual(kinds, ["Outcome_Handled", "Outcome_Again", "Outcome_Failed", "Outcome_Failed", "Outcome_Failed"])
+        self.assertEqual(found[1].value, 2)
+        failures = [type(one.value).__name__ for one in found[2:]]
+        self.assertEqual(failures, ["Failure_Permanent", "Failure_RetryAfter", "Failure_Permanent"])
+        self.assertIn("an outcome of on_batch is 3", found[4].value.value)
+
+    def test_a_batch_that_raises_is_delivered_one_by_one(self):
+        app = App()
+
+        @app.on_batch
+        def batch(notifications):
+            raise PermanentError("boom")
+
+        self.assertEqual(host.batch(app.BatchHandler(), PODS, {"obj": pod("web")}, {"obj": pod("db")}), [])
+        self.assertEqual(host.lines[-1]["level"], "warn")
+        (alone,) = host.batch(app.BatchHandler(), PODS, {"obj": pod("web")})
+        self.assertEqual(type(alone.value).__name__, "Failure_Permanent")
 
     def test_a_function_whose_class_the_module_lacks_is_an_error_of_the_build(self):
         app = App()

@@ -3,12 +3,16 @@ use std::{env, fs, path::Path};
 use super::*;
 use crate::{Existing, TextFile, WitVersion, write};
 
+/// The interfaces that a plugin may export.
+const EXPORTS: [&str; 7] =
+    ["plugin", "handler", "batch-handler", "reconciler", "sync-handler", "timer-handler", "config-handler"];
+
 /// The generated packages of the SDK: those of all interfaces, and one for each interface that a plugin may export.
 fn of_the_sdk() -> Generated {
     let folder = format!("{SDK}/bindings");
     let mut files = packages(&mut host(), &folder).unwrap();
     files.retain(|(path, _)| !path.starts_with("wit_exports/"));
-    for export in ["plugin", "handler", "reconciler", "sync-handler", "timer-handler", "config-handler"] {
+    for export in EXPORTS {
         let mut world = host();
         retain(&mut world, |_| true, |name| name == format!("informer:plugin/{export}@0.2.0"));
         let exports = packages(&mut world, &folder).unwrap();
@@ -31,8 +35,6 @@ fn host() -> World {
     write(folder.path(), &WitVersion::NEWEST.files(), Existing::Refuse).unwrap();
     let mut host = World::read(folder.path(), "host").unwrap();
     host.import_all_of_the_host();
-    // The SDK has no batches.
-    retain(&mut host, |_| true, |name| name != "informer:plugin/batch-handler@0.2.0");
     host
 }
 

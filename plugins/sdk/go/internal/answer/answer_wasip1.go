@@ -18,12 +18,17 @@ func Of(call func(ctx context.Context) error) Result {
 	if err == nil {
 		return types.Ok[types.Unit, informer_plugin_types.Failure](types.Unit{})
 	}
-	failed := informer_plugin_types.MakeFailureRetry(err.Error())
+	return types.Err[types.Unit](Failure(err))
+}
+
+// Failure returns an error as the host receives it.
+func Failure(err error) informer_plugin_types.Failure {
 	if failure.IsTerminal(err) {
-		failed = informer_plugin_types.MakeFailurePermanent(err.Error())
-	} else if delay, ok := failure.Delay(err); ok {
-		again := types.Tuple2[string, uint32]{F0: err.Error(), F1: failure.Millis(delay)}
-		failed = informer_plugin_types.MakeFailureRetryAfter(again)
+		return informer_plugin_types.MakeFailurePermanent(err.Error())
 	}
-	return types.Err[types.Unit](failed)
+	if delay, ok := failure.Delay(err); ok {
+		again := types.Tuple2[string, uint32]{F0: err.Error(), F1: failure.Millis(delay)}
+		return informer_plugin_types.MakeFailureRetryAfter(again)
+	}
+	return informer_plugin_types.MakeFailureRetry(err.Error())
 }

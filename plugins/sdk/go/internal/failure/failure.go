@@ -66,7 +66,7 @@ func Call(call func(ctx context.Context) error) (err error) {
 func ofTheSDK(function string) bool {
 	const sdk = "github.com/informer-host/informer/plugins/sdk/go/"
 	callers := []string{
-		"internal/failure.Call", "handler.init", "reconciler.init", "reconciler.Register.",
+		"internal/failure.Call", "handler.init", "batchhandler.init", "reconciler.init", "reconciler.Register.",
 		"synchandler.init", "timer.init", "confighandler.init",
 	}
 	for _, caller := range callers {
