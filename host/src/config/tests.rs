@@ -82,8 +82,6 @@ fn every_key_is_read() {
         let line = format!("{name} = 1979-05-27");
         let text = match header.as_str() {
             "" => format!("{line}\n"),
-            // Its resource is a pattern.
-            "[[watch]]" if lines.starts_with("exclude ") => format!("{SMALLEST}\n{header}\n{lines}\n"),
             "[[watch]]" | "[[plugin]]" => format!("{header}\n{line}\n"),
             header => format!("{SMALLEST}\n{header}\n{line}\n"),
         };
