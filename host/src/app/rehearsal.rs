@@ -29,52 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Time between two looks at an informer.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Checks a component as the host would before it puts it into service: interfaces, grants, and a first instance that answers
-/// `describe` within the limits of the plugin. The instance reaches neither the API server nor the network nor a key-value.
-///
-/// # Errors
-/// [`LoadError`], with advice for this plugin.
-pub async fn check_component(
-    engine: &Engine,
-    plugin: &config::Plugin,
-    component: Result<Component, LoadError>,
-) -> Result<(), LoadError> {
-    let rehearse = async {
-        let mut settings = settings::plugin(plugin);
-        let grants = &mut settings.grants;
-        // The grants link the interfaces; what they allow is not needed.
-        grants.write = grants.write.take().map(|_| WriteGrants::default());
-        grants.http = grants.http.take().map(|_| Vec::new());
-        let http = HttpClient::new(HttpConfig::default());
-        let http = http.map_err(|error| LoadError::Instantiate(error.to_string()))?;
-        let plugin = informer_runtime::Plugin::new(engine.clone(), settings, Sources::nothing(http));
-        plugin.rehearse(&component?).await
-    };
-    match rehearse.await {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            Err(advice::advised(error, plugin.source.file(), advice::resource(plugin).as_ref()).await)
-        }
-    }
-}
-
-/// Returns each watch that requests less than its own selector selects, with the requirements that are added because all its
-/// subscriptions have them.
-pub fn narrowed_watches(config: &Config) -> Vec<(String, String)> {
-    let narrowed = |watch: &Watch| Some((watch.gvr.to_string(), Narrowing::of(watch, config)?.to_string()));
-    config.watches.iter().filter_map(narrowed).collect()
-}
-
-/// Returns what each watch keeps of its objects and why, if a plugin declares what it reads of them.
-pub fn kept_parts(config: &Config) -> Vec<(String, String)> {
-    let declared = |watch: &Watch| {
-        let mut subscriptions = config.plugins.iter().flat_map(|plugin| &plugin.subscriptions);
-        subscriptions.any(|on| on.watch == watch.gvr && on.reads.is_some())
-    };
-    let kept = |watch: &Watch| Some((watch.gvr.to_string(), Keeping::of(watch, config)?.to_string()));
-    config.watches.iter().filter(|watch| declared(watch)).filter_map(kept).collect()
-}
-
 /// The patterns of a configuration.
 pub struct Patterns {
     file: Config,
@@ -142,6 +96,52 @@ impl Patterns {
     fn patterns(&self) -> impl Iterator<Item = &Watch> {
         self.file.watches.iter().filter(|watch| watch.gvr.is_pattern())
     }
+}
+
+/// Checks a component as the host would before it puts it into service: interfaces, grants, and a first instance that answers
+/// `describe` within the limits of the plugin. The instance reaches neither the API server nor the network nor a key-value.
+///
+/// # Errors
+/// [`LoadError`], with advice for this plugin.
+pub async fn check_component(
+    engine: &Engine,
+    plugin: &config::Plugin,
+    component: Result<Component, LoadError>,
+) -> Result<(), LoadError> {
+    let rehearse = async {
+        let mut settings = settings::plugin(plugin);
+        let grants = &mut settings.grants;
+        // The grants link the interfaces; what they allow is not needed.
+        grants.write = grants.write.take().map(|_| WriteGrants::default());
+        grants.http = grants.http.take().map(|_| Vec::new());
+        let http = HttpClient::new(HttpConfig::default());
+        let http = http.map_err(|error| LoadError::Instantiate(error.to_string()))?;
+        let plugin = informer_runtime::Plugin::new(engine.clone(), settings, Sources::nothing(http));
+        plugin.rehearse(&component?).await
+    };
+    match rehearse.await {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            Err(advice::advised(error, plugin.source.file(), advice::resource(plugin).as_ref()).await)
+        }
+    }
+}
+
+/// Returns each watch that requests less than its own selector selects, with the requirements that are added because all its
+/// subscriptions have them.
+pub fn narrowed_watches(config: &Config) -> Vec<(String, String)> {
+    let narrowed = |watch: &Watch| Some((watch.gvr.to_string(), Narrowing::of(watch, config)?.to_string()));
+    config.watches.iter().filter_map(narrowed).collect()
+}
+
+/// Returns what each watch keeps of its objects and why, if a plugin declares what it reads of them.
+pub fn kept_parts(config: &Config) -> Vec<(String, String)> {
+    let declared = |watch: &Watch| {
+        let mut subscriptions = config.plugins.iter().flat_map(|plugin| &plugin.subscriptions);
+        subscriptions.any(|on| on.watch == watch.gvr && on.reads.is_some())
+    };
+    let kept = |watch: &Watch| Some((watch.gvr.to_string(), Keeping::of(watch, config)?.to_string()));
+    config.watches.iter().filter(|watch| declared(watch)).filter_map(kept).collect()
 }
 
 /// Lists every watched resource once. Returns each watch that failed, with the reason.

@@ -4,6 +4,18 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+/// What is right for a name.
+const NAME: &str = "write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`)";
+
+/// What is right for a pattern.
+const PATTERN: &str = "write `*/*/*` for all resources, `apps/*/*` for those of a group, or `core/*/*` for those of the core group";
+
+/// Stands for every group, or for every version and resource.
+const ANY: &str = "*";
+
+/// The core group in a pattern.
+const CORE: &str = "core";
+
 /// The name of one collection of the Kubernetes API, written `group/version/resource`, or `version/resource` for the
 /// core group: `apps/v1/deployments`, `v1/pods`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -26,18 +38,6 @@ pub struct InvalidGvr {
     remedy: &'static str,
 }
 
-/// What is right for a name.
-const NAME: &str = "write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`)";
-
-/// What is right for a pattern.
-const PATTERN: &str = "write `*/*/*` for all resources, `apps/*/*` for those of a group, or `core/*/*` for those of the core group";
-
-/// Stands for every group, or for every version and resource.
-const ANY: &str = "*";
-
-/// The core group in a pattern.
-const CORE: &str = "core";
-
 /// The shared informer that a notification comes from. Cheap to clone. Two sources are equal if their resources are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Source(Arc<Gvr>);
@@ -52,7 +52,7 @@ impl Gvr {
     /// Returns `None` for a text without `*`. A pattern names no collection, so [`FromStr`] does not read it.
     ///
     /// # Errors
-    /// [`InvalidGvr`] for a text with `*` that is another pattern.
+    /// [`InvalidGvr`] for any other text with `*`.
     pub fn pattern(text: &str) -> Option<Result<Self, InvalidGvr>> {
         if !text.contains(ANY) {
             return None;
