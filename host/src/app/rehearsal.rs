@@ -80,8 +80,13 @@ impl Patterns {
                 } else {
                     format!(" except {}", excluded.join(", "))
                 };
+                let group = match watch.gvr.served_group() {
+                    "*" => String::new(),
+                    "" => " in the core group".to_owned(),
+                    group => format!(" in the group {group}"),
+                };
                 format!(
-                    "each resource that the API server serves{except}; `informer check --cluster` lists them"
+                    "each resource that the API server serves{group}{except}; `informer check --cluster` lists them"
                 )
             }
             Some(served) => {

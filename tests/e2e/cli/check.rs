@@ -173,3 +173,23 @@ async fn the_selector_that_all_subscriptions_share_is_reported() {
     let answer: Value = serde_json::from_str(&checked.stdout).unwrap();
     assert_eq!(answer["narrowed"], json!([{"watch": "v1/configmaps", "added": "labels app in (web)"}]));
 }
+
+#[tokio::test]
+async fn a_pattern_is_explained_and_with_a_cluster_listed() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let settings = "metadata-only = true\nexclude = [\"apps/v1/replicasets\", \"apps/v1/controllerrevisions\"]\n[[plugin]]";
+    let text = configuration(&server.url(), "apps/*/*", "echo").replacen("[[plugin]]", settings, 1);
+    let (_directory, path) = file(&text);
+    let path = path.to_str().unwrap();
+
+    let offline = informer(&["check", "--config", path]).await;
+    let meaning = "watch apps/*/*: each resource that the API server serves in the group apps except apps/v1/replicasets, \
+                   apps/v1/controllerrevisions; `informer check --cluster` lists them";
+    assert_eq!(offline.stdout, format!("{path}: no problems\n{meaning}\n"), "{}", offline.stderr);
+
+    let online = informer(&["check", "--cluster", "--config", path, "--output", "json"]).await;
+    let answer: Value = serde_json::from_str(&online.stdout).unwrap();
+    let listed = "3 resources: apps/v1/daemonsets, apps/v1/deployments, apps/v1/statefulsets";
+    assert_eq!(answer["patterns"], json!([{"watch": "apps/*/*", "stands-for": listed}]));
+    assert_eq!((&answer["problems"], online.status), (&json!([]), Some(0)));
+}
