@@ -1,5 +1,5 @@
 //! The kinds that the API server serves, for watches of all of them: looked up while the configuration has patterns, and put in
-//! the place of the patterns before a configuration is applied (D-22). All that runs sees single resources only.
+//! the place of the patterns before a configuration is applied (D-22). Everything that runs knows single resources only.
 
 mod expansion;
 mod served;
@@ -164,7 +164,7 @@ impl Kinds {
         }
     }
 
-    /// Why plugins wait; `None` if none does.
+    /// Returns why plugins wait, or `None` if no plugin waits.
     pub(super) fn unready(&self) -> Option<String> {
         let state = self.0.state.lock();
         let waiting = Some(state.waiting.join(", ")).filter(|waiting| !waiting.is_empty())?;
@@ -174,7 +174,7 @@ impl Kinds {
         ))
     }
 
-    /// What cannot be looked up, while watches stay as they were.
+    /// Returns the lookups that fail, while watches stay as they were.
     pub(super) fn degraded(&self) -> Vec<String> {
         let state = self.0.state.lock();
         let Some(served) = state.served.as_ref().filter(|_| *self.0.wanted.borrow()) else {

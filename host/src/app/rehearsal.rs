@@ -45,7 +45,7 @@ impl Patterns {
         Self { file: file.clone(), expanded: kinds::expanded(file, &Served::default()), served: None }
     }
 
-    /// Lets a cluster say what the patterns stand for. Returns each pattern for which it cannot, with the reason.
+    /// Looks up in a cluster which resources the patterns stand for. Returns each pattern whose lookup fails, with the reason.
     pub async fn look_up(&mut self, connection: &Connection) -> Vec<(String, String)> {
         let patterns: Vec<String> = self.patterns().map(|watch| watch.gvr.to_string()).collect();
         if patterns.is_empty() {

@@ -75,8 +75,8 @@ impl Gvr {
         self.version == ANY
     }
 
-    /// Returns true if a pattern stands for this resource, or for each resource that another pattern stands for; and if a name
-    /// and the other one name the same resource, in any version.
+    /// Returns true if this pattern stands for `other`, or for every resource that `other` stands for. Two names cover each other
+    /// if they name the same resource, in any version.
     pub fn covers(&self, other: &Self) -> bool {
         let same = self.served_group() == other.served_group();
         match (self.is_pattern(), other.is_pattern()) {

@@ -1,4 +1,4 @@
-//! What discovery says: each kind that can be watched, once.
+//! The kinds that discovery lists and that can be watched, each once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -147,7 +147,7 @@ fn of_group(group: APIGroupDiscovery) -> (Vec<(Gvr, bool)>, Vec<String>) {
         for resource in version.resources {
             let can = |verb: &&str| resource.verbs.iter().any(|allowed| allowed == verb);
             let gvr = Gvr::new(&*name, &*number, resource.resource.unwrap_or_default());
-            // A name that is none would become part of a path.
+            // An invalid name would become part of a path.
             if NEEDED.iter().all(can) && gvr.to_string().parse::<Gvr>().is_ok_and(|read| read == gvr) {
                 served.push((gvr, resource.scope.as_deref() == Some("Namespaced")));
             }
