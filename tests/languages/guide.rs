@@ -226,7 +226,7 @@ async fn stories_are_played_as_the_page_on_testing_shows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "builds a project: run by cargo xtask test --all"]
+#[ignore = "needs Node.js, Python, Go and zig or a WASI SDK: run by cargo xtask test --all"]
 async fn a_plugin_that_takes_many_notifications_does_what_its_story_says() {
     Reader::follows("batches.md").await;
 }
