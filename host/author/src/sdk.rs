@@ -186,6 +186,7 @@ const GO: &[TextFile<'static>] = sdk![
     "internal/host/wasi_wasip1.go",
     "internal/page/page.go",
     "internal/pointer/pointer.go",
+    "internal/received/received_wasip1.go",
     "keyvalue/keyvalue.go",
     "lister/lister.go",
     "log.go",

@@ -11,7 +11,7 @@ import (
 	wit "github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_batch_handler"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/answer"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/failure"
-	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
+	"github.com/informer-host/informer/plugins/sdk/go/internal/received"
 )
 
 func init() {
@@ -24,7 +24,7 @@ func init() {
 	export.OnBatch = func(wire []wit.Notification) []wit.Outcome {
 		var outcomes []wit.Outcome
 		err := failure.Call(func(ctx context.Context) error {
-			notifications, err := received(wire)
+			notifications, err := batch(wire)
 			if err != nil {
 				return err
 			}
@@ -45,10 +45,10 @@ func init() {
 	}
 }
 
-func received(wire []wit.Notification) ([]Notification, error) {
+func batch(wire []wit.Notification) ([]Notification, error) {
 	notifications := make([]Notification, len(wire))
 	for i, one := range wire {
-		object := informer.OfToken(one.Gvr, host.MetaOf(one.Meta), one.Id)
+		object := received.Object(one.Gvr, one.Meta, one.Id, one.Cause)
 		notification := Notification{Object: object, Attempt: int(one.Attempt)}
 		switch one.Verb {
 		case wit.VerbAdded:
@@ -59,25 +59,11 @@ func received(wire []wit.Notification) ([]Notification, error) {
 			notification.Verb = Deleted
 			object.FinalStateUnknown = !one.FinalStateKnown
 		}
-		switch one.Cause {
-		case wit.CauseLive:
-			object.Cause = informer.Live
-		case wit.CauseInitial:
-			object.Cause = informer.Initial
-		case wit.CauseRelist:
-			object.Cause = informer.Relist
-		case wit.CauseResync:
-			object.Cause = informer.Resync
-		case wit.CauseReplay:
-			object.Cause = informer.Replay
-		}
 		if one.Old.IsSome() {
-			old := one.Old.Some()
-			meta, err := host.ObjectMeta(old)
-			if err != nil {
-				return nil, informer.Refused(err)
+			var err error
+			if notification.Old, err = received.Before(one.Gvr, one.Old.Some()); err != nil {
+				return nil, err
 			}
-			notification.Old = informer.OfToken(one.Gvr, meta, old)
 		}
 		notifications[i] = notification
 	}

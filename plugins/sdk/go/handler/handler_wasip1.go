@@ -10,6 +10,7 @@ import (
 	wit "github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_handler"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/answer"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
+	"github.com/informer-host/informer/plugins/sdk/go/internal/received"
 )
 
 func init() {
@@ -24,11 +25,11 @@ func init() {
 	}
 	export.OnUpdate = func(old uint32, updated wit.EventObject, cause wit.Cause) answer.Result {
 		return answer.Of(func(ctx context.Context) error {
-			meta, err := host.ObjectMeta(old)
+			before, err := received.Before(updated.Gvr, old)
 			if err != nil {
-				return informer.Refused(err)
+				return err
 			}
-			return registered.OnUpdate(ctx, informer.OfToken(updated.Gvr, meta, old), object(updated, cause))
+			return registered.OnUpdate(ctx, before, object(updated, cause))
 		})
 	}
 	export.OnDelete = func(deleted wit.EventObject, finalStateKnown bool) answer.Result {
@@ -41,18 +42,5 @@ func init() {
 }
 
 func object(found wit.EventObject, cause wit.Cause) *informer.Object {
-	object := informer.OfToken(found.Gvr, host.MetaOf(found.Meta), found.Id)
-	switch cause {
-	case wit.CauseLive:
-		object.Cause = informer.Live
-	case wit.CauseInitial:
-		object.Cause = informer.Initial
-	case wit.CauseRelist:
-		object.Cause = informer.Relist
-	case wit.CauseResync:
-		object.Cause = informer.Resync
-	case wit.CauseReplay:
-		object.Cause = informer.Replay
-	}
-	return object
+	return received.Object(found.Gvr, found.Meta, found.Id, cause)
 }
