@@ -134,8 +134,9 @@ DEFAULT void informer_on_batch(size_t count, const informer_notification notific
     (void)count, (void)notifications, (void)outcomes;
 }
 
-static informer_notification notification_of(exports_informer_plugin_batch_handler_notification_t *from) {
-    informer_notification notification = {
+// Returns false if the host refuses the state before an update.
+static bool notification_of(exports_informer_plugin_batch_handler_notification_t *from, informer_notification *notification) {
+    *notification = (informer_notification){
         .verb = (informer_verb)from->verb,
         .object = {
             .gvr = informer_given(from->gvr),
@@ -148,15 +149,18 @@ static informer_notification notification_of(exports_informer_plugin_batch_handl
     };
     informer_plugin_types_object_meta_t meta;
     informer_plugin_types_error_t refused;
-    // The host holds the state before each update until the call returns.
-    if (from->old.is_some && HOST(informer_plugin_objects_meta(from->old.val, &meta, &refused))) {
-        informer_object *old = informer_allocate(sizeof *old);
-        *old = notification.object;
-        old->meta = informer_meta_of(&meta);
-        old->token = from->old.val;
-        notification.old = old;
+    if (!from->old.is_some) {
+        return true;
     }
-    return notification;
+    if (!HOST(informer_plugin_objects_meta(from->old.val, &meta, &refused))) {
+        return false;
+    }
+    informer_object *old = informer_allocate(sizeof *old);
+    *old = notification->object;
+    old->meta = informer_meta_of(&meta);
+    old->token = from->old.val;
+    notification->old = old;
+    return true;
 }
 
 void exports_informer_plugin_batch_handler_on_batch(exports_informer_plugin_batch_handler_list_notification_t *given,
@@ -166,7 +170,12 @@ void exports_informer_plugin_batch_handler_on_batch(exports_informer_plugin_batc
     informer_notification *notifications = informer_allocate(count * sizeof *notifications);
     informer_result *outcomes = informer_allocate(count * sizeof *outcomes);
     for (size_t i = 0; i < count; i++) {
-        notifications[i] = notification_of(&given->ptr[i]);
+        if (!notification_of(&given->ptr[i], &notifications[i])) {
+            // Without outcomes, the host delivers each notification alone.
+            *answer = (exports_informer_plugin_batch_handler_list_outcome_t){0};
+            informer_end_call();
+            return;
+        }
         outcomes[i] = informer_done();
     }
     informer_on_batch(count, notifications, outcomes);
