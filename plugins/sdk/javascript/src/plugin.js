@@ -69,7 +69,8 @@ const SDK = "informer-sdk for JavaScript 0.1.0";
  * export const { plugin, handler } = definePlugin({ onAdd(object) { console.log(`hello ${object.key}`); } });
  * ```
  *
- * A plugin with `onBatch` exports `batchHandler`, in the world `batch-event-handler` of informer-plugin.toml. A plugin exports `syncHandler`, `timerHandler` and `configHandler` only if it has `onSynced`, `onTimer` and `onConfig`.
+ * A plugin with `onBatch` exports `batchHandler`, in the world `batch-event-handler` of informer-plugin.toml. A plugin exports
+ * `syncHandler`, `timerHandler` and `configHandler` only if it has `onSynced`, `onTimer` and `onConfig`.
  *
  * @param {Definition} definition
  */
