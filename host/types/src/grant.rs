@@ -132,16 +132,13 @@ impl Fault {
 }
 
 /// Parses a resource and its subresource. `v1/pods/status` is the status of a pod, not a resource of the group `v1`,
-/// because no group has such a name.
-/// A pattern stands for objects only.
+/// because no group has such a name. A pattern has no subresource.
 fn parse_resource(text: &str) -> Result<(Gvr, Option<String>), Fault> {
     match Gvr::pattern(text) {
         None => {}
         Some(Ok(pattern)) => return Ok((pattern, None)),
-        Some(Err(_)) => {
-            let problem = format!("`{text}` is neither a resource nor a pattern");
-            let remedy = "write `*/*/*` for the objects of all resources, `apps/*/*` for those of a group, or `core/*/*` for those of the core group";
-            return Err(Fault::new(problem, remedy));
+        Some(Err(error)) => {
+            return Err(Fault::new(format!("`{text}` is neither a resource nor a pattern"), error.remedy));
         }
     }
     let parts: Vec<&str> = text.split('/').collect();

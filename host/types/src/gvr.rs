@@ -35,7 +35,7 @@ pub struct Gvr {
 pub struct InvalidGvr {
     text: String,
     problem: &'static str,
-    remedy: &'static str,
+    pub(crate) remedy: &'static str,
 }
 
 /// The shared informer that a notification comes from. Cheap to clone. Two sources are equal if their resources are.

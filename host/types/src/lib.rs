@@ -14,8 +14,9 @@
 //!    [`EventTrace`] through the stages, which receives them too.
 //!
 //! [`Pointer`], [`LabelSelector`] and [`FieldSelector`] are here because `cache` and `dispatch` both read objects with
-//! them, and [`IndexPaths`] because the test host of the SDK for Rust has the indexes of `cache`. [`TokenBucket`], [`Backoff`] and [`Histogram`] are the only ones of their kind in the project. [`ReadGrants`]
-//! and [`WriteGrants`] are the contents of `[plugin.grant]`, which `runtime` enforces.
+//! them, and [`IndexPaths`] because the test host of the SDK for Rust has the indexes of `cache`. [`TokenBucket`],
+//! [`Backoff`] and [`Histogram`] are the only ones of their kind in the project. [`ReadGrants`] and
+//! [`WriteGrants`] are the contents of `[plugin.grant]`, which `runtime` enforces.
 //!
 //! This crate has no I/O and starts no tasks: no tokio, no kube, no wasmtime.
 #![forbid(unsafe_code)]

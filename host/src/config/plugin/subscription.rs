@@ -366,12 +366,8 @@ pub(super) fn subscription(
         compare(&draft, watch, problems);
     }
     if let Some(whole_if) = draft.written("whole-if") {
-        let watches = watch.into_iter().chain(watched.of_pattern(&on.watch)).map(Some);
-        let fault = if watch.is_none() {
-            whole_if_fault(on, None)
-        } else {
-            watches.into_iter().find_map(|watch| whole_if_fault(on, watch))
-        };
+        let mut watches = std::iter::once(watch).chain(watched.of_pattern(&on.watch).map(Some));
+        let fault = watches.find_map(|watch| whole_if_fault(on, watch));
         fault.into_iter().for_each(|fault| problems.refuse(whole_if, fault));
     }
     let keeps_part = on.reads.is_some() || watch.is_some_and(Watch::keeps_part);

@@ -19,10 +19,10 @@ fn a_pattern_that_is_half_written_is_refused() {
     }
     assert_eq!(
         problems(&with_plugin("[plugin.grant]\nwrite = [\"delete */*\", \"delete */*/*/status\"]\n")),
-        "10:10: plugin.p.grant.write[0]: `delete */*` is not a grant: `*/*` is neither a resource nor a pattern; write `*/*/*` for the \
-         objects of all resources, `apps/*/*` for those of a group, or `core/*/*` for those of the core group\n\
+        "10:10: plugin.p.grant.write[0]: `delete */*` is not a grant: `*/*` is neither a resource nor a pattern; write `*/*/*` for all \
+         resources, `apps/*/*` for those of a group, or `core/*/*` for those of the core group\n\
          10:24: plugin.p.grant.write[1]: `delete */*/*/status` is not a grant: `*/*/*/status` is neither a resource nor a pattern; \
-         write `*/*/*` for the objects of all resources, `apps/*/*` for those of a group, or `core/*/*` for those of the core group\n"
+         write `*/*/*` for all resources, `apps/*/*` for those of a group, or `core/*/*` for those of the core group\n"
     );
 }
 
