@@ -31,7 +31,7 @@ pub struct GlobalArgs {
     pub log_format: Option<LogFormat>,
 }
 
-/// The cluster, instead of that of the configuration.
+/// The cluster, instead of the cluster of the configuration.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ClusterArgs {
     /// The kubeconfig file; overrides `kubeconfig`, `context` and `server` of the configuration.

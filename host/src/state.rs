@@ -145,7 +145,7 @@ impl State {
     /// size of the write.
     ///
     /// # Errors
-    /// [`StateError`] if the database does not work. Neither this write nor those of the same commit have changed anything then; if
+    /// [`StateError`] if the database does not work. Then neither this write nor any other write of the same commit has changed anything; if
     /// the commit itself failed, all of them have changed everything or nothing.
     ///
     /// # Cancel safety

@@ -162,7 +162,7 @@ async fn a_component_without_handlers_receives_the_keys_of_all_objects() {
     let host = stage.host("echo", "").await;
     assert_eq!(said(&host), ["add default/a"]);
     host.stop().await;
-    // One without them receives everything, whatever the one before acknowledged: with the first list, by a replay, or both.
+    // A plugin without receipts receives everything, whatever its previous version acknowledged: with the first list, by a replay, or both.
     let host = stage.host("reconciles", "").await;
     let reconciled = || host.plugin("p")["workqueue"]["succeeded"].as_u64().unwrap_or_default();
     host.until("the key is reconciled", |_| reconciled() > 0).await;

@@ -228,7 +228,7 @@ impl Teller {
         cluster.server.shutdown().await;
     }
 
-    /// Each signal reaches its function, and a failure is that of the function.
+    /// Each signal reaches its function, and a failure names its function.
     async fn gets_signals(&self, host: &TestHost, files: &Path) {
         let told = |lines: &[String]| {
             let told: BTreeSet<String> =

@@ -169,7 +169,7 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn connection(stream: TcpStream, shared: Arc<Shared>) {
-    // Without it, small answers wait for the acknowledgement of the one before.
+    // Without it, a small answer waits until the previous one is acknowledged.
     stream.set_nodelay(true).ok();
     let service = service_fn(move |request| answer(Arc::clone(&shared), request));
     // A client may go at any time, and a fault ends its connection.
@@ -221,7 +221,7 @@ impl Shared {
     }
 }
 
-/// An answer like those of the API server.
+/// An answer in the form of the API server.
 fn refusal(status: StatusCode) -> Response<Body> {
     let reason = match status {
         StatusCode::CONFLICT => "Conflict",

@@ -96,7 +96,7 @@ impl InformerFactory {
 
     /// Returns the informer of this resource with these namespaces and selectors. All requests with the same ones get
     /// the same informer (F-1). Indexes of a later request are added to it (I-8); an index whose name is taken by
-    /// other paths is refused with a warning. All other settings are those of the first request. The informer does
+    /// other paths is refused with a warning. All other settings come from the first request. The informer does
     /// nothing before [`start`](Self::start).
     pub fn informer(&self, config: WatchConfig) -> SharedInformer {
         self.shared.hold(config, |held| held.owned = true)

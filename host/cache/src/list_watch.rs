@@ -37,7 +37,7 @@ impl ListWatch {
         extent: &mut ListExtent,
     ) -> Result<ListPage, RequestError> {
         let call = self.list_call();
-        // A later page is requested after the one before has arrived, so the server sets the pace.
+        // A page is requested after the previous page has arrived, so the server sets the pace.
         if options.continue_token.is_empty() {
             self.transport.budget.take().await;
         }

@@ -42,7 +42,7 @@
 //! pending then, and an entry is unseen only if it is an addition, or an update behind a deletion. After the queue fell
 //! behind, the table above applies, and an entry that merged changes has the cause `replay`.
 //!
-//! **The rest.** The times are those of the oldest entry, and every sync token is held until the result is settled.
+//! **The rest.** The result keeps the times of the oldest entry, and every sync token is held until it is settled.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -70,7 +70,7 @@ pub(crate) enum Effect {
         /// The oldest entry, which may be waiting for its retry, now has newer state.
         newer: bool,
     },
-    /// The new entry and the one before it cancelled each other. The sync tokens of both have to be released.
+    /// The new entry and the previous one cancelled each other. The sync tokens of both have to be released.
     Cancelled(Tokens),
 }
 
@@ -292,7 +292,7 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
     }
 }
 
-/// The time of the older one. Its trace goes on, and that of the later one ends with a link to it.
+/// The time of the older one. Its trace goes on, and the trace of the later one ends with a link to it.
 fn oldest(earlier: Observed, later: Observed) -> Observed {
     Observed { at: earlier.at.min(later.at), trace: earlier.trace.merge(later.trace) }
 }

@@ -87,7 +87,7 @@ struct Unwritten {
     write: Option<Write>,
     /// Changes that were withheld. They count once the state before them is acknowledged.
     skip: Option<Skip>,
-    /// The row on disk was not that of the state before `skip`.
+    /// The row on disk was not the row of the state before `skip`.
     skip_waits: bool,
 }
 
@@ -105,7 +105,7 @@ pub struct Skip {
 pub enum Write {
     /// The receipt of the last state.
     State(Receipt),
-    /// The receipt of the state after, if the row is that of the state before.
+    /// The receipt of the state after, if the row belongs to the state before.
     Skip(Skip),
     /// The object is gone.
     Gone,

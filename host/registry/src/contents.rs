@@ -48,7 +48,7 @@ pub struct Interfaces {
     pub target: Option<String>,
 }
 
-/// Why a config is not that of the component.
+/// Why a config does not belong to the component.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidContents {
     /// It is not JSON, or lacks a part.

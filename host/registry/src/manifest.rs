@@ -31,7 +31,7 @@ pub struct Manifest {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// Why a manifest is not that of a component.
+/// Why a manifest does not describe a component.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidManifest {
     /// It is not JSON, or lacks a part.
@@ -111,7 +111,7 @@ pub(crate) fn any(bytes: &[u8]) -> Result<OciImageManifest, InvalidManifest> {
     Ok(serde_json::from_slice(bytes)?)
 }
 
-/// Reads a list of manifests, such as that of the referrers.
+/// Reads a list of manifests, such as the list of referrers.
 pub(crate) fn index(bytes: &[u8]) -> Result<OciImageIndex, InvalidManifest> {
     Ok(serde_json::from_slice(bytes)?)
 }

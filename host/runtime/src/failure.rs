@@ -151,7 +151,7 @@ fn is_too_much_handed_over(error: &wasmtime::Error) -> bool {
 fn one_line(last_words: &str) -> String {
     let lines: Vec<&str> = last_words.lines().map(str::trim).filter(|line| !is_noise(line)).collect();
     if lines.iter().any(|line| line.starts_with(GO_STACK) && line.ends_with("]:")) {
-        // The stacks are those of the runtime. The first line may be too far from the end.
+        // Only the stacks of the runtime follow. The first line may be too far from the end.
         let failed = lines.iter().find(|line| line.starts_with(GO_FAILED));
         return failed.copied().unwrap_or_default().to_owned();
     }
@@ -183,7 +183,7 @@ fn frames(error: &wasmtime::Error, symbols: Option<&Symbols>) -> Option<String> 
         if places.iter().any(|place| starts(place, &ENGINES)) {
             return None;
         }
-        // An export has the name of its interface, with `#` before that of the function. A place with a line is not the author's.
+        // The name of an export is the name of its interface, `#`, and the name of the function. A place with a line is not the author's.
         let known =
             |place: &&Place| !place.has_line() && !place.function.contains('#') && !starts(place, &MACHINERY);
         shown = places.iter().filter(known).collect();

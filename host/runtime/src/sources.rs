@@ -42,7 +42,7 @@ pub trait WallClock: Send + Sync + 'static {
     fn now(&self) -> Duration;
 }
 
-/// The caches, queues and logs of [`Sources::nothing`]: there are none.
+/// Stands for the caches, queues and logs of [`Sources::nothing`], which has none.
 struct Nothing;
 
 // === impl Sources ===

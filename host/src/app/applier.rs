@@ -66,7 +66,7 @@ pub(super) struct Applied {
     file: Option<Config>,
     /// The same with single resources in the place of patterns, and with the plugins of objects.
     config: Option<Config>,
-    /// Watches whose new informer has not replaced the one before yet.
+    /// Watches whose new informer has not replaced the previous one yet.
     successions: BTreeMap<Gvr, Succession>,
 }
 
@@ -374,7 +374,7 @@ impl Applier {
         self.plugins.all().iter().any(|plugin| plugin.subscriptions().contains(gvr))
     }
 
-    /// Lets a new informer replace the one before once it has synced. Until then the one before serves.
+    /// Lets a new informer replace the previous one once it has synced. Until then the previous one serves.
     async fn succeed(self: Arc<Self>, new: SharedInformer, watch: WatchConfig, cancelled: CancellationToken) {
         let ready = async {
             new.wait_synced_or_unserved().await;

@@ -44,7 +44,7 @@ struct Watched {
 /// `None` stands for a file that does not exist.
 type Files = BTreeMap<PathBuf, Option<Seen>>;
 
-/// The state of a file, compared without reading it. The time is that of the last change of the inode: the modification time is
+/// The state of a file, compared without reading it. The time is the last change of the inode: the modification time is
 /// kept by `cp -p`, and tools for reproducible builds set it to a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {

@@ -205,7 +205,7 @@ impl Witness for Recorder {
         self.add(call, versions);
     }
 
-    /// A story causes these signals itself, so a recording has none of them.
+    /// A story causes these signals itself, so a recording leaves them out.
     fn signalled(&self, _plugin: &str, _call: &SignalCall, _outcome: &Reconciled) {}
 
     fn requested(&self, request: &ApiRequest, answer: &Result<ApiAnswer, ApiFailure>) {

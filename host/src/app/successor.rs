@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 /// final state. An object that is newer than everything the informer before had is a normal addition and not an initial one
 /// (C-11): a plugin with `initial = "skip"` receives it.
 ///
-/// The new informer may be behind the one before. States that are older than those the plugin has received are withheld: an
+/// The new informer may be behind the previous one. States that are older than those the plugin has received are withheld: an
 /// object never goes back in time (point 2 of the contract).
 pub(super) struct Successor {
     source: Source,

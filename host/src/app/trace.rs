@@ -1,7 +1,7 @@
 //! The newest steps of objects, for `informer explain`.
 //!
 //! The hash of an object's name chooses a bucket for its steps, and each bucket is a ring: an object that changes all the time
-//! replaces its own old steps and those of the few objects in the same bucket. There is no table of objects to maintain: a
+//! replaces the old steps of itself and of the few objects in the same bucket. There is no table of objects to maintain: a
 //! step costs a hash, a look at the clock and one short lock, and allocates nothing.
 //!
 //! A step has names, versions, numbers and the first words of a failure. It never has an object.

@@ -42,7 +42,7 @@ pub struct CheckArgs {
     /// Also check that the cluster serves each watched resource. `--kubeconfig` and `--context` imply it.
     #[arg(long)]
     pub cluster: bool,
-    /// The cluster, if it is not that of the file.
+    /// The cluster, if it is another one than the file names.
     #[command(flatten)]
     pub access: ClusterArgs,
     /// Check the file alone; open no component.

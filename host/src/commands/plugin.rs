@@ -97,7 +97,7 @@ pub struct NameArgs {
 /// What is verified.
 #[derive(Clone, Debug, Args)]
 pub struct VerifyArgs {
-    /// Names in registries. Default: those of the configuration.
+    /// Names in registries. Default: the names in the configuration.
     pub references: Vec<Reference>,
 }
 

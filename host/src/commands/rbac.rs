@@ -185,7 +185,7 @@ impl Verb {
 impl Rules {
     /// Returns the rules of a configuration: list and watch for the watches that plugins use, get and list for live reads, the
     /// verbs of the write grants, what `[tenancy]` lets Plugin objects use, the reads that keep HTTP requests away from the API server, and the reviews of those who read the
-    /// metrics. If a plugin sends its requests as a ServiceAccount, the rules for them are those of the ServiceAccount, and the
+    /// metrics. If a plugin sends its requests as a ServiceAccount, the rules for them belong to the ServiceAccount, and the
     /// host may impersonate it. A rule for all namespaces is not repeated for one of them.
     #[must_use]
     pub fn of(config: &Config) -> Self {

@@ -159,7 +159,7 @@ fn plugin(plugin: &Plugin) -> String {
     )
 }
 
-/// The lines below that of the plugin.
+/// The lines below the line of the plugin.
 fn troubles(plugin: &Plugin) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(plugin.queue.stats.quarantine.as_ref().map(|quarantine| quarantine.text.clone()));

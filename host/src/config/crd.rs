@@ -153,7 +153,7 @@ fn table(entries: &[Entry], doc: &str) -> Map<String, Value> {
     schema
 }
 
-/// As in the JSON Schema of the file, with what a CustomResourceDefinition accepts. Defaults are left out: those of the operator
+/// As in the JSON Schema of the file, with what a CustomResourceDefinition accepts. Defaults are left out: the defaults of the operator
 /// would never apply.
 fn structural(entry: &Entry) -> Map<String, Value> {
     let described = match &entry.kind {

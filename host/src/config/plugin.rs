@@ -65,7 +65,7 @@ pub struct Plugin {
     pub source: Source,
     /// The folder of the project that `informer dev` builds `source` from, absolute.
     pub build: Option<PathBuf>,
-    /// The digest that it must have: that of the file, or that of the artifact's manifest.
+    /// The digest that it must have: the digest of the file, or of the artifact's manifest.
     pub digest: Option<Digest>,
     /// How often a tag is looked up in its registry; `None` means when the component is loaded only.
     pub poll: Option<Duration>,

@@ -57,7 +57,7 @@ pub(super) struct Fault {
 }
 
 /// Collects the problems of one text, or of several that are read one after the other. A place is a byte of these texts,
-/// as if each began where the one before it ends.
+/// as if each began where the previous one ends.
 pub(super) struct Problems<'t> {
     /// Never empty. The last one is being read.
     texts: Vec<Text<'t>>,
@@ -216,7 +216,7 @@ impl<'t> Problems<'t> {
         self.found.is_empty()
     }
 
-    /// All problems, as those of the first text and of what it includes.
+    /// All problems of the first text and of the files that it includes.
     pub(super) fn into_error(mut self) -> ConfigError {
         let order: Vec<PathBuf> = self.texts.iter().map(|text| text.file.clone()).collect();
         let place = |problem: &Problem| order.iter().position(|file| *file == problem.file);

@@ -125,7 +125,7 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
         Self { entries, header, known, at: 0, path: name.to_owned(), problems }.checked(keys)
     }
 
-    /// Notes the keys that are none of these.
+    /// Notes all other keys as unknown.
     fn checked(self, keys: &[&'static str]) -> Self {
         for key in self.entries.keys() {
             let name: &str = key.get_ref();

@@ -30,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Makes a sender from the files as they are now, with the client certificate of a command if there is one.
 type Make = dyn Fn(Option<&Identity>) -> Result<Sender, kube::Error> + Send + Sync;
 
-/// The credentials that change and are not those of the TLS files.
+/// The credentials that change, except the TLS files.
 pub(super) enum Source {
     None,
     File(TokenFile),

@@ -19,7 +19,7 @@ use tracing_subscriber::{
 /// cannot write a field of the host.
 pub(super) struct JsonLines {
     format: Format<Json>,
-    /// The target of the lines of plugins, and the name of the field that has those of the guest.
+    /// The target of the lines of plugins, and the name of the field that holds the fields of the guest.
     plugin: &'static str,
     fields: &'static str,
 }

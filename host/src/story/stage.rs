@@ -39,7 +39,7 @@ const RESTED_WITHIN: Duration = Duration::from_secs(120);
 /// A plugin that is at rest twice, with this pause between, is at rest.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Time for calls in flight when the host stops; there are none.
+/// Time for calls in flight when the host stops; a story leaves no call in flight.
 const STOPPED_WITHIN: Duration = Duration::from_millis(500);
 
 /// The most moments at which something happens while a step lets time pass.

@@ -22,7 +22,7 @@ const NAME_BYTES: usize = 512;
 /// The longest wait for a time of the wall clock: a jump of the wall clock takes effect at the end of a wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
 
-/// The timers of one plugin: those of the configuration, and those that it sets itself. Clones are the same timers.
+/// The timers of one plugin, from the configuration and from its own calls. Clones share the same timers.
 #[derive(Clone)]
 pub(crate) struct Timers(Arc<Inner>);
 

@@ -73,7 +73,7 @@ impl Directory {
         RegularFile::checked(self.opened(name, FLAGS)?).map(Entry::File)
     }
 
-    /// Returns true if the name is that of a link, wherever it leads.
+    /// Returns true if the name is a link, wherever it leads.
     pub fn has_link(&self, name: &Path) -> bool {
         self.dir.symlink_metadata(name).is_ok_and(|found| found.is_symlink())
     }

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::OFlags;
 
-/// Opening a named pipe without a writer does not wait, and a terminal does not become that of the process.
+/// Opening a named pipe without a writer does not wait, and a terminal does not become the terminal of the process.
 pub(crate) const FLAGS: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// Why a file was not read.

@@ -1,4 +1,4 @@
-//! How much memory this process may use: that of the machine, or less if a control group limits it.
+//! How much memory this process may use: the memory of the machine, or less if a control group limits it.
 
 use std::{
     fs::read_to_string,

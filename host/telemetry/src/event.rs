@@ -89,7 +89,7 @@ impl Event {
         }
     }
 
-    /// A span below that of the event.
+    /// A span below the span of the event.
     fn child(&self, name: &'static str, since: Instant, about: Vec<KeyValue>) {
         let times = (since, Instant::now());
         let parent = self.context.span_id;

@@ -10,7 +10,7 @@ pub struct Backoff {
     pub min: Duration,
     /// The longest wait before jitter.
     pub max: Duration,
-    /// The ratio of a wait to the one before it, at least 1.
+    /// The ratio of a wait to the previous wait, at least 1.
     pub factor: f64,
     /// The largest random share: 0 turns jitter off, 0.2 extends a wait by up to a fifth.
     pub jitter: f64,

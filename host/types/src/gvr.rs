@@ -48,7 +48,7 @@ impl Gvr {
         Self { group: group.into(), version: version.into(), resource: resource.into() }
     }
 
-    /// Reads a pattern: `*/*/*` for all resources, `apps/*/*` for those of a group, and `core/*/*` for those of the core group.
+    /// Reads a pattern: `*/*/*` for all resources, `apps/*/*` for a group, and `core/*/*` for the core group.
     /// Returns `None` for a text without `*`. A pattern names no collection, so [`FromStr`] does not read it.
     ///
     /// # Errors

@@ -128,7 +128,7 @@ const PARTIAL: &str = "p";
 // === impl Header ===
 
 impl Header<'_> {
-    /// The strings that [`Object`] keeps in one text: those of the object itself, the labels, the owners.
+    /// The strings that [`Object`] keeps in one text: its own names, its labels and its owners.
     fn text(&self, vocabulary: Option<&Vocabulary>) -> Result<Box<str>, ObjectTooLarge> {
         let mut text = Writer::new(&self.name, vocabulary);
         for value in [&self.uid, &self.resource_version, &self.creation_timestamp, &self.deletion_timestamp] {

@@ -1,4 +1,4 @@
-//! The markers of reloads: which hash of a source a workload was rolled for. They are those of the original, so a cluster migrates
+//! The markers of reloads: which hash of a source a workload was rolled for. The original has the same ones, so a cluster migrates
 //! without a roll.
 
 use std::{collections::BTreeMap, fmt};

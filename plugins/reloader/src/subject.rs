@@ -48,7 +48,7 @@ impl Subject {
         Self { is_live: true, ..Self::new(workload, object, settings) }
     }
 
-    /// Reads a workload from the cache. Returns `None` if it is gone, or if it is none that is rolled.
+    /// Reads a workload from the cache. Returns `None` if it is gone, or if the plugin does not roll it.
     pub(crate) fn cached(workload: &Workload, settings: &Settings) -> Result<Option<Self>, Error> {
         if !settings.rolls(workload.kind) || !settings.covers(&workload.namespace) {
             return Ok(None);

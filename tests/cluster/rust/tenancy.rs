@@ -55,7 +55,7 @@ impl Tenant {
         self.kubectl.fails(&["apply", "--server-side", "-f", &self.file(&[object])]).await
     }
 
-    /// A Plugin with these members instead of or besides those of the smallest spec.
+    /// A Plugin with the members of the smallest spec; these members are added or replace theirs.
     fn plugin(&self, namespace: &str, name: &str, members: Value) -> Value {
         let mut spec = json!({"source": self.source, "on": [{"watch": "v1/configmaps"}]});
         let Value::Object(members) = members else { panic!("{members}") };

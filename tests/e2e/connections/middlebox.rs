@@ -132,7 +132,7 @@ impl Middlebox {
         self.seen.lock().shown.clone()
     }
 
-    /// The requests for the server so far, if they are not encrypted behind it. The order is that of the connections.
+    /// The requests for the server so far, if they are not encrypted behind it. They are in the order of the connections.
     pub(crate) fn requests(&self) -> Vec<Request> {
         let sent = self.seen.lock().sent.clone();
         let heads = |sent: &Vec<u8>| -> Vec<Request> {

@@ -11,7 +11,7 @@ use super::{
 };
 use markers::{Markers, hash};
 
-/// All problems. The order is that of the objects.
+/// All problems, in the order of the objects.
 pub(super) fn problems(seen: &Seen) -> Vec<String> {
     let mut problems = Vec::new();
     for workload in WORKLOADS {

@@ -41,7 +41,7 @@ async fn plugins_come_and_go_with_the_files_of_an_included_directory() {
     replace(&included.join("b.toml"), fragment("b", "index = { by-key = \"/data/key\" }").as_bytes());
     host.lines.said("b", "add default/one ", "").await;
     host.until("both plugins", |status| names(status) == ["a", "b"]).await;
-    // The watch with the new index replaces the one before, which ends after its subscribers moved.
+    // The watch with the new index replaces the previous watch, which ends after its subscribers moved.
     host.until("one watch for both", |status| status["informers"].as_array().unwrap().len() == 1).await;
 
     replace(&included.join("b.toml"), b"[[plugin]]\nnome = \"b\"\n");

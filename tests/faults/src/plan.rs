@@ -94,7 +94,7 @@ impl Plan {
         self.0.lock().push(Rule { on, fault, seen: 0 });
     }
 
-    /// The fault for this request: that of the oldest rule that applies to it. Later rules do not count the request.
+    /// The fault for this request, by the oldest rule that applies to it. Later rules do not count the request.
     /// Returns `None` if no rule applies.
     pub(crate) fn take(&self, request: &Request) -> Option<Fault> {
         let mut rules = self.0.lock();

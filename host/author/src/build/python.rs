@@ -38,7 +38,7 @@ const COMPONENTIZE: &str = "import sys, componentize_py; sys.exit(componentize_p
 struct Used {
     /// Modules of the SDK.
     modules: Vec<String>,
-    /// Interfaces of the host. `None` means those of the world.
+    /// Interfaces of the host. `None` means the interfaces of the world.
     interfaces: Option<Vec<String>>,
     /// The names of the module `app`.
     #[serde(default)]

@@ -17,7 +17,7 @@ use crate::{
     write,
 };
 
-/// The folder of the WIT files in a project, and that of the generated bindings.
+/// The folders of the WIT files and of the generated bindings in a project.
 const WIT_FOLDER: &str = "wit";
 pub(super) const BINDINGS: &str = "bindings";
 
@@ -64,12 +64,12 @@ impl Build<'_> {
         self.manifest.world.as_deref().ok_or_else(missing)
     }
 
-    /// The folder of the WIT files: that of the project, or the interface that the SDK of the language is made for.
+    /// The folder of the WIT files: the project's own, or the interface that the SDK of the language is made for.
     pub(super) fn wit(&self) -> Result<PathBuf, BuildError> {
         self.folder(WIT_FOLDER, &WitVersion::NEWEST.files())
     }
 
-    /// The folder of the SDK: that of the project, or the one of this program.
+    /// The folder of the SDK: the project's own, or the SDK in this program.
     pub(super) fn sdk(&self) -> Result<PathBuf, BuildError> {
         self.folder(SDK, sdk(self.manifest.language))
     }

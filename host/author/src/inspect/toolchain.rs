@@ -28,7 +28,7 @@ const SEARCHED: usize = 64 << 20;
 pub(super) struct Signs<'a> {
     /// The languages that the outermost component names: what the build of the component wrote there.
     declared: Vec<&'a str>,
-    /// The signs of the module that is being read, and those of the largest module so far with its size.
+    /// The signs of the module that is being read, and the signs and the size of the largest module so far.
     module: Vec<Sign<'a>>,
     largest: (usize, Vec<Sign<'a>>),
 }

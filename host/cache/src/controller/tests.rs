@@ -149,7 +149,7 @@ fn each_namespace_is_replaced_by_itself_and_initial_until_its_first_list() {
     assert_eq!(world.synced(), (true, true));
 }
 
-/// Scenarios 65, 70 and 100: the version of the store is that of the last applied delta (I-11).
+/// Scenarios 65, 70 and 100: the version of the store is the version of the last applied delta (I-11).
 /// A bookmark changes this version and nothing else (C-8).
 #[test]
 fn the_version_of_the_store_follows_the_applied_deltas() {

@@ -183,7 +183,7 @@ mod tests {
             let mut kept: Value = serde_json::from_str(&cut).unwrap();
             let whole: Value = value.clone();
             for part in parts.iter().filter(|part| part.is_digest()) {
-                // The digest is that of the whole text, and stands in its place.
+                // The digest of the whole text stands in its place.
                 prop_assert_eq!(
                     Part::texts(std::slice::from_ref(part), &cut).unwrap(),
                     Part::texts(std::slice::from_ref(part), &text).unwrap()

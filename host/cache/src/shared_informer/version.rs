@@ -21,7 +21,7 @@ pub enum VersionError {
 // === impl SharedInformer ===
 
 impl SharedInformer {
-    /// Returns the resource version that the cache is at least at: that of the last list, event or bookmark that was
+    /// Returns the resource version that the cache is at least at: the version of the last list, event or bookmark that was
     /// applied (I-11). With several namespaces it is the oldest one of them. Returns `None` before the first list.
     ///
     /// # Errors

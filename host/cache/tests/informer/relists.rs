@@ -15,7 +15,7 @@ fn gone() -> serde_json::Value {
 }
 
 /// Scenarios 69, 76, 97, 116 and 117: a 410 in the stream ends the run, and the relist infers deletions.
-/// The old state of an update is that of the cache (P-23).
+/// The old state of an update comes from the cache (P-23).
 #[tokio::test(start_paused = true)]
 async fn after_an_expired_watch_only_the_difference_is_delivered() {
     let script = Script::new();

@@ -94,7 +94,7 @@ async fn an_informer_that_panics_again_and_again_waits_longer_each_time_and_is_r
     assert_eq!((status.counters.restarts, status.keeps_ending), (5, true));
     let listed: Vec<_> = world.script.lists().iter().map(|list| list.at).collect();
     let waits: Vec<u128> = listed.windows(2).map(|pair| (pair[1] - pair[0]).as_millis() / 800).collect();
-    assert_eq!(waits, [1, 2, 4, 8, 16], "each wait is twice the one before");
+    assert_eq!(waits, [1, 2, 4, 8, 16], "each wait is twice the previous one");
     assert_eq!(world.received(), ["add shop/a@1 initial"]);
     tokio::time::advance(Duration::from_secs(601)).await;
     assert!(!world.informer.status().keeps_ending, "it has run for ten minutes");

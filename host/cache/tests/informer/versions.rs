@@ -1,4 +1,4 @@
-//! The resource version of the cache (A-1, I-11). In client-go, the version is that of the reflector, ahead of the
+//! The resource version of the cache (A-1, I-11). In client-go, the version comes from the reflector, ahead of the
 //! cache.
 
 use std::time::Duration;

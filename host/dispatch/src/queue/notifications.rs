@@ -356,7 +356,7 @@ impl Notifications {
         }
     }
 
-    /// Adds the keys of a notification that does not wait. Those of a deletion come after those of the changes before it.
+    /// Adds the keys of a notification that does not wait. The keys of a deletion come after the keys of earlier changes.
     fn enqueue_at_once(&mut self, object: &ObjectRef, entry: Entry) {
         if let Some(id) = self.keyed.find(object).filter(|_| entry.is_deletion()) {
             self.enqueue_pending(id);

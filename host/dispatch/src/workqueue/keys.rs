@@ -26,7 +26,7 @@ use crate::{
 /// seven weeks.
 const MAX_ADD_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The bounds of client-go's workqueue histograms in seconds: ten times the one before, from 10 ns to 1000 s (W-14).
+/// The bounds of client-go's workqueue histograms in seconds: each is ten times the previous one, from 10 ns to 1000 s (W-14).
 const DURATION_BOUNDS: &[f64] = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
 
 /// At most this many given up keys are kept, as many as a notification queue keeps dead letters.

@@ -84,7 +84,7 @@ fn client(
     builder.build().map_err(|error| unreachable(&settings.host, &error))
 }
 
-/// The authorities of the system, and those of the file of the registry, in binary form. Blocks.
+/// The authorities of the system and of the registry's file, in binary form. Blocks.
 pub(crate) fn authorities(settings: &RegistrySettings) -> Result<Vec<Vec<u8>>, RegistryError> {
     // It fails if the process has a provider already, which then is used.
     drop(tokio_rustls::rustls::crypto::ring::default_provider().install_default());

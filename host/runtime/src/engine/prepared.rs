@@ -18,7 +18,7 @@ pub(crate) struct Prepared {
     pub(crate) took: Duration,
 }
 
-/// The components of one engine by digest. It keeps none of them alive.
+/// The components of one engine by digest. It does not keep them alive.
 #[derive(Default)]
 pub(crate) struct PreparedComponents {
     in_use: InUse<Prepared>,

@@ -216,7 +216,7 @@ impl Plugin {
         }
     }
 
-    /// Starts the last good version with its own `config` table. Grants and limits are those of the current configuration.
+    /// Starts the last good version with its own `config` table. Grants and limits come from the current configuration.
     async fn start_last_good(&self, last_good: &LastGood) -> Result<Version, LoadError> {
         let LastGood { component, config_json } = last_good;
         loop {

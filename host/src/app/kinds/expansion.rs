@@ -11,7 +11,7 @@ struct Followed {
     names: Vec<Gvr>,
     /// `None` if the API server does not serve the kind.
     namespaced: Option<bool>,
-    /// The watch of the configuration for it, or that of a pattern.
+    /// The watch of the configuration that names it, or the watch of a pattern that covers it.
     watch: Watch,
 }
 

@@ -17,7 +17,7 @@ use crate::{
 /// Most objects that are searched for a name like the requested one.
 const MOST_SEARCHED: usize = 5_000;
 
-/// Returns the explanation, or why there is none. If there are several informers of the resource, the first one serves.
+/// Returns the explanation, or the reason why it cannot give one. If there are several informers of the resource, the first one serves.
 pub(super) fn explain(
     informers: &[SharedInformer],
     plugins: &[Arc<RunningPlugin>],

@@ -235,7 +235,7 @@ impl Signals {
     }
 }
 
-/// Signals need one call at a time. A failed call is repeated like that of a notification.
+/// Signals need one call at a time. A failed call is repeated like the failed call of a notification.
 fn workers(config: &config::Plugin) -> ReconcileConfig {
     ReconcileConfig {
         plugin: config.name.as_str().into(),

@@ -355,7 +355,7 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// The informer that replaced another one has seen everything that the one before had seen: an object that it does not
+    /// The informer that replaced another one has seen everything that the previous one had seen: an object that it does not
     /// have is gone.
     ///
     /// # Blocking

@@ -305,7 +305,7 @@ impl Versions {
     }
 }
 
-/// Waits until a file may have changed; for ever if there is none to wait for. The host looks at the components in files
+/// Waits until a file may have changed; for ever if no file is watched. The host looks at the components in files
 /// ([`Directories::poll`]); a plugin from a registry looks at the lock file itself.
 async fn settled(changed: Notified<'_>, path: Option<&Path>, from_registry: bool) {
     match path {

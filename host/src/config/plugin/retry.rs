@@ -34,7 +34,7 @@ pub(super) static RETRY: LazyLock<Section<Retry>> = LazyLock::new(|| Section {
         K::<Number>::new("factor", |retry| &mut retry.calls.backoff.factor)
             .within((Number(1.0), Number(10.0)))
             .default("2.0")
-            .doc("The ratio of a wait to the one before it."),
+            .doc("The ratio of a wait to the previous wait."),
         K::<Number>::new("jitter", |retry| &mut retry.calls.backoff.jitter)
             .within((Number(0.0), Number(1.0)))
             .doc("The largest random share of a wait that is added to it."),

@@ -131,7 +131,7 @@ impl CallTrace {
         self.context
     }
 
-    /// A new span below that of the call. Report it with [`ended_as`](Self::ended_as).
+    /// A new span below the span of the call. Report it with [`ended_as`](Self::ended_as).
     pub fn child(&self) -> TraceContext {
         TraceContext { span_id: self.spans.new_span_id(), ..self.context }
     }

@@ -117,7 +117,7 @@ pub enum Step {
         verb: &'static str,
         /// The cause.
         cause: Cause,
-        /// The kind of change that is pending now; if several are, that of the newest.
+        /// The kind of the newest pending change.
         into: &'static str,
     },
     /// The notification and the pending one cancelled each other: the handler receives neither.

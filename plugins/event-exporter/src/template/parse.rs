@@ -30,7 +30,7 @@ pub(super) struct Block {
     pub(super) otherwise: Vec<Node>,
 }
 
-/// Commands, each with the result of the one before it as its last argument.
+/// Commands, each with the result of the previous one as its last argument.
 #[derive(Debug, Clone)]
 pub(super) struct Pipeline {
     /// The variables that get the result: two of a `range`, one otherwise.

@@ -30,7 +30,7 @@ pub(super) struct World {
 #[expect(clippy::needless_pass_by_value, reason = "each caller has it from json!")]
 pub(super) fn map(key: &str, annotations: Value, data: Value) -> Value {
     let key: ObjectKey = key.parse().unwrap();
-    // The version differs with the content, as that of a server does.
+    // The version differs with the content, as on a server.
     let version =
         format!("{annotations}{data}").bytes().fold(7_u64, |sum, byte| sum * 31 % 99_991 + u64::from(byte));
     json!({"metadata": {"namespace": key.namespace, "name": key.name, "uid": format!("uid of {key}"),

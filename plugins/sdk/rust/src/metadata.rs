@@ -63,7 +63,7 @@ pub enum OwnerError {
 /// ```
 ///
 /// # Errors
-/// Returns the failure of `cleanup`, or that of a request.
+/// Returns the failure of `cleanup` or of a request.
 pub fn finalize(
     gvr: &str,
     object: &Value,

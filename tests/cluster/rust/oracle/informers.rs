@@ -84,7 +84,7 @@ impl Informers {
         self.informers.iter().map(|(resource, informer)| (*resource, informer.status().counters)).collect()
     }
 
-    /// The resource version of the cache: that of the last list, event or bookmark.
+    /// The resource version of the cache: the version of the last list, event or bookmark.
     pub(super) fn version(&self, resource: Resource) -> String {
         self.informers[&resource].status().last_synced_version.unwrap_or_default()
     }

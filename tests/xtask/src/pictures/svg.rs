@@ -1,4 +1,4 @@
-//! A small writer of SVG. Colours follow the reader's light or dark setting; fonts are those of the reader's system.
+//! A small writer of SVG. Colours follow the reader's light or dark setting; fonts come from the reader's system.
 
 use std::fmt::Write as _;
 

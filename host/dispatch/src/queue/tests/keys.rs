@@ -41,13 +41,13 @@ fn controllers(change: &Change) -> Vec<WorkKey> {
     keys
 }
 
-/// An undecided queue whose keys are those of the controllers, and its workqueue.
+/// An undecided queue whose keys name the controllers, and its workqueue.
 fn by_controller() -> (Queue, RateLimitingQueue) {
     let workqueue = workqueue(10);
     (queue().with_keys(workqueue.clone(), |_, change| controllers(change)), workqueue)
 }
 
-/// An undecided queue whose keys are those of the objects, and its workqueue.
+/// An undecided queue whose keys name the objects, and its workqueue.
 fn by_object() -> (Queue, RateLimitingQueue) {
     let workqueue = workqueue(10);
     (queue().with_keys(workqueue.clone(), |_, change| vec![change.object().key().into()]), workqueue)

@@ -50,7 +50,7 @@ async fn a_retry_is_counted_and_its_latency_begins_when_it_is_due() {
     drop(work);
 }
 
-/// The time of all calls in flight is measured in total, and that of the longest (W-14).
+/// The total time of all calls in flight is measured, and the time of the longest (W-14).
 #[tokio::test(start_paused = true)]
 async fn the_work_in_flight_is_measured_in_total_and_by_its_longest_call() {
     let queue = queue(10);

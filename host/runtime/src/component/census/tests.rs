@@ -74,7 +74,7 @@ fn instances_of_nested_components_count_as_often_as_the_components_are_instantia
     assert_eq!((census.component_instances, census.instances, census.memories), (5, 6, 6));
 }
 
-/// A hundred components, each of which instantiates the one before ten times.
+/// A hundred components, each of which instantiates the previous one ten times.
 #[test]
 fn exponential_nesting_is_refused() {
     let mut components = r"(component $c0 (core module $m) (core instance (instantiate $m)))".to_owned();
@@ -144,7 +144,7 @@ fn definitions_from_an_argument_or_an_instance_cannot_be_counted() {
     }
 }
 
-/// An export adds to the index space, so later indices are those of the compiler.
+/// An export adds to the index space, so later indices agree with the compiler.
 #[test]
 fn an_exported_module_is_counted_by_its_new_index() {
     let component = r#"(component

@@ -25,7 +25,7 @@ use super::{
 /// The most threads of a compilation. Each needs memory of its own.
 const THREADS: usize = 8;
 
-/// Code is received in pieces of this size, that of a pipe.
+/// Code is received in pieces of this size, which is the size of a pipe.
 const PIECE: usize = 64 << 10;
 
 /// The last words of a process that are read, in bytes.

@@ -1,4 +1,4 @@
-//! One compilation: its limits, its code, and why there is none.
+//! One compilation: its limits, and its code or the reason why it failed.
 
 use std::{
     fs::File,

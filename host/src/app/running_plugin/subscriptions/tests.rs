@@ -1,4 +1,4 @@
-//! A watch whose new informer is behind the one before, or fails.
+//! A watch whose new informer is behind the previous one, or fails.
 
 use std::{collections::HashMap, time::SystemTime};
 

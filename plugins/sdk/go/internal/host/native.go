@@ -60,7 +60,7 @@ var (
 	current Host
 )
 
-// Use makes a fake the host that the functions of this package call, and returns the one before.
+// Use makes a fake the host that the functions of this package call, and returns the previous one.
 func Use(fake Host) Host {
 	mutex.Lock()
 	defer mutex.Unlock()

@@ -52,7 +52,7 @@ impl<'a> Selected<'a> {
         })
     }
 
-    /// Only the header decides, because the fields are those of the header.
+    /// Only the header decides, because it has both fields.
     fn fields_select(&self, object: &Value) -> bool {
         let meta = meta(object);
         let header = Header { namespace: meta.namespace.into(), name: meta.name.into(), ..Header::default() };
