@@ -6,7 +6,7 @@ use informer::config::Config;
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_registry::Digest;
-use informer_tests::{host::TestHost, toml::watch};
+use informer_tests::{host::TestHost, metrics::value, toml::watch};
 use tempfile::TempDir;
 
 use crate::{
@@ -86,23 +86,16 @@ async fn a_tag_that_moves_reloads_the_plugin_between_two_events() {
     assert_eq!(pulls(&host, "failed"), 0.0);
     let bytes = version(1).len() + version(2).len();
     assert_eq!(
-        sample(&host, "informer_registry_received_bytes_total{plugin=\"echo\"}"),
+        value(&host.metrics(), "informer_registry_received_bytes_total{plugin=\"echo\"}"),
         f64::from(u32::try_from(bytes).unwrap())
     );
     host.until("a pull that finds nothing new", |_| pulls(&host, "unchanged") > 0.0).await;
     host.stop().await;
 }
 
-/// The value of a series in the metrics.
-fn sample(host: &TestHost, series: &str) -> f64 {
-    let metrics = host.metrics();
-    let line = metrics.lines().find_map(|line| line.strip_prefix(series));
-    line.unwrap_or_else(|| panic!("no {series} in {metrics}")).trim().parse().unwrap()
-}
-
 /// The number of pulls that ended so.
 fn pulls(host: &TestHost, outcome: &str) -> f64 {
-    sample(host, &format!("informer_registry_pulls_total{{plugin=\"echo\",outcome=\"{outcome}\"}}"))
+    value(&host.metrics(), &format!("informer_registry_pulls_total{{plugin=\"echo\",outcome=\"{outcome}\"}}"))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,19 +3,21 @@
 
 use std::{env, fs, time::Instant};
 
-use informer_tests::host::TestHost;
+use informer_tests::{host::TestHost, metrics::value};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::{
     cluster::{Cluster, WATCH},
-    projects::{informer, new_project},
+    projects::{informer, new_project, runs_in},
 };
 
 /// A plugin in one language.
 struct Caller {
     language: &'static str,
+    /// The engine, if it is not the one that `informer new` chooses.
+    engine: Option<&'static str>,
     /// The file that `informer new` writes, which the other text replaces.
     source: &'static str,
     text: &'static str,
@@ -26,15 +28,47 @@ struct Caller {
 
 const MIB: f64 = 1_048_576.0;
 
+const RUST: Caller = Caller {
+    language: "rust",
+    engine: None,
+    source: "src/lib.rs",
+    text: include_str!("calls/calls.rs"),
+    growth: 0.0,
+};
+
+/// JavaScript is TypeScript too.
+const TYPESCRIPT: Caller = Caller { language: "ts", source: "src/index.ts", ..JAVASCRIPT };
+
+const JAVASCRIPT: Caller = Caller {
+    language: "js",
+    source: "src/index.js",
+    text: include_str!("calls/calls.js"),
+    growth: MIB,
+    ..RUST
+};
+
 const CALLERS: [Caller; 6] = [
-    Caller { language: "rust", source: "src/lib.rs", text: include_str!("calls/calls.rs"), growth: 0.0 },
-    Caller { language: "js", source: "src/index.js", text: include_str!("calls/calls.js"), growth: MIB },
-    // JavaScript is TypeScript too.
-    Caller { language: "ts", source: "src/index.ts", text: include_str!("calls/calls.js"), growth: MIB },
-    Caller { language: "python", source: "src/app.py", text: include_str!("calls/calls.py"), growth: MIB },
-    Caller { language: "go", source: "main.go", text: include_str!("calls/calls.go"), growth: 4.0 * MIB },
-    Caller { language: "c", source: "src/plugin.c", text: include_str!("calls/calls.c"), growth: 0.0 },
+    RUST,
+    JAVASCRIPT,
+    TYPESCRIPT,
+    Caller {
+        language: "python",
+        source: "src/app.py",
+        text: include_str!("calls/calls.py"),
+        growth: MIB,
+        ..RUST
+    },
+    Caller {
+        language: "go",
+        source: "main.go",
+        text: include_str!("calls/calls.go"),
+        growth: 4.0 * MIB,
+        ..RUST
+    },
+    Caller { language: "c", source: "src/plugin.c", text: include_str!("calls/calls.c"), ..RUST },
 ];
+
+const STARLING_MONKEY: Caller = Caller { engine: Some("starlingmonkey"), ..TYPESCRIPT };
 
 /// The bytes by which the host may grow while all plugins make nine thousand calls: what its allocator keeps.
 const GROWTH_OF_THE_HOST: f64 = 32.0 * MIB;
@@ -70,12 +104,15 @@ impl Caller {
 
     /// Builds the component. Returns the table of its plugin.
     async fn plugin(&self, scratch: &TempDir) -> String {
-        let Self { language, source, text, .. } = self;
+        let Self { language, engine, source, text, .. } = self;
         let name = self.name();
         let project = new_project(scratch.path(), &name, language, &["--reconciler"]).await;
         let manifest = project.join("informer-plugin.toml");
         let world = fs::read_to_string(&manifest).unwrap();
         fs::write(manifest, world.replace("\"controller\"", "\"controller-with-standard\"")).unwrap();
+        if let Some(engine) = engine {
+            runs_in(&project, engine);
+        }
         fs::write(project.join(source), text).unwrap();
         informer(&project, &["build"]).await;
         let component = project.join(format!("{name}.wasm"));
@@ -116,7 +153,7 @@ async fn all_call() {
         host.lines.said(&name, "1000 calls", "").await;
         early.push(memory(&host, &name));
     }
-    let host_early = metric(&host, "process_resident_memory_bytes");
+    let host_early = value(&host.metrics(), "process_resident_memory_bytes");
 
     for (caller, early) in CALLERS.iter().zip(early) {
         let name = caller.name();
@@ -125,7 +162,7 @@ async fn all_call() {
         println!("{name}: 10,000 calls within {:.1} s, {grown} bytes more", begun.elapsed().as_secs_f64());
         assert!(grown <= caller.growth, "{name} grows by {grown} bytes");
     }
-    let grown = metric(&host, "process_resident_memory_bytes") - host_early;
+    let grown = value(&host.metrics(), "process_resident_memory_bytes") - host_early;
     println!("the host: {grown} bytes more");
     assert!(grown <= GROWTH_OF_THE_HOST, "the host grows by {grown} bytes");
     // Last, because a guest takes memory for it.
@@ -139,16 +176,36 @@ async fn all_call() {
     cluster.server.shutdown().await;
 }
 
-/// The linear memory of the guest of a plugin, in bytes.
-fn memory(host: &TestHost, plugin: &str) -> f64 {
-    metric(host, &format!("informer_runtime_linear_memory_bytes{{plugin=\"{plugin}\"}}"))
+/// StarlingMonkey frees only a part of what each call passes to the host and back, so its instances have to end.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js: run by cargo xtask test --all"]
+async fn ten_thousand_calls_of_instances_in_starling_monkey_that_end_after_a_thousand_leave_no_memory_behind()
+{
+    let scratch = tempfile::tempdir().unwrap();
+    let plugin = STARLING_MONKEY.plugin(&scratch).await.replace("source =", "max-calls = 1000\nsource =");
+    let (name, cluster) = (STARLING_MONKEY.name(), Cluster::start().await);
+    let host = TestHost::start(&cluster.server.url(), &(WATCH.to_owned() + &plugin)).await.unwrap();
+    host.synced().await;
+
+    cluster.deployments.create("web").await;
+
+    let instances = |times| {
+        let ended =
+            move |lines: &[String]| lines.iter().filter(|line| *line == "1000 calls").count() >= times;
+        host.lines.until(&name, "that its instances end", ended)
+    };
+    instances(1).await;
+    let early = memory(&host, &name);
+    instances(10).await;
+    let grown = memory(&host, &name) - early;
+    assert!(grown <= 2.0 * MIB, "{grown} bytes more");
+    host.stop().await;
+    cluster.server.shutdown().await;
 }
 
-fn metric(host: &TestHost, series: &str) -> f64 {
-    let metrics = host.metrics();
-    let line = metrics.lines().find(|line| line.starts_with(series));
-    let (_, value) = line.and_then(|line| line.rsplit_once(' ')).unwrap_or_else(|| panic!("no {series}"));
-    value.parse().unwrap()
+/// The linear memory of the guest of a plugin, in bytes.
+fn memory(host: &TestHost, plugin: &str) -> f64 {
+    value(&host.metrics(), &format!("informer_runtime_linear_memory_bytes{{plugin=\"{plugin}\"}}"))
 }
 
 /// A change that puts a text into a deployment.

@@ -17,7 +17,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::host::PATIENCE;
+use crate::{host::PATIENCE, metrics};
 
 /// The interval between two looks at the process.
 const POLL: Duration = Duration::from_millis(20);
@@ -98,6 +98,18 @@ impl Daemon {
     pub async fn get(&self, path: &str) -> kube::Result<Value> {
         let request = http::Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)?;
         self.admin.request(request).await
+    }
+
+    /// The value of a series of `/metrics`, by its beginning.
+    ///
+    /// # Errors
+    /// The host does not answer.
+    ///
+    /// # Panics
+    /// Panics if there is no such series.
+    pub async fn metric(&self, series: &str) -> kube::Result<f64> {
+        let request = http::Request::get("/metrics").body(Vec::new()).map_err(kube::Error::HttpError)?;
+        Ok(metrics::value(&self.admin.request_text(request).await?, series))
     }
 
     /// Returns true if the host is ready, and no notification and no key waits or is in flight, but for the key with which the

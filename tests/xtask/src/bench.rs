@@ -10,8 +10,12 @@ use crate::{
 /// # Errors
 /// A build or the benchmark fails.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    if let Some((_, rest)) = arguments.split_first().filter(|(first, _)| *first == "--ready-made") {
-        return ready_made(rest);
+    if let Some((first, rest)) = arguments.split_first() {
+        match first.as_str() {
+            "--ready-made" => return load("ready-made", &[], rest),
+            "--languages" => return load("languages", &["--sdk", "plugins/sdk/rust"], rest),
+            _ => {}
+        }
     }
     guests::build_all()?;
     let build = ["--release", "--package", "informer-bench", "--features", "jemalloc"];
@@ -25,15 +29,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     cargo(&line).run(&Step::new("run the benchmark"))
 }
 
-/// Builds the host, and the program that makes the load of the ready-made plugins and measures the host, and runs that program.
-fn ready_made(arguments: &[String]) -> Result<(), String> {
+/// Builds the host, and the program that measures it, and makes one of its measurements.
+fn load(measurement: &str, flags: &[&str], arguments: &[String]) -> Result<(), String> {
     // All members: dependencies are then built once, with the features that both need.
     let all = ["build", "--release", "--workspace", "--exclude", "informer-bench"];
-    let build = [all.as_slice(), &["--bin", "informer", "--example", "ready-made-load"]].concat();
-    cargo(&build).run(&Step::new("build the host and the load"))?;
+    let build = [all.as_slice(), &["--bin", "informer", "--example", "load"]].concat();
+    cargo(&build).run(&Step::new("build the host and what measures it"))?;
     let program = |path: &str| target_dir().join("release").join(path).to_string_lossy().into_owned();
     let host = program("informer");
-    let mut line = vec!["--program", &host];
+    let mut line = [[measurement, "--program", &host].as_slice(), flags].concat();
     line.extend(arguments.iter().map(String::as_str));
-    Run::new(&program("examples/ready-made-load"), &line).run(&Step::new("run the load"))
+    Run::new(&program("examples/load"), &line).run(&Step::new("run the measurement"))
 }

@@ -43,6 +43,9 @@ usage: cargo xtask <command>
   bench --ready-made [..]
                        measure the ready-made plugins on the real kube-apiserver with its controllers, also beside other
                        programs; --help lists the options (needs Go)
+  bench --languages [..]
+                       measure the way from an empty folder to a running handler in each language; --help lists the options
+                       (needs Go, Node.js and Python 3)
   pictures [--check]   draw the pictures of the README (host/docs/*.svg); --check compares them with the files
 ";
 

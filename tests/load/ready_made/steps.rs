@@ -9,9 +9,9 @@ use tokio::time::{Instant, sleep};
 use super::{
     Arguments,
     objects::{Objects, Rolls},
-    processes::Usage,
     subject::Subject,
 };
+use crate::processes::Usage;
 
 /// The columns of a row.
 pub(crate) const HEADER: &str = "| | settled MiB | peak MiB | CPU s to settle | roll p50 ms | roll p99 ms | copies s | CPU s for the changes | \

@@ -1,0 +1,73 @@
+//! `informer dev` as a process of its own.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a host that does not start is a failed test")]
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufRead, AsyncBufReadExt, BufReader, Lines},
+    process::{Child, ChildStderr, ChildStdout, Command},
+    time::timeout,
+};
+
+use crate::host::PATIENCE;
+
+/// A running `informer dev`. Dropping it kills it.
+pub struct Dev {
+    _child: Child,
+    answer: Lines<BufReader<ChildStdout>>,
+    /// The log of the host, the plugins and the compilers.
+    log: Lines<BufReader<ChildStderr>>,
+}
+
+// === impl Dev ===
+
+impl Dev {
+    /// Starts the command, which is `informer dev` with `--output json`.
+    ///
+    /// # Panics
+    /// Panics if the program cannot be started.
+    pub fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let answer = BufReader::new(child.stdout.take().unwrap()).lines();
+        let log = BufReader::new(child.stderr.take().unwrap()).lines();
+        Self { _child: child, answer, log }
+    }
+
+    /// The URL of the API server. It can be called once.
+    ///
+    /// # Panics
+    /// Panics if the command ends before it prints the URL.
+    pub async fn url(&mut self) -> String {
+        let answer: Value = serde_json::from_str(&found(&mut self.answer, "url").await).unwrap();
+        answer.get("url").and_then(Value::as_str).unwrap().to_owned()
+    }
+
+    /// Waits for a line of the log with this text.
+    ///
+    /// # Panics
+    /// Panics with all lines until then if the command ends or the line does not come in time.
+    pub async fn logs(&mut self, text: &str) {
+        found(&mut self.log, text).await;
+    }
+}
+
+async fn found(lines: &mut Lines<impl AsyncBufRead + Unpin>, text: &str) -> String {
+    let mut seen = String::new();
+    let searching = async {
+        while let Some(line) = lines.next_line().await.unwrap() {
+            if line.contains(text) {
+                return Some(line);
+            }
+            seen.push_str(&line);
+            seen.push('\n');
+        }
+        None
+    };
+    match timeout(PATIENCE, searching).await {
+        Ok(Some(line)) => line,
+        Ok(None) => panic!("the command ended without {text:?}:\n{seen}"),
+        Err(_) => panic!("no line with {text:?}:\n{seen}"),
+    }
+}
