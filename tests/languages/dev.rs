@@ -35,7 +35,7 @@ async fn dev_builds_a_project_at_the_start_and_after_each_change() {
     dev.logs("expected ';'").await;
     dev.logs("the build failed: ").await;
     deployments.create("two").await;
-    // The component before goes on.
+    // The previous component goes on.
     dev.logs("added default/two: ").await;
 
     fs::write(&source, text.replace("report(\"added\"", "report(\"welcome\"")).unwrap();
@@ -44,4 +44,27 @@ async fn dev_builds_a_project_at_the_start_and_after_each_change() {
     dev.logs("reloaded").await;
     deployments.create("three").await;
     dev.logs("welcome default/three: ").await;
+}
+
+/// The toolchains of JavaScript and Python build everything each time, which takes seconds.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js: run by cargo xtask test --all"]
+async fn a_second_start_does_not_build_what_has_not_changed() {
+    let scratch = TempDir::new().unwrap();
+    informer(scratch.path(), &["new", "hello", "--lang", "js"]).await;
+    let folder = scratch.path().join("hello");
+    let mut dev = start(&folder).await;
+    dev.logs("built ").await;
+    dev.url().await;
+    drop(dev);
+
+    let mut dev = start(&folder).await;
+
+    dev.logs("the sources have not changed since the last build").await;
+    Deployments::at(&dev.url().await).create("one").await;
+    dev.logs("added default/one: ").await;
+    let source = folder.join("src/index.js");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(&source, text.replace("\"added\"", "\"welcome\"")).unwrap();
+    dev.logs("built ").await;
 }

@@ -44,9 +44,9 @@ impl Language {
     }
 
     /// Returns true if the component has the author's functions as code, so that its debug information is about them. In the other
-    /// languages the code is that of an engine, and stacks are made by the engine.
+    /// languages the code belongs to an engine, which also makes the stacks.
     #[must_use]
-    pub(crate) fn is_compiled(self) -> bool {
+    pub fn is_compiled(self) -> bool {
         matches!(self, Self::Rust | Self::Go | Self::C)
     }
 }

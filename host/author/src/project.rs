@@ -105,7 +105,10 @@ impl Project {
             ("informer.toml".to_owned(), self.filled(template!("common/informer.toml"), &template)),
             (format!("{}.test.yaml", self.name), self.story().to_owned()),
             (MANIFEST.to_owned(), self.manifest()),
-            (".gitignore".to_owned(), format!("*.wasm\n*.wasm.debug\n*.partial\n{}", template.ignored)),
+            (
+                ".gitignore".to_owned(),
+                format!("*.wasm\n*.wasm.debug\n*.partial\n*.built\n{}", template.ignored),
+            ),
         ];
         if let Some((path, handler, reconciler)) = template.tests {
             let tests = if self.reconciler { reconciler } else { handler };

@@ -1,6 +1,7 @@
 //! `informer dev`: the plugins of a configuration against an embedded API server.
 
 mod projects;
+mod sources;
 
 use std::{
     fs::{self, Permissions},

@@ -71,7 +71,7 @@ impl Place {
 /// # Errors
 /// The host ends.
 pub(crate) async fn resident_without_plugins(program: &Path) -> Result<f64> {
-    let place = Place::new("").await?;
+    let place = Place::new("[[watch]]\ngvr = \"apps/v1/deployments\"\n").await?;
     let host = place.host(program, "log").await;
     let usage = Usage::of(&[host.id()])?;
     host.stop().await;
@@ -84,7 +84,7 @@ pub(crate) async fn resident_without_plugins(program: &Path) -> Result<f64> {
 /// # Errors
 /// The host ends, or does not answer.
 pub(crate) async fn of(program: &Path, project: &Project, calls: u32) -> Result<Cost> {
-    let limits = "\n  [plugin.limits]\n  keyvalue-writes = 1000000\n";
+    let limits = "\n  [plugin.limits]\n  keyvalue-writes = 100000\n";
     let place = Place::new(&(project.configuration()? + limits)).await?;
     let of_plugin = format!("{{plugin=\"{}\"", project.name);
     let compiling = place.host(program, "first-log").await;

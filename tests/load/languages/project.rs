@@ -22,16 +22,10 @@ pub(crate) struct Toolchain {
 }
 
 /// The rows of the table.
-pub(crate) const TOOLCHAINS: [Toolchain; 8] = [
+pub(crate) const TOOLCHAINS: [Toolchain; 7] = [
     Toolchain { name: "rust", language: "rust", engine: None, source: "src/lib.rs" },
     Toolchain { name: "js", language: "js", engine: None, source: "src/index.js" },
     Toolchain { name: "ts", language: "ts", engine: None, source: "src/index.ts" },
-    Toolchain {
-        name: "js-starlingmonkey",
-        language: "js",
-        engine: Some("starlingmonkey"),
-        source: "src/index.js",
-    },
     Toolchain {
         name: "ts-starlingmonkey",
         language: "ts",

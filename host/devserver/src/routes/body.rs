@@ -30,6 +30,17 @@ pub(super) async fn read(body: Body) -> ApiResult<Bytes> {
     }
 }
 
+/// Adds the kind and the version if they are missing or empty, as kube-apiserver does for built-in resources. An object of a custom resource has
+/// to name both.
+fn add_kind(resource: &Resource, document: &mut Value) {
+    let Some(fields) = document.as_object_mut().filter(|_| !resource.custom) else { return };
+    for (field, value) in [("apiVersion", resource.api_version()), ("kind", resource.kind.clone())] {
+        if fields.get(field).is_none_or(|found| found == "") {
+            fields.insert(field.to_owned(), Value::String(value));
+        }
+    }
+}
+
 /// Checks that the document is an object of this kind and version.
 fn check_kind(resource: &Resource, document: &Value) -> ApiResult<()> {
     let (kind, api_version) = (&resource.kind, resource.api_version());
@@ -83,6 +94,16 @@ impl ApiRequest {
             document @ Value::Object(_) => Ok(document),
             _ => Err(ApiError::bad_request("the body must be a JSON object")),
         }
+    }
+
+    /// The body as an object of the requested resource, whose kind and version it may leave out.
+    ///
+    /// # Errors
+    /// As for [`document`](Self::document) and [`object`](Self::object).
+    pub(super) fn sent_object(&self) -> ApiResult<Object> {
+        let mut document = self.document()?;
+        add_kind(&self.resource, &mut document);
+        self.object(document)
     }
 
     /// The document as an object of the requested resource. Fields that the kind does not have are removed;

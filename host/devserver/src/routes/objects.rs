@@ -26,7 +26,7 @@ pub(super) async fn get(request: &ApiRequest) -> ApiResult<Response> {
 /// POST of an object.
 pub(super) fn create(request: &ApiRequest) -> ApiResult<Response> {
     let view = request.view()?;
-    let mut object = request.object(request.document()?)?;
+    let mut object = request.sent_object()?;
     // The server tracks field owners itself and ignores what a client claims about them.
     object.metadata.remove("managedFields");
     Ok(request.answer_created(view, &*request.create(object)?))
@@ -34,7 +34,7 @@ pub(super) fn create(request: &ApiRequest) -> ApiResult<Response> {
 
 /// POST of a self review ("who am I?", "may I?"): every client is the developer, who may do everything.
 pub(super) fn review(request: &ApiRequest) -> ApiResult<Response> {
-    let mut review = request.object(request.document()?)?;
+    let mut review = request.sent_object()?;
     let status = match request.resource.plural.as_str() {
         "selfsubjectreviews" => {
             json!({"userInfo": {"username": "developer", "groups": ["system:masters", "system:authenticated"]}})
@@ -71,7 +71,7 @@ pub(super) fn finalize(request: &ApiRequest) -> ApiResult<Response> {
 /// # Errors
 /// 400 if it is not an object of this resource or has another name than the path.
 fn read(request: &ApiRequest) -> ApiResult<Object> {
-    let object = request.object(request.document()?)?;
+    let object = request.sent_object()?;
     match (object.name(), request.name()) {
         (found, name) if found == name => Ok(object),
         ("", _) => Err(ApiError::bad_request("name must be provided")),

@@ -55,7 +55,7 @@ async fn bodies_without_an_object_of_the_kind_are_400() {
         b"nonsense",
         b"[]",
         b"null",
-        b"{}",
+        b"{\"kind\":7,\"metadata\":{\"name\":\"a\"}}",
         b"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}",
         b"{\"apiVersion\":\"v2\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}",
         b"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":7}",

@@ -27,6 +27,16 @@ async fn a_created_object_gets_the_fields_that_the_server_sets() {
     assert_eq!(cluster.get(&format!("{DEPLOYMENTS}/web")).await.body, created);
 }
 
+/// As in kube-apiserver. Some clients, such as pykube, leave them out.
+#[tokio::test]
+async fn a_missing_kind_and_version_are_taken_from_the_path() {
+    let cluster = Cluster::start().await;
+
+    let created = cluster.create(CONFIG_MAPS, &json!({"kind": "", "metadata": {"name": "a"}})).await;
+
+    assert_eq!((&created["apiVersion"], &created["kind"]), (&json!("v1"), &json!("ConfigMap")));
+}
+
 #[tokio::test]
 async fn a_generated_name_ends_in_five_random_characters() {
     let cluster = Cluster::start().await;

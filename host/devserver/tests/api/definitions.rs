@@ -33,6 +33,13 @@ async fn a_definition_is_served_and_established_at_once() {
 }
 
 #[tokio::test]
+async fn a_custom_object_has_to_name_its_kind_and_version() {
+    let cluster = with_widgets().await;
+    let nameless = json!({"metadata": {"name": "w"}, "spec": {"size": 3}});
+    cluster.send("POST", WIDGETS, JSON, &nameless).await.failure(400, "BadRequest");
+}
+
+#[tokio::test]
 async fn versions_share_their_objects() {
     let cluster = with_widgets().await;
     cluster.create(WIDGETS, &widget("w")).await;

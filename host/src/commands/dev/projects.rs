@@ -1,20 +1,16 @@
 //! The projects that `informer dev` builds: at the start, and when their sources change.
 
 use std::{
-    collections::BTreeMap,
-    ffi::OsStr,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use anyhow::Context;
-use ignore::WalkBuilder;
 use informer_author::{Built, Cache, build};
-use informer_types::DEBUG_FILE;
 use tokio::{task::spawn_blocking, time::sleep};
 use tracing::{error, info, warn};
 
+use super::sources::{Record, Sources};
 use crate::{
     commands::build::manifest,
     config::{Config, Source},
@@ -38,10 +34,6 @@ struct Project {
     built: Option<Sources>,
 }
 
-/// The time of the last change and the length of each file that is a source.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Sources(BTreeMap<PathBuf, (Option<SystemTime>, u64)>);
-
 // === impl Projects ===
 
 impl Projects {
@@ -55,16 +47,25 @@ impl Projects {
         Self(projects.collect())
     }
 
-    /// Builds every project whose sources changed since its last build, one after another. A mistake in one is logged, and the host
+    /// Builds every project whose sources changed since its last build, one after another. The first time this may be a build of an
+    /// earlier process. A mistake in one is logged, and the host
     /// keeps the component that it has.
     pub(super) async fn build_changed(&mut self) {
         for project in &mut self.0 {
-            let folder: Arc<Path> = project.folder.as_path().into();
-            let sources = spawn_blocking(move || Sources::of(&folder)).await.unwrap_or_default();
-            if project.built.as_ref() != Some(&sources) {
-                project.build().await;
-                project.built = Some(sources);
+            let (folder, first) = (project.folder.clone(), project.built.is_none());
+            let look = move || {
+                let sources = Sources::of(&folder);
+                let built = first
+                    && manifest(&folder).is_ok_and(|manifest| Record::is_of(&folder, &manifest, &sources));
+                (sources, built)
+            };
+            let (sources, built) = spawn_blocking(look).await.unwrap_or_default();
+            if built {
+                info!(plugin = project.plugin, "the sources have not changed since the last build");
+            } else if project.built.as_ref() != Some(&sources) {
+                project.build(&sources).await;
             }
+            project.built = Some(sources);
         }
     }
 
@@ -83,13 +84,16 @@ impl Projects {
 // === impl Project ===
 
 impl Project {
-    async fn build(&self) {
+    async fn build(&self, sources: &Sources) {
         let begun = Instant::now();
         info!(plugin = self.plugin, "building {}", self.folder.display());
-        let folder = self.folder.clone();
+        let (folder, sources) = (self.folder.clone(), sources.clone());
         // Compilers run for seconds.
         let building = spawn_blocking(move || -> anyhow::Result<Built> {
-            Ok(build(&folder, &manifest(&folder)?, &Cache::of_user())?)
+            let manifest = manifest(&folder)?;
+            let built = build(&folder, &manifest, &Cache::of_user())?;
+            Record::write(&folder, &manifest, &sources);
+            Ok(built)
         });
         match building.await.context("the build was interrupted").flatten() {
             Ok(built) => {
@@ -114,57 +118,5 @@ impl Project {
                 built.display()
             );
         }
-    }
-}
-
-// === impl Sources ===
-
-impl Sources {
-    /// The files of a folder but hidden ones, logs and those that a `.gitignore` names. A file that cannot be looked at is left out.
-    fn of(folder: &Path) -> Self {
-        // The folder may be no git repository.
-        let files = WalkBuilder::new(folder).require_git(false).build().flatten();
-        let files = files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-        // The output of this command may go to a file of the folder, and each build adds to it. A build also writes debug files.
-        let made = |extension: &OsStr| extension == "log" || extension == DEBUG_FILE;
-        let files = files.filter(|entry| !entry.path().extension().is_some_and(made));
-        let known = files.filter_map(|entry| {
-            let metadata = entry.metadata().ok()?;
-            Some((entry.into_path(), (metadata.modified().ok(), metadata.len())))
-        });
-        Self(known.collect())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn a_component_and_what_gitignore_names_are_no_sources() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = folder.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        write(".gitignore", "*.wasm\n*.partial\ntarget/\n");
-        write("src/lib.rs", "one");
-        let before = Sources::of(folder.path());
-
-        write("hello.wasm", "component");
-        write("hello.wasm.debug", "component");
-        write(".hello.wasm.partial", "component");
-        write("target/debug/hello", "program");
-        write("dev.log", "building");
-        assert_eq!(Sources::of(folder.path()), before);
-
-        write("src/lib.rs", "longer");
-        let changed = Sources::of(folder.path());
-        assert_ne!(changed, before);
-        write("src/new.rs", "");
-        assert_ne!(Sources::of(folder.path()), changed);
     }
 }
