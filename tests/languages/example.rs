@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use informer_tests::host::PATIENT;
+use informer_types::DEBUG_FILE;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -19,6 +21,14 @@ pub(crate) enum Scripted {
     C,
     /// A controller without handlers, in JavaScript.
     Controller,
+    /// A report over the cache, in Python.
+    Report,
+    /// A message for each new image, in JavaScript.
+    Webhook,
+    /// A package of the Go ecosystem in a handler.
+    Downgrades,
+    /// The smallest component, in C.
+    Scaled,
 }
 
 /// The directory of the examples.
@@ -37,6 +47,10 @@ impl Scripted {
             Self::Go => "deployments-go",
             Self::C => "deployments-c",
             Self::Controller => "pods-controller-js",
+            Self::Report => "report-python",
+            Self::Webhook => "webhook-js",
+            Self::Downgrades => "downgrades-go",
+            Self::Scaled => "scaled-c",
         }
     }
 
@@ -54,11 +68,7 @@ impl Scripted {
         let plugins = examples().join("../plugins").canonicalize().unwrap();
         std::os::unix::fs::symlink(plugins, scratch.path().join("plugins")).unwrap();
         let project = scratch.path().join("examples").join(self.folder());
-        for source in files(&directory) {
-            let copy = project.join(source.strip_prefix(&directory).unwrap());
-            fs::create_dir_all(copy.parent().unwrap()).unwrap();
-            fs::copy(&source, copy).unwrap();
-        }
+        self.copy(&project);
         let built: Value =
             serde_json::from_str(&informer(&project, &["build", "--output", "json"]).await).unwrap();
         let built = project.join(built["file"].as_str().unwrap());
@@ -68,6 +78,33 @@ impl Scripted {
         fs::copy(built, &partial).unwrap();
         fs::rename(&partial, &component).unwrap();
         component
+    }
+
+    /// Plays the story of the example with its component.
+    pub(crate) async fn plays_its_story(self) {
+        let component = self.component().await;
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        self.copy(folder);
+        let (name, _) = self.folder().rsplit_once('-').unwrap();
+        fs::copy(component, folder.join(format!("{name}.wasm"))).unwrap();
+        let configuration = folder.join("informer.toml");
+        let text = fs::read_to_string(&configuration).unwrap();
+        fs::write(configuration, format!("[host]\n{PATIENT}{text}")).unwrap();
+
+        let played = informer(folder, &["test"]).await;
+
+        assert!(played.contains("steps passed (stories: 1)"), "{played}");
+    }
+
+    /// Copies the sources of the example.
+    fn copy(self, to: &Path) {
+        let directory = examples().join(self.folder());
+        for source in files(&directory) {
+            let copy = to.join(source.strip_prefix(&directory).unwrap());
+            fs::create_dir_all(copy.parent().unwrap()).unwrap();
+            fs::copy(&source, copy).unwrap();
+        }
     }
 }
 
@@ -95,14 +132,14 @@ fn digest(directory: &Path) -> String {
     hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The files below a folder, sorted, without components that were built there.
+/// The files below a folder, sorted, without components that were built there and their debug files.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         if entry.file_type().unwrap().is_dir() {
             found.extend(files(&path));
-        } else if path.extension().is_none_or(|extension| extension != "wasm") {
+        } else if path.extension().is_none_or(|extension| extension != "wasm" && extension != DEBUG_FILE) {
             found.push(path);
         }
     }

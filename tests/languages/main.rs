@@ -6,6 +6,7 @@
 //! | module | what it shows |
 //! |---|---|
 //! | `calls` | 10,000 calls in each language leave no memory behind, and an object of 1 MiB arrives whole |
+//! | `chosen_for` | the examples that show what each language is chosen for play their stories |
 //! | `controller` | a component in JavaScript that only exports `reconciler` receives keys, reads the cache and is retried |
 //! | `same_lines` | a plugin in each language logs the same lines for the same changes |
 //! | `projects` | what `informer new` writes in each language builds and runs |
@@ -25,7 +26,7 @@
 //! | events, fields, configuration, log with fields, lister, indexes, key-values over a restart, apply, update, Events, metrics, retries with a time, permanent failures, workqueue and reconciler | x | x | x | | x | x | x | `guide`: one story for all |
 //! | pages, a conflict, errors of the host, unicode, own writes, failures with a stack if the language has one | x | x | x | x | x | x | x | `story` |
 //! | complete caches, timers, calls that a handler asks for, files that change, the age of a cache, values of an index | x | x | x | x | x | x | x | `story`, `guide` |
-//! | 10,000 calls without growth of guest and host, every second one fails; an object of 1 MiB; unicode | x | x | x | | x | x | x | `calls` |
+//! | 10,000 calls without growth of guest and host, every second one fails; an object of 1 MiB; unicode | x | x | x | with `max-calls` | x | x | x | `calls` |
 //! | exception or trap, missed deadline, memory limit | x | x | | | x | x | x | `mistakes` |
 //! | HTTP requests, answered and denied | x | | | x | x | x | x | `story`, `guide` |
 #![expect(
@@ -37,6 +38,7 @@
 )]
 
 mod calls;
+mod chosen_for;
 mod cluster;
 mod controller;
 mod dev;
