@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use informer_guests::guest;
+use informer_guests::{disruption_budgets, guest};
 use informer_tests::toml::{plugin, watch};
 use tempfile::TempDir;
 
@@ -354,6 +354,20 @@ async fn a_reconciler_gets_keys_of_objects_and_of_the_story() {
 "
     );
     folder.passes(&story).await;
+}
+
+/// The example plays its own story with its own configuration, except for the path of the component.
+#[tokio::test]
+async fn the_reconciler_of_disruption_budgets_plays_its_story() {
+    let component = tokio::task::spawn_blocking(disruption_budgets).await.unwrap();
+    let read = |name: &str| fs::read_to_string(format!("../examples/disruption-budgets/{name}")).unwrap();
+    let source = "../../target/wasm32-wasip2/plugin/disruption_budgets.wasm";
+    let toml = read("informer.toml");
+    assert!(toml.contains(source), "{toml}");
+    let folder = Folder(tempfile::tempdir().unwrap());
+    folder.write("informer.toml", &toml.replace(source, component.to_str().unwrap()));
+
+    folder.passes(&read("disruption-budgets.test.yaml")).await;
 }
 
 #[tokio::test]

@@ -61,6 +61,16 @@ pub fn configmaps_keyvalue() -> PathBuf {
     found(built.join("configmaps_keyvalue.wasm"))
 }
 
+/// The component of `examples/disruption-budgets`.
+///
+/// # Panics
+/// Panics with cargo's output if it does not build.
+pub fn disruption_budgets() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build(&["--package", "disruption-budgets", "--lib"]));
+    found(built.join("disruption_budgets.wasm"))
+}
+
 /// The component of a ready-made plugin, by the name of its folder in `plugins`.
 ///
 /// # Panics
