@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use informer_cache::Compression;
-use informer_types::{FieldSelector, Gvr, IndexPaths, LabelSelector, Pointer};
+use informer_types::{FieldSelector, Gvr, IndexPaths, LabelSelector, Pointer, identity};
 
 use super::{
     key::{Draft, Key, Section},
@@ -182,11 +182,9 @@ impl Watch {
         if let Some(dropped) = self.drop.iter().find(|dropped| dropped.covers(pointer)) {
             return Some(format!("remove \"{dropped}\" from `drop`"));
         }
-        let always = ["/metadata/labels", "/metadata/ownerReferences", "/metadata/generation"];
-        let mut always = IDENTITY.iter().chain(&always).filter_map(|pointer| pointer.parse().ok());
         let stays = self.keep.is_empty()
             || self.keep.iter().any(|kept| kept.covers(pointer))
-            || always.any(|always: Pointer| always.covers(pointer));
+            || identity().any(|always| always.pointer().covers(pointer));
         (!stays).then(|| format!("add \"{pointer}\" to `keep`"))
     }
 }

@@ -83,7 +83,7 @@ fn an_expression_that_is_not_supported_is_refused_with_the_reason() {
 fn a_filter_on_a_field_that_is_not_kept_is_refused() {
     let text = "[[watch]]\ngvr = \"v1/pods\"\nmetadata-only = true\n[[watch]]\ngvr = \"v1/nodes\"\nkeep = [\"/status\"]\n\
                 [[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"v1/pods\"\nfields = \"spec.nodeName=a,metadata.name=b\"\n\
-                annotations = \"a,!b\"\n[[plugin.on]]\nwatch = \"v1/nodes\"\nannotations = \"auto=true\"\nchanged = [\"/status/phase\", \"/spec\", \"/metadata/labels\"]\n";
+                annotations = \"a,!b\"\n[[plugin.on]]\nwatch = \"v1/nodes\"\nannotations = \"auto=true\"\nchanged = [\"/status/phase\", \"/spec\", \"/metadata/labels\", \"/metadata/deletionTimestamp\"]\n";
     assert_eq!(
         problems(text),
         r#"12:10: plugin.a.on[0].fields: nothing is at "/spec/nodeName" in what is kept of the objects; remove metadata-only, or name something below "/metadata"
