@@ -1,3 +1,0 @@
-// What the world exports.
-#define INFORMER_WORLD_PLUGIN
-#define INFORMER_WORLD_HANDLER
