@@ -25,7 +25,8 @@ impl Cluster {
     }
 }
 
-/// The configuration of a plugin that subscribes to deployments.
+/// The configuration of a plugin that subscribes to deployments. On a busy build machine a call may take longer than the default
+/// deadline. It would be repeated after the next ones, and its line would come later.
 pub(crate) fn plugin(name: &str, source: &std::path::Path, subscription: &str) -> String {
     format!(
         r#"
@@ -36,6 +37,9 @@ pub(crate) fn plugin(name: &str, source: &std::path::Path, subscription: &str) -
           [[plugin.on]]
           watch = "apps/v1/deployments"
           {subscription}
+
+          [plugin.limits]
+          deadline = "1m"
 
           [plugin.grant]
           read = ["apps/v1/deployments"]

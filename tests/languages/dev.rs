@@ -1,11 +1,24 @@
 //! `informer dev` builds a project at the start, and again when its sources change.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use informer_tests::{deployments::Deployments, dev::Dev};
+use informer_tests::{deployments::Deployments, dev::Dev, host::PATIENT};
 use tempfile::TempDir;
 
 use crate::projects::{command, informer};
+
+/// A new project. Its host has any free port, because several run at a time.
+async fn project(scratch: &TempDir, language: &str) -> PathBuf {
+    informer(scratch.path(), &["new", "hello", "--lang", language]).await;
+    let folder = scratch.path().join("hello");
+    let configuration = folder.join("informer.toml");
+    let text = fs::read_to_string(&configuration).unwrap();
+    fs::write(configuration, format!("[host]\nadmin = \"127.0.0.1:0\"\n{PATIENT}{text}")).unwrap();
+    folder
+}
 
 /// Starts the project in this folder.
 async fn start(folder: &Path) -> Dev {
@@ -19,8 +32,7 @@ async fn start(folder: &Path) -> Dev {
 #[ignore = "needs Python with pip: run by cargo xtask test --all"]
 async fn dev_builds_a_project_at_the_start_and_after_each_change() {
     let scratch = TempDir::new().unwrap();
-    informer(scratch.path(), &["new", "hello", "--lang", "c"]).await;
-    let folder = scratch.path().join("hello");
+    let folder = project(&scratch, "c").await;
     let mut dev = start(&folder).await;
     dev.logs("built ").await;
     let deployments = Deployments::at(&dev.url().await);
@@ -51,8 +63,7 @@ async fn dev_builds_a_project_at_the_start_and_after_each_change() {
 #[ignore = "needs Node.js: run by cargo xtask test --all"]
 async fn a_second_start_does_not_build_what_has_not_changed() {
     let scratch = TempDir::new().unwrap();
-    informer(scratch.path(), &["new", "hello", "--lang", "js"]).await;
-    let folder = scratch.path().join("hello");
+    let folder = project(&scratch, "js").await;
     let mut dev = start(&folder).await;
     dev.logs("built ").await;
     dev.url().await;
