@@ -55,6 +55,7 @@ pub fn build(project: &Path, manifest: &Manifest, cache: &Cache) -> Result<Built
         Language::C => c::build(&build),
     }?;
     component::declare(&mut component, manifest.language);
+    component::declare_reads(&mut component, &manifest.reads);
     let file = project.join(format!("{}.wasm", manifest.name));
     let split = manifest.language.is_compiled().then(|| debug::split(&component, &folder)).flatten();
     let debug = match split {

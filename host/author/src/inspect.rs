@@ -9,6 +9,8 @@ use wasmparser::{CustomSectionReader, Encoding, KnownCustom, Parser, Payload};
 
 pub use toolchain::Toolchain;
 
+use crate::{DeclaredReads, reads};
+
 /// The package of the interfaces between the host and its plugins.
 const PACKAGE: &str = "informer:plugin/";
 
@@ -57,6 +59,8 @@ pub struct Inspection {
     pub custom_bytes: u64,
     /// The toolchain that made the file, if it is known.
     pub toolchain: Option<Toolchain>,
+    /// What the component declares to read.
+    pub reads: DeclaredReads,
 }
 
 /// The definition that is being read.
@@ -126,6 +130,7 @@ impl<'a> Reading<'a> {
             memory_bytes: 0,
             custom_bytes: 0,
             toolchain: None,
+            reads: DeclaredReads::default(),
         };
         Self { inspection, open: Vec::new(), signs: toolchain::Signs::default() }
     }
@@ -166,6 +171,9 @@ impl<'a> Reading<'a> {
         let bytes = section.range().len() as u64;
         self.inspection.custom_bytes = self.inspection.custom_bytes.saturating_add(bytes);
         self.signs.section(section.name());
+        if self.open.len() == 1 && section.name() == reads::SECTION {
+            self.inspection.reads = DeclaredReads::of_section(section.data()).unwrap_or_default();
+        }
         // A section that is damaged says nothing, and harms nothing.
         if let KnownCustom::Producers(fields) = section.as_known() {
             for field in fields.into_iter().flatten() {

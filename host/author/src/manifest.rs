@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::{Engine, Language};
+use crate::{DeclaredReads, Engine, Language};
 
 /// The name of the file, in the folder of the project.
 pub const MANIFEST: &str = "informer-plugin.toml";
@@ -19,4 +19,7 @@ pub struct Manifest {
     pub world: Option<String>,
     /// The engine of a plugin in JavaScript or TypeScript. `None` means QuickJS, and any other language has none.
     pub engine: Option<Engine>,
+    /// What the plugin reads of the objects of each resource. `informer build` writes it into the component.
+    #[serde(default)]
+    pub reads: DeclaredReads,
 }

@@ -7,10 +7,10 @@ use std::{
 };
 
 use clap::Args;
-use informer_author::{Inspection, Kind};
+use informer_author::{DeclaredReads, Inspection, Kind};
 use informer_registry::{Interfaces, Puller, Wish};
 use informer_runtime::{Component, Engine, LoadError};
-use informer_types::{one_line, visible_json};
+use informer_types::{Gvr, one_line, visible_json};
 use serde_json::{Value, json};
 
 use crate::{
@@ -60,6 +60,16 @@ struct Notes {
     narrowed: Vec<(String, String)>,
     /// Watches with what they keep of their objects.
     kept: Vec<(String, String)>,
+    /// Plugins with what their components declare to read, if the file does not say it.
+    declared: Vec<(String, String)>,
+}
+
+/// What the components show.
+#[derive(Default)]
+struct Shown {
+    problems: Vec<Problem>,
+    /// Plugins with what their components declare to read, if the file does not say it.
+    declared: Vec<(String, String)>,
 }
 
 /// A problem that the file alone does not show.
@@ -87,10 +97,8 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
         }
         Err(error) => return Err(error.into()),
     };
-    let mut problems = Vec::new();
-    if !args.file_only {
-        problems.extend(check_components(&config, &args.config).await?);
-    }
+    let Shown { mut problems, declared } =
+        if args.file_only { Shown::default() } else { check_components(&config, &args.config).await? };
     let mut patterns = app::Patterns::of(&config);
     if args.cluster || args.access.is_given() {
         args.access.apply(&mut config.cluster.access);
@@ -105,52 +113,80 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
         patterns: patterns.meanings(),
         narrowed: app::narrowed_watches(patterns.expanded()),
         kept: app::kept_parts(patterns.expanded()),
+        declared,
     };
     report(&args.config, &problems, &notes, output);
     Ok(problems.is_empty())
 }
 
-/// Compiles every component, compares its imports with the grants, and lets an instance answer `describe`.
-async fn check_components(config: &Config, file: &Path) -> anyhow::Result<Vec<Problem>> {
+/// Compiles every component, compares its imports with the grants and its reads with `reads`, and lets an instance answer `describe`.
+async fn check_components(config: &Config, file: &Path) -> anyhow::Result<Shown> {
     let engine = Engine::new(&engine_config(&config.host, existing_code_cache(&config.host)))?;
     let (puller, lock) = (app::puller(config), Lock::path(file));
-    let mut problems = Vec::new();
+    let mut shown = Shown::default();
     for plugin in &config.plugins {
-        let loaded = component(&engine, &puller, plugin, &lock).await;
+        let (loaded, reads) = component(&engine, &puller, plugin, &lock).await.map_or_else(
+            |error| (Err(error), DeclaredReads::default()),
+            |(component, reads)| (Ok(component), reads),
+        );
         let unheard = loaded.as_ref().ok().and_then(|component| {
             let (_, exports) = component.names(&engine);
             plugin.unheard_timers(exports.iter().any(|name| name.starts_with(TIMER_HANDLER)))
         });
         let message = match app::check_component(&engine, plugin, loaded).await {
-            Ok(()) => unheard,
+            Ok(()) => unheard.or_else(|| unread(plugin, &reads)),
             Err(error) => Some(error.to_string()),
         };
         if let Some(message) = message {
-            problems.push(Problem { table: "plugin", name: plugin.name.clone(), message });
+            shown.problems.push(Problem { table: "plugin", name: plugin.name.clone(), message });
         }
+        shown.declared.extend(suggested(plugin, &reads).map(|text| (plugin.name.clone(), text)));
     }
-    Ok(problems)
+    Ok(shown)
 }
 
-/// Compiles the component of a plugin, which is pulled if it is in a registry.
+/// The problem if the component declares to read something that is not under `reads`.
+fn unread(plugin: &Plugin, DeclaredReads(declared): &DeclaredReads) -> Option<String> {
+    let reads = plugin.reads();
+    declared.iter().find_map(|(gvr, parts)| {
+        let part = reads.get(gvr)?.undeclared(parts)?;
+        Some(format!("the component reads \"{part}\" of {gvr}: add it to `reads` under [[plugin.on]]"))
+    })
+}
+
+/// The lines that could be written, because the component declares what it reads.
+fn suggested(plugin: &Plugin, DeclaredReads(declared): &DeclaredReads) -> impl Iterator<Item = String> {
+    let reads = plugin.reads();
+    let subscribed = |gvr: &Gvr| plugin.subscriptions.iter().any(|on| on.watch == *gvr);
+    let open = declared.iter().filter(move |(gvr, _)| subscribed(gvr) && !reads.contains_key(*gvr));
+    open.map(|(gvr, parts)| {
+        let parts: Vec<String> = parts.iter().map(|part| format!("\"{part}\"")).collect();
+        format!(
+            "the component reads a part of {gvr}; under [[plugin.on]] you can write: reads = [{}]",
+            parts.join(", ")
+        )
+    })
+}
+
+/// Compiles the component of a plugin, which is pulled if it is in a registry. Also returns what it declares to read.
 async fn component(
     engine: &Engine,
     puller: &Puller,
     plugin: &Plugin,
     lock: &Path,
-) -> Result<Component, LoadError> {
+) -> Result<(Component, DeclaredReads), LoadError> {
     let origin = app::Origin::of(plugin);
     let pin = origin.pin(Some(lock)).map_err(|error| LoadError::Source(error.to_string()))?;
     let Some(reference) = plugin.source.reference() else {
         let file = plugin.source.file().unwrap_or(Path::new(""));
-        check_names(engine, file, plugin).await?;
+        let reads = check_names(engine, file, plugin).await?;
         let component = Component::from_file(engine, file).await?;
         return match pin.filter(|pin| pin.hex() != component.digest()) {
             Some(pin) => Err(LoadError::Source(format!(
                 "the file has the digest sha256:{}, and `digest` is {pin}; correct one of them",
                 component.digest()
             ))),
-            None => Ok(component),
+            None => Ok((component, reads)),
         };
     };
     let interfaces = |names: &Interfaces| {
@@ -160,28 +196,30 @@ async fn component(
     };
     let wish = Wish { reference, pin, interfaces: &interfaces, known: &|_| false };
     let pulled = puller.pull(wish).await.map_err(|error| LoadError::Source(error.to_string()))?;
-    Component::from_bytes(engine, pulled.component.unwrap_or_default()).await
+    let bytes = pulled.component.unwrap_or_default();
+    let reads = Inspection::of(&bytes).map(|inspection| inspection.reads).unwrap_or_default();
+    Ok((Component::from_bytes(engine, bytes).await?, reads))
 }
 
 /// Compares the imports of a file with the grants and its version with ours. This takes milliseconds, and compiling takes seconds
-/// for some languages. Other mistakes in the file are found when it is compiled.
-async fn check_names(engine: &Engine, file: &Path, plugin: &Plugin) -> Result<(), LoadError> {
+/// for some languages. Other mistakes in the file are found when it is compiled. Returns what the component declares to read.
+async fn check_names(engine: &Engine, file: &Path, plugin: &Plugin) -> Result<DeclaredReads, LoadError> {
     let bytes = Component::read_file(engine, file).await?;
     match Inspection::of(&bytes) {
-        Ok(Inspection { kind: Kind::Component, imports, exports, .. }) => {
+        Ok(Inspection { kind: Kind::Component, imports, exports, reads, .. }) => {
             let imports: Vec<&str> = imports.iter().map(String::as_str).collect();
             let exports: Vec<&str> = exports.iter().map(String::as_str).collect();
             match Component::check_names(&imports, &exports, &plugin.grants) {
                 Err(error @ (LoadError::OtherVersion { .. } | LoadError::Imports { .. })) => Err(error),
-                Ok(()) | Err(_) => Ok(()),
+                Ok(()) | Err(_) => Ok(reads),
             }
         }
-        Ok(_) | Err(_) => Ok(()),
+        Ok(_) | Err(_) => Ok(DeclaredReads::default()),
     }
 }
 
 fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
-    let Notes { patterns, abbreviated, narrowed, kept } = notes;
+    let Notes { patterns, abbreviated, narrowed, kept, declared } = notes;
     match output {
         Output::Json => {
             let problems: Vec<Value> = problems.iter().map(Problem::to_json).collect();
@@ -191,9 +229,11 @@ fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
                 kept.iter().map(|(watch, what)| json!({"watch": watch, "kept": what})).collect();
             let patterns: Vec<Value> =
                 patterns.iter().map(|(watch, what)| json!({"watch": watch, "stands-for": what})).collect();
+            let declared: Vec<Value> =
+                declared.iter().map(|(plugin, what)| json!({"plugin": plugin, "declared": what})).collect();
             print_json(&json!({
                 "file": file, "problems": problems, "narrowed": narrowed, "kept": kept, "resources": abbreviated,
-                "patterns": patterns,
+                "patterns": patterns, "reads": declared,
             }));
         }
         Output::Text if problems.is_empty() => {
@@ -209,6 +249,9 @@ fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
             }
             for (watch, what) in kept {
                 print(&format!("watch {watch}: {what}"));
+            }
+            for (plugin, what) in declared {
+                print(&format!("plugin {plugin}: {what}"));
             }
         }
         Output::Text => problems.iter().for_each(|problem| print(&problem.to_string())),

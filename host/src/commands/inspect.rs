@@ -1,10 +1,10 @@
 //! `informer inspect`: what a WebAssembly file contains.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use informer_author::{Inspection, Kind};
+use informer_author::{DeclaredReads, Inspection, Kind};
 use informer_runtime::Component;
 use informer_system::read_file;
 use serde_json::{Value, json};
@@ -73,6 +73,7 @@ impl Verdict {
             Self::Plugin(grants) => (grants.as_slice(), None),
             Self::Refused(problem) => (&[][..], Some(problem)),
         };
+        let reads: BTreeMap<String, Vec<String>> = reads(inspection).collect();
         json!({
             "file": args.file,
             "kind": inspection.kind.to_string(),
@@ -87,6 +88,7 @@ impl Verdict {
             "imports": inspection.imports,
             "exports": inspection.exports,
             "grants": grants,
+            "reads": reads,
             "problem": problem,
         })
     }
@@ -110,6 +112,7 @@ impl Verdict {
             lines.extend(inspection.imports.iter().map(|name| format!("import {name}")));
             lines.extend(inspection.exports.iter().map(|name| format!("export {name}")));
         }
+        lines.extend(reads(inspection).map(|(gvr, parts)| format!("reads of {gvr}: {}", parts.join(", "))));
         match self {
             Self::Plugin(grants) if grants.is_empty() => lines.push("grants: it needs none".to_owned()),
             Self::Plugin(grants) => {
@@ -122,4 +125,10 @@ impl Verdict {
         lines.push(String::new());
         lines.join("\n")
     }
+}
+
+/// The parts that the component declares to read, by resource.
+fn reads(inspection: &Inspection) -> impl Iterator<Item = (String, Vec<String>)> {
+    let DeclaredReads(reads) = &inspection.reads;
+    reads.iter().map(|(gvr, parts)| (gvr.to_string(), parts.iter().map(ToString::to_string).collect()))
 }

@@ -193,3 +193,39 @@ async fn a_pattern_is_explained_and_with_a_cluster_listed() {
     assert_eq!(answer["patterns"], json!([{"watch": "apps/*/*", "stands-for": listed}]));
     assert_eq!((&answer["problems"], online.status), (&json!([]), Some(0)));
 }
+
+/// A component that declares what it reads, as `informer build` writes it.
+fn reader_of_data() -> Vec<u8> {
+    let (name, reads) = ("informer:reads", r#"{"v1/configmaps": ["/data"]}"#);
+    let mut component = fs::read(guest("echo")).unwrap();
+    // A custom section: its number, its length, the length of its name, its name, its contents.
+    let byte = |number: usize| u8::try_from(number).unwrap();
+    component.extend([0, byte(1 + name.len() + reads.len()), byte(name.len())]);
+    component.extend(name.bytes().chain(reads.bytes()));
+    component
+}
+
+#[tokio::test]
+async fn what_a_component_declares_to_read_is_shown_and_compared_with_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let (component, configuration) =
+        (directory.path().join("echo.wasm"), directory.path().join("informer.toml"));
+    fs::write(&component, reader_of_data()).unwrap();
+    let check = async |reads: &str| {
+        let plugin = "[[watch]]\ngvr = \"v1/configmaps\"\n[[plugin]]\nname = \"echo\"\nsource = \"echo.wasm\"\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n";
+        fs::write(&configuration, format!("{plugin}{reads}")).unwrap();
+        informer(&["check", "--config", configuration.to_str().unwrap()]).await
+    };
+
+    let inspected = informer(&["inspect", component.to_str().unwrap()]).await;
+    assert!(inspected.stdout.contains("\nreads of v1/configmaps: /data\n"), "{}", inspected.stdout);
+    let nothing = check("").await;
+    let line = "plugin echo: the component reads a part of v1/configmaps; under [[plugin.on]] you can write: reads = [\"/data\"]";
+    assert!(nothing.status == Some(0) && nothing.stdout.contains(line), "{}", nothing.stdout);
+    let other = check("reads = [\"/metadata/annotations\"]\n").await;
+    let line =
+        "plugin echo: the component reads \"/data\" of v1/configmaps: add it to `reads` under [[plugin.on]]";
+    assert!(other.status == Some(1) && other.stdout.contains(line), "{}", other.stdout);
+    let same = check("reads = [\"/data\"]\n").await;
+    assert!(same.status == Some(0) && !same.stdout.contains("plugin echo"), "{}", same.stdout);
+}

@@ -1,0 +1,45 @@
+//! What a component declares to read.
+
+use std::collections::BTreeMap;
+
+use informer_types::{Gvr, Part};
+use serde::{Deserialize, Deserializer, de::Error};
+
+/// The custom section of a component with this declaration: for each resource, as in `v1/pods`, a list of parts, as in JSON.
+pub(crate) const SECTION: &str = "informer:reads";
+
+/// What a plugin reads of the objects of each resource: JSON pointers, and digests such as `sha256:/data`. Empty if a component
+/// declares nothing, which says nothing about its reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeclaredReads(pub BTreeMap<Gvr, Vec<Part>>);
+
+// === impl DeclaredReads ===
+
+impl DeclaredReads {
+    /// The contents of the section.
+    pub(crate) fn to_section(&self) -> String {
+        let texts = |parts: &Vec<Part>| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let written = self.0.iter().map(|(gvr, parts)| (gvr.to_string(), texts(parts)));
+        serde_json::json!(written.collect::<BTreeMap<_, _>>()).to_string()
+    }
+
+    /// Reads the contents of the section. Returns `None` if they are damaged.
+    pub(crate) fn of_section(contents: &[u8]) -> Option<Self> {
+        serde_json::from_slice(contents).ok()
+    }
+}
+
+impl<'de> Deserialize<'de> for DeclaredReads {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written: BTreeMap<String, Vec<String>> = Deserialize::deserialize(deserializer)?;
+        let mut reads = BTreeMap::new();
+        for (resource, parts) in written {
+            let gvr: Gvr = resource.parse().map_err(|error| D::Error::custom(format!("reads: {error}")))?;
+            let part = |part: String| {
+                part.parse().map_err(|error| D::Error::custom(format!("reads: {part:?}: {error}")))
+            };
+            reads.insert(gvr, parts.into_iter().map(part).collect::<Result<_, _>>()?);
+        }
+        Ok(Self(reads))
+    }
+}
