@@ -1,6 +1,6 @@
 //! What has changed for a workload: the hashes of its sources now, compared with its markers and with the memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     kind::SourceId,
@@ -17,6 +17,15 @@ pub(crate) struct Chosen {
     pub(crate) hash: Option<String>,
     /// The index of the container that the marker belongs to.
     pub(crate) container: usize,
+}
+
+/// The sources that a workload could choose. A source that the cache did not have when it was looked up is in neither part: it may be
+/// gone, or come back a moment later.
+#[derive(Debug, Default)]
+pub(crate) struct Sources {
+    pub(crate) chosen: Vec<Chosen>,
+    /// The sources that exist and are not chosen.
+    pub(crate) rejected: BTreeSet<SourceId>,
 }
 
 /// What counts besides changed data.
@@ -39,10 +48,11 @@ pub(crate) struct Plan {
 // === impl Plan ===
 
 impl Plan {
-    /// Compares. `before` is the memory of this workload, and `is_deleted` returns true if a source does not exist any more.
+    /// Compares. `before` is the memory of this workload, and `is_deleted` returns true if a source does not exist any more. It is
+    /// asked only if deletions count.
     pub(crate) fn new<E>(
         (uid, scope): (String, String),
-        chosen: &[Chosen],
+        Sources { chosen, rejected }: &Sources,
         markers: &Markers,
         before: Option<&Memory>,
         counts: Counts,
@@ -88,13 +98,14 @@ impl Plan {
         }
         let is_chosen = |source: &SourceId| chosen.iter().any(|one| one.source == *source);
         let hashes = before.filter(|_| is_same_scope).into_iter().flat_map(|before| &before.hashes);
-        for (source, hash) in hashes.filter(|(source, _)| !is_chosen(source)) {
-            if !is_deleted(source)? || (counts.deletions && markers.of(source).contains(&NOTHING)) {
+        // The hash of a source that the cache does not have stays: the source may return with other data.
+        for (source, hash) in hashes.filter(|(source, _)| !is_chosen(source) && !rejected.contains(source)) {
+            let is_deleted = counts.deletions && is_deleted(source)?;
+            if is_deleted && markers.of(source).contains(&NOTHING) {
                 continue;
             }
-            // Without `reload-on-delete` the hash stays: the source may return with other data.
             plan.keep(source, Some(hash));
-            if counts.deletions {
+            if is_deleted {
                 plan.changes.push(Change { source: source.clone(), hash: None, container: 0 });
             }
         }

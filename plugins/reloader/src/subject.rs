@@ -10,7 +10,7 @@ use crate::{
     kind::{SourceId, SourceKind, Workload, WorkloadKind},
     marker::{Markers, digest},
     memory::Memory,
-    plan::{Chosen, Counts, Plan},
+    plan::{Chosen, Counts, Plan, Sources},
     references::{References, references},
     settings::Settings,
     source::{self, Lookup},
@@ -100,7 +100,7 @@ impl Subject {
     pub(crate) fn plan(&mut self, settings: &Settings, before: Option<&Memory>) -> Result<Plan, Error> {
         let template = self.template();
         let referenced = references(template.get("spec").unwrap_or(&Value::Null));
-        let chosen = self.chosen(settings, &referenced)?;
+        let sources = self.sources(settings, &referenced)?;
         let markers =
             Markers::read(&template, &self.annotations, settings.reload_strategy, &mut self.problems);
         let counts = Counts {
@@ -110,11 +110,10 @@ impl Subject {
         };
         let namespace = &self.workload.namespace;
         let identity = (self.uid().to_owned(), self.scope(settings, &referenced));
-        Plan::new(identity, &chosen, &markers, before, counts, |source| {
+        Plan::new(identity, &sources, &markers, before, counts, |source| {
             match source::look_up(source, namespace, &settings.annotations)? {
-                // A cache that lacks the source may have been narrowed. If the answer may roll workloads, a request decides.
-                Lookup::Absent if counts.deletions => source::is_deleted(source, namespace),
-                Lookup::Absent => Ok(true),
+                // A cache that lacks the source may have been narrowed, or may lack a new object. A request decides.
+                Lookup::Absent => source::is_deleted(source, namespace),
                 Lookup::Found(_) | Lookup::NotServed => Ok(false),
             }
         })
@@ -140,14 +139,16 @@ impl Subject {
         digest(values.chain(referenced.keys().map(SourceId::to_string)))
     }
 
-    fn chosen(&mut self, settings: &Settings, referenced: &References) -> Result<Vec<Chosen>, Error> {
-        let mut chosen = Vec::new();
+    /// Judges the sources that the cache has.
+    fn sources(&mut self, settings: &Settings, referenced: &References) -> Result<Sources, Error> {
+        let mut sources = Sources::default();
         for (kind, choice) in self.choices.iter() {
             for name in candidates(*kind, choice, settings, referenced, &self.workload.namespace)? {
                 let id = SourceId::new(*kind, name);
                 let found = source::look_up(&id, &self.workload.namespace, &settings.annotations)?;
                 let Lookup::Found(source) = found else { continue };
                 if !settings.resource_label_selector.matches(&source.labels) {
+                    sources.rejected.insert(id);
                     continue;
                 }
                 let container = referenced.get(&id).copied();
@@ -155,6 +156,7 @@ impl Subject {
                 let verdict = choice.judge(names, all, &id.name, &source.annotations, container.is_some());
                 log::debug!(source = id, rolls = verdict.is_chosen(); "{}: {verdict}", self.workload);
                 if !verdict.is_chosen() {
+                    sources.rejected.insert(id);
                     continue;
                 }
                 let hash = match source.hash(&id, &self.workload.namespace)? {
@@ -165,10 +167,10 @@ impl Subject {
                     Some(Ok(hash)) => Some(hash),
                     None => None,
                 };
-                chosen.push(Chosen { source: id, hash, container: container.unwrap_or(0) });
+                sources.chosen.push(Chosen { source: id, hash, container: container.unwrap_or(0) });
             }
         }
-        Ok(chosen)
+        Ok(sources)
     }
 
     fn objects(&self, pointer: &str) -> impl Iterator<Item = &Value> {

@@ -29,9 +29,11 @@ fn marked(variables: &[(&str, &str)]) -> Markers {
 const DATA_ONLY: Counts = Counts { creations: false, deletions: false, markers: true };
 const ALL: Counts = Counts { creations: true, deletions: true, markers: true };
 
+/// The source `gone` does not exist, and `ignored` exists and is not chosen.
 fn plan(chosen: &[Chosen], markers: &Markers, before: Option<&Memory>, counts: Counts) -> Plan {
-    let deleted = |source: &SourceId| Ok::<_, Infallible>(source.name.starts_with("gone"));
-    Plan::new(("u".to_owned(), "s".to_owned()), chosen, markers, before, counts, deleted).unwrap()
+    let sources = Sources { chosen: chosen.to_vec(), rejected: BTreeSet::from([map("ignored")]) };
+    let deleted = |source: &SourceId| Ok::<_, Infallible>(source.name == "gone");
+    Plan::new(("u".to_owned(), "s".to_owned()), &sources, markers, before, counts, deleted).unwrap()
 }
 
 fn changed(plan: &Plan) -> Vec<String> {
@@ -159,6 +161,18 @@ fn a_deletion_counts_only_if_it_is_wanted_and_is_real() {
     );
     let created = plan(&[chosen("gone", "1")], &marked(&[("gone", NOTHING)]), None, ALL);
     assert_eq!(changed(&created), [""; 0], "the mark of a deletion is not one of other data");
+}
+
+/// A source is deleted and created again, and a call meets the time between in the cache and no longer at the API server.
+#[test]
+fn a_source_that_the_cache_lacks_for_a_moment_is_compared_when_it_is_back() {
+    for counts in [DATA_ONLY, ALL] {
+        let before = memory(&[("a", "1")]);
+        let away = plan(&[], &marked(&[]), Some(&before), counts);
+        assert_eq!((changed(&away), &away.memory), (Vec::new(), &before));
+        let back = plan(&[chosen("a", "2")], &marked(&[]), Some(&away.memory), counts);
+        assert_eq!(changed(&back), ["a"]);
+    }
 }
 
 #[test]
