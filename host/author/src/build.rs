@@ -16,7 +16,7 @@ use informer_types::DebugOf;
 pub use step::BuildError;
 
 use crate::{
-    Language, Manifest, Project, component, debug,
+    DeclaredReads, Language, Manifest, Project, component, debug, reads,
     tool::{self, Cache, ToolError},
 };
 use step::Build;
@@ -55,7 +55,7 @@ pub fn build(project: &Path, manifest: &Manifest, cache: &Cache) -> Result<Built
         Language::C => c::build(&build),
     }?;
     component::declare(&mut component, manifest.language);
-    component::declare_reads(&mut component, &manifest.reads);
+    declare_reads(&mut component, &manifest.reads)?;
     let file = project.join(format!("{}.wasm", manifest.name));
     let split = manifest.language.is_compiled().then(|| debug::split(&component, &folder)).flatten();
     let debug = match split {
@@ -73,6 +73,23 @@ pub fn build(project: &Path, manifest: &Manifest, cache: &Cache) -> Result<Built
     Ok(Built { file: replace(file, &component)?, bytes, debug })
 }
 
+/// Writes into a component what its plugin reads, unless nothing is declared.
+fn declare_reads(component: &mut Vec<u8>, declared: &DeclaredReads) -> Result<(), BuildError> {
+    if declared.0.is_empty() {
+        return Ok(());
+    }
+    let section = declared.to_section();
+    if section.len() > reads::BYTES {
+        return Err(BuildError::Project(format!(
+            "`reads` in informer-plugin.toml has {} bytes, more than {}: name a pointer above several others, such as \"/spec\"",
+            section.len(),
+            reads::BYTES
+        )));
+    }
+    component::section_into(component, reads::SECTION, section.as_bytes());
+    Ok(())
+}
+
 /// Writes a file in one step.
 fn replace(file: PathBuf, bytes: &[u8]) -> Result<PathBuf, ToolError> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -81,5 +98,50 @@ fn replace(file: PathBuf, bytes: &[u8]) -> Result<PathBuf, ToolError> {
     match written {
         Ok(()) => Ok(file),
         Err(error) => Err(tool::io_error(&file, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Inspection;
+
+    fn bare() -> Vec<u8> {
+        wat::parse_str("(component (core module))").unwrap()
+    }
+
+    #[test]
+    fn a_component_shows_the_reads_that_were_declared() {
+        let reads: DeclaredReads = serde_json::from_str(
+            r#"{"apps/v1/deployments": ["/spec/replicas", "sha256:/data"], "v1/pods": []}"#,
+        )
+        .unwrap();
+        let mut component = bare();
+
+        declare_reads(&mut component, &reads).unwrap();
+
+        assert_eq!(Inspection::of(&component).unwrap().reads, reads);
+        assert_eq!(Inspection::of(&bare()).unwrap().reads, DeclaredReads::default());
+    }
+
+    #[test]
+    fn a_damaged_or_long_declaration_says_nothing() {
+        let long = format!("{{\"v1/pods\": [\"/{}\"]}}", "a".repeat(reads::BYTES));
+        for contents in ["{\"v1/pods\": [7]}", "{\"pods\": []}", "no JSON", &long] {
+            let mut component = bare();
+            component::section_into(&mut component, reads::SECTION, contents.as_bytes());
+
+            assert_eq!(Inspection::of(&component).unwrap().reads, DeclaredReads::default());
+        }
+    }
+
+    #[test]
+    fn a_long_declaration_is_refused_with_what_to_do() {
+        let text = format!("{{\"v1/pods\": [\"/{}\"]}}", "a".repeat(reads::BYTES));
+        let reads: DeclaredReads = serde_json::from_str(&text).unwrap();
+
+        let refused = declare_reads(&mut bare(), &reads).unwrap_err().to_string();
+
+        assert!(refused.contains("more than 65536: name a pointer above"), "{refused}");
     }
 }

@@ -5,7 +5,7 @@ use wasi_preview1_component_adapter_provider::{
 };
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 
-use crate::{DeclaredReads, Language, reads, wit_world::World};
+use crate::{Language, wit_world::World};
 
 /// A module that cannot become a component of a world.
 #[derive(Debug, thiserror::Error)]
@@ -36,13 +36,6 @@ pub(crate) fn declare(component: &mut Vec<u8>, language: Language) {
     text_into(&mut section, &language.to_string());
     text_into(&mut section, "");
     section_into(component, "producers", &section);
-}
-
-/// Writes into a component what its plugin reads, unless that is not known.
-pub(crate) fn declare_reads(component: &mut Vec<u8>, reads: &DeclaredReads) {
-    if !reads.0.is_empty() {
-        section_into(component, reads::SECTION, reads.to_section().as_bytes());
-    }
 }
 
 /// Appends a custom section to a component or a module.
@@ -85,28 +78,5 @@ mod tests {
 
         let toolchain = Inspection::of(&component).unwrap().toolchain.unwrap();
         assert_eq!((toolchain.language, toolchain.compiler), (Language::Ts, None));
-    }
-
-    #[test]
-    fn a_component_shows_the_reads_that_were_declared() {
-        let bare = wat::parse_str("(component (core module))").unwrap();
-        let reads: DeclaredReads = serde_json::from_str(
-            r#"{"apps/v1/deployments": ["/spec/replicas", "sha256:/data"], "v1/pods": []}"#,
-        )
-        .unwrap();
-        let mut component = bare.clone();
-
-        declare_reads(&mut component, &reads);
-
-        assert_eq!(Inspection::of(&component).unwrap().reads, reads);
-        assert_eq!(Inspection::of(&bare).unwrap().reads, DeclaredReads::default());
-    }
-
-    #[test]
-    fn a_damaged_declaration_of_reads_says_nothing() {
-        let mut component = wat::parse_str("(component (core module))").unwrap();
-        section_into(&mut component, reads::SECTION, b"{\"v1/pods\": [7]}");
-
-        assert_eq!(Inspection::of(&component).unwrap().reads, DeclaredReads::default());
     }
 }

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use informer_types::{Gvr, Part};
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// The custom section of a component with this declaration: for each resource, as in `v1/pods`, a list of parts, as in JSON.
+/// The custom section of a component with this declaration, in JSON: `{"v1/pods": ["/spec/nodeName"]}`.
 pub(crate) const SECTION: &str = "informer:reads";
+
+/// The most bytes of the section. A longer one says nothing: commands print what is in it.
+pub(crate) const BYTES: usize = 64 << 10;
 
 /// What a plugin reads of the objects of each resource: JSON pointers, and digests such as `sha256:/data`. Empty if a component
 /// declares nothing, which says nothing about its reads.
@@ -23,9 +26,9 @@ impl DeclaredReads {
         serde_json::json!(written.collect::<BTreeMap<_, _>>()).to_string()
     }
 
-    /// Reads the contents of the section. Returns `None` if they are damaged.
+    /// Reads the contents of the section. Returns `None` if they are damaged or too long.
     pub(crate) fn of_section(contents: &[u8]) -> Option<Self> {
-        serde_json::from_slice(contents).ok()
+        serde_json::from_slice(contents).ok().filter(|_| contents.len() <= BYTES)
     }
 }
 

@@ -42,7 +42,7 @@ pub struct CheckArgs {
     /// Also check that the cluster serves each watched resource. `--kubeconfig` and `--context` imply it.
     #[arg(long)]
     pub cluster: bool,
-    /// The cluster, if it is another one than the file names.
+    /// The cluster, instead of the cluster of the file.
     #[command(flatten)]
     pub access: ClusterArgs,
     /// Check the file alone; open no component.
@@ -68,7 +68,7 @@ struct Notes {
 #[derive(Default)]
 struct Shown {
     problems: Vec<Problem>,
-    /// Plugins with what their components declare to read, if the file does not say it.
+    /// For [`Notes`].
     declared: Vec<(String, String)>,
 }
 
@@ -150,7 +150,10 @@ fn unread(plugin: &Plugin, DeclaredReads(declared): &DeclaredReads) -> Option<St
     let reads = plugin.reads();
     declared.iter().find_map(|(gvr, parts)| {
         let part = reads.get(gvr)?.undeclared(parts)?;
-        Some(format!("the component reads \"{part}\" of {gvr}: add it to `reads` under [[plugin.on]]"))
+        Some(format!(
+            "the component reads {:?} of {gvr}: add it to `reads` under [[plugin.on]]",
+            part.to_string()
+        ))
     })
 }
 
@@ -160,7 +163,7 @@ fn suggested(plugin: &Plugin, DeclaredReads(declared): &DeclaredReads) -> impl I
     let subscribed = |gvr: &Gvr| plugin.subscriptions.iter().any(|on| on.watch == *gvr);
     let open = declared.iter().filter(move |(gvr, _)| subscribed(gvr) && !reads.contains_key(*gvr));
     open.map(|(gvr, parts)| {
-        let parts: Vec<String> = parts.iter().map(|part| format!("\"{part}\"")).collect();
+        let parts: Vec<String> = parts.iter().map(|part| format!("{:?}", part.to_string())).collect();
         format!(
             "the component reads a part of {gvr}; under [[plugin.on]] you can write: reads = [{}]",
             parts.join(", ")

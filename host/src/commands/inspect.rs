@@ -7,6 +7,7 @@ use clap::Args;
 use informer_author::{DeclaredReads, Inspection, Kind};
 use informer_runtime::Component;
 use informer_system::read_file;
+use informer_types::one_line;
 use serde_json::{Value, json};
 
 use crate::{
@@ -112,7 +113,9 @@ impl Verdict {
             lines.extend(inspection.imports.iter().map(|name| format!("import {name}")));
             lines.extend(inspection.exports.iter().map(|name| format!("export {name}")));
         }
-        lines.extend(reads(inspection).map(|(gvr, parts)| format!("reads of {gvr}: {}", parts.join(", "))));
+        lines.extend(
+            reads(inspection).map(|(gvr, parts)| format!("reads of {gvr}: {}", one_line(&parts.join(", ")))),
+        );
         match self {
             Self::Plugin(grants) if grants.is_empty() => lines.push("grants: it needs none".to_owned()),
             Self::Plugin(grants) => {
