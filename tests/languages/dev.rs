@@ -10,13 +10,13 @@ use tempfile::TempDir;
 
 use crate::projects::{command, informer};
 
-/// A new project. Its host has any free port, because several run at a time.
+/// A new project.
 async fn project(scratch: &TempDir, language: &str) -> PathBuf {
     informer(scratch.path(), &["new", "hello", "--lang", language]).await;
     let folder = scratch.path().join("hello");
     let configuration = folder.join("informer.toml");
     let text = fs::read_to_string(&configuration).unwrap();
-    fs::write(configuration, format!("[host]\nadmin = \"127.0.0.1:0\"\n{PATIENT}{text}")).unwrap();
+    fs::write(configuration, format!("[host]\n{PATIENT}{text}")).unwrap();
     folder
 }
 

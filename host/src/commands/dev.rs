@@ -5,7 +5,8 @@ mod sources;
 
 use std::{
     fs::{self, Permissions},
-    net::SocketAddr,
+    io::ErrorKind,
+    net::{SocketAddr, TcpListener},
     os::unix::fs::PermissionsExt,
     path::PathBuf,
     sync::Arc,
@@ -82,13 +83,19 @@ pub(super) async fn serve(
         Some((config, file)) => {
             projects = Projects::of(&config);
             projects.build_changed().await;
+            let admin = instead_of_taken(config.host.admin.as_ref())?;
             let url = server.url().parse().context("the embedded API server's own URL")?;
             let connection = connect(&Access::Server(url)).await?;
             let options = Options {
                 connection: Some(connection),
                 file: Some(file),
-                // The objects end with the API server, and the state about them would be stale.
-                adjust: Arc::new(|config| config.host.state_dir = StateDir::Off),
+                adjust: Arc::new(move |config| {
+                    // The objects end with the API server, and the state about them would be stale.
+                    config.host.state_dir = StateDir::Off;
+                    if let Some(admin) = &admin {
+                        config.host.admin = Some(admin.clone());
+                    }
+                }),
                 ..Options::default()
             };
             Some(App::start(config, options).await?)
@@ -110,6 +117,20 @@ pub(super) async fn serve(
     }
     server.shutdown().await;
     Ok(true)
+}
+
+/// A free port for the admin endpoint if another process has its port, so that several commands run at a time. Returns `None` if the
+/// endpoint can have its address.
+fn instead_of_taken(admin: Option<&HttpAddress>) -> anyhow::Result<Option<HttpAddress>> {
+    let Some(address) = admin.and_then(HttpAddress::tcp) else { return Ok(None) };
+    match TcpListener::bind(address) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+        // Another error is reported when the endpoint starts.
+        Ok(_) | Err(_) => return Ok(None),
+    }
+    let free = TcpListener::bind((address.ip(), 0)).and_then(|listener| listener.local_addr())?;
+    tracing::info!("another process listens at {address}; the admin endpoint takes {free}");
+    Ok(Some(HttpAddress::Tcp(free)))
 }
 
 /// Prints what a person can type.
@@ -148,5 +169,23 @@ impl Kubeconfig {
         write().with_context(|| {
             format!("the kubeconfig cannot be written to {}", std::env::temp_dir().display())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_port_of_the_admin_endpoint_is_replaced() {
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let taken = other.local_addr().unwrap();
+
+        let instead = instead_of_taken(Some(&HttpAddress::Tcp(taken))).unwrap().unwrap().tcp().unwrap();
+
+        assert!(instead.ip() == taken.ip() && instead.port() != taken.port(), "{instead}");
+        drop(other);
+        assert_eq!(instead_of_taken(Some(&HttpAddress::Tcp(taken))).unwrap(), None);
+        assert_eq!(instead_of_taken(Some(&HttpAddress::Unix("/run/admin.sock".into()))).unwrap(), None);
     }
 }

@@ -47,9 +47,8 @@ impl Projects {
         Self(projects.collect())
     }
 
-    /// Builds every project whose sources changed since its last build, one after another. The first time this may be a build of an
-    /// earlier process. A mistake in one is logged, and the host
-    /// keeps the component that it has.
+    /// Builds every project whose sources changed since its last build, one after another. At first, that build may be one of an
+    /// earlier process. A mistake in one project is logged, and the host keeps the component that it has.
     pub(super) async fn build_changed(&mut self) {
         for project in &mut self.0 {
             let (folder, first) = (project.folder.clone(), project.built.is_none());
