@@ -58,11 +58,12 @@ impl Story {
     /// Compares all lines after the last calls have returned.
     async fn ends(self) {
         let lines = self.host.lines.clone();
+        let status = self.host.status();
         let report = self.host.stop().await;
         assert!(report.undelivered.is_empty(), "{report:?}");
         for (name, _) in &self.plugins {
             let lines = without_listing(name, &lines.of(name));
-            assert_eq!(lines, self.expected, "the lines of {name}");
+            assert_eq!(lines, self.expected, "the lines of {name}: {:#}", status["plugins"]);
         }
     }
 }

@@ -42,7 +42,7 @@
 //! pending then, and an entry is unseen only if it is an addition, or an update behind a deletion. After the queue fell
 //! behind, the table above applies, and an entry that merged changes has the cause `replay`.
 //!
-//! **The rest.** The result keeps the times of the oldest entry, and every sync token is held until it is settled.
+//! **The rest.** The result keeps the times of the oldest entry, and every sync token is held until the result is settled.
 
 use std::{collections::VecDeque, sync::Arc};
 

@@ -107,7 +107,7 @@ impl<S: NotificationSink> Filter<S> {
     }
 
     /// The condition that excludes every object of this name now, whatever its state, by its key in `[[plugin.on]]`. Returns
-    /// `None` if no version is known.
+    /// `None` if nothing excludes it.
     pub fn excludes_key(&self, key: &ObjectKey) -> Option<&'static str> {
         self.excludes_namespace(&key.namespace).map(Condition::as_str)
     }

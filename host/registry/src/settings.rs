@@ -18,7 +18,7 @@ pub struct Settings {
 pub struct RegistrySettings {
     /// The host, and the port if there is one, as references write it.
     pub host: String,
-    /// A PEM file of certificate authorities that may certify it, besides the authorities of the system, absolute.
+    /// The absolute path of a PEM file with certificate authorities that may certify it, besides the authorities of the system.
     pub ca: Option<PathBuf>,
     /// Talk to it without TLS.
     pub insecure: bool,

@@ -42,7 +42,7 @@ pub trait WallClock: Send + Sync + 'static {
     fn now(&self) -> Duration;
 }
 
-/// Stands for the caches, queues and logs of [`Sources::nothing`], which has none.
+/// The sources of [`Sources::nothing`]: empty caches, and queues and logs that take nothing.
 struct Nothing;
 
 // === impl Sources ===

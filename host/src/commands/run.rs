@@ -25,7 +25,7 @@ pub struct RunArgs {
     /// The configuration file.
     #[arg(long, env = "INFORMER_CONFIG", default_value = FILE_NAME, value_name = "FILE")]
     pub config: PathBuf,
-    /// The cluster, if it is another one than the file names.
+    /// The cluster, instead of the cluster of the file.
     #[command(flatten)]
     pub cluster: ClusterArgs,
 }

@@ -103,7 +103,7 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Draft<File
 }
 
 /// Reads the text of a file that the file includes, which [`Problems::begin`] has made the current one, and adds its watches and
-/// plugins to the plugins of the file.
+/// plugins to the watches and plugins of the file.
 pub(super) fn read_included(text: &str, file: &mut Draft<FileKeys>, problems: &mut Problems<'_>) {
     read_into(&INCLUDED, text, file, problems);
 }

@@ -23,8 +23,8 @@ const SAVED: Duration = Duration::from_millis(10);
 /// given on.
 pub(crate) const BESIDE: usize = 1;
 
-/// Ticks after which the clock rests if no guest runs. Starting the clock again costs about as much as a tick, so with calls that come
-/// now and then the clock should rest between them.
+/// Ticks after which the clock rests if no guest runs. Each tick wakes a thread, and so does the start of the clock: between a few
+/// calls in a second the clock should rest.
 const RESTLESS_TICKS: u32 = 2;
 
 /// Gives turns to guests. At most as many turns are held at a time as threads run guests.

@@ -60,7 +60,7 @@ impl Recorder {
             return Ok(());
         }
         let event = event(&judged.object, note, &self.instance, Timestamp::now());
-        // The fields are the fields of the type.
+        // The value has the fields of an Event.
         let Ok(event) = serde_json::from_value::<Event>(event) else { return Ok(()) };
         let namespace = namespace(&judged.object);
         let events = Api::<Event>::namespaced(self.client.clone(), namespace);
