@@ -7,9 +7,9 @@ use std::{
 };
 
 use clap::Args;
-use informer_author::{DeclaredReads, Inspection, Kind};
+use informer_author::{DeclaredReads, Inspection, Kind, Toolchain};
 use informer_registry::{Interfaces, Puller, Wish};
-use informer_runtime::{Component, Engine, LoadError};
+use informer_runtime::{Component, Engine, InstancePolicy, LoadError};
 use informer_types::{Gvr, one_line, visible_json};
 use serde_json::{Value, json};
 
@@ -60,8 +60,8 @@ struct Notes {
     narrowed: Vec<(String, String)>,
     /// Watches with what they keep of their objects.
     kept: Vec<(String, String)>,
-    /// Plugins with what their components declare to read, if the file does not say it.
-    declared: Vec<(String, String)>,
+    /// Plugins with advice that follows from their components.
+    advice: Vec<(String, String)>,
 }
 
 /// What the components show.
@@ -69,7 +69,14 @@ struct Notes {
 struct Shown {
     problems: Vec<Problem>,
     /// For [`Notes`].
-    declared: Vec<(String, String)>,
+    advice: Vec<(String, String)>,
+}
+
+/// What the bytes of a component say about it.
+#[derive(Default)]
+struct Traits {
+    reads: DeclaredReads,
+    toolchain: Option<Toolchain>,
 }
 
 /// A problem that the file alone does not show.
@@ -97,7 +104,7 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
         }
         Err(error) => return Err(error.into()),
     };
-    let Shown { mut problems, declared } =
+    let Shown { mut problems, advice } =
         if args.file_only { Shown::default() } else { check_components(&config, &args.config).await? };
     let mut patterns = app::Patterns::of(&config);
     if args.cluster || args.access.is_given() {
@@ -113,7 +120,7 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
         patterns: patterns.meanings(),
         narrowed: app::narrowed_watches(patterns.expanded()),
         kept: app::kept_parts(patterns.expanded()),
-        declared,
+        advice,
     };
     report(&args.config, &problems, &notes, output);
     Ok(problems.is_empty())
@@ -125,22 +132,23 @@ async fn check_components(config: &Config, file: &Path) -> anyhow::Result<Shown>
     let (puller, lock) = (app::puller(config), Lock::path(file));
     let mut shown = Shown::default();
     for plugin in &config.plugins {
-        let (loaded, reads) = component(&engine, &puller, plugin, &lock).await.map_or_else(
-            |error| (Err(error), DeclaredReads::default()),
-            |(component, reads)| (Ok(component), reads),
+        let (loaded, traits) = component(&engine, &puller, plugin, &lock).await.map_or_else(
+            |error| (Err(error), Traits::default()),
+            |(component, traits)| (Ok(component), traits),
         );
         let unheard = loaded.as_ref().ok().and_then(|component| {
             let (_, exports) = component.names(&engine);
             plugin.unheard_timers(exports.iter().any(|name| name.starts_with(TIMER_HANDLER)))
         });
         let message = match app::check_component(&engine, plugin, loaded).await {
-            Ok(()) => unheard.or_else(|| unread(plugin, &reads)),
+            Ok(()) => unheard.or_else(|| unread(plugin, &traits.reads)),
             Err(error) => Some(error.to_string()),
         };
         if let Some(message) = message {
             shown.problems.push(Problem { table: "plugin", name: plugin.name.clone(), message });
         }
-        shown.declared.extend(suggested(plugin, &reads).map(|text| (plugin.name.clone(), text)));
+        let advice = suggested(plugin, &traits.reads).chain(limited(plugin, &traits));
+        shown.advice.extend(advice.map(|text| (plugin.name.clone(), text)));
     }
     Ok(shown)
 }
@@ -171,25 +179,35 @@ fn suggested(plugin: &Plugin, DeclaredReads(declared): &DeclaredReads) -> impl I
     })
 }
 
-/// Compiles the component of a plugin, which is pulled if it is in a registry. Also returns what it declares to read.
+/// The line that limits the memory of an instance that grows with each call.
+fn limited(plugin: &Plugin, traits: &Traits) -> Option<String> {
+    let is_unlimited = matches!(plugin.instance, InstancePolicy::Warm { max_calls: None, .. });
+    let toolchain = traits.toolchain.as_ref().filter(|toolchain| is_unlimited && toolchain.grows())?;
+    let engine = toolchain.compiler.as_deref()?;
+    Some(format!(
+        "an instance in {engine} keeps some memory of each call; under [[plugin]] you can write: max-calls = 1000"
+    ))
+}
+
+/// Compiles the component of a plugin, which is pulled if it is in a registry.
 async fn component(
     engine: &Engine,
     puller: &Puller,
     plugin: &Plugin,
     lock: &Path,
-) -> Result<(Component, DeclaredReads), LoadError> {
+) -> Result<(Component, Traits), LoadError> {
     let origin = app::Origin::of(plugin);
     let pin = origin.pin(Some(lock)).map_err(|error| LoadError::Source(error.to_string()))?;
     let Some(reference) = plugin.source.reference() else {
         let file = plugin.source.file().unwrap_or(Path::new(""));
-        let reads = check_names(engine, file, plugin).await?;
+        let traits = check_names(engine, file, plugin).await?;
         let component = Component::from_file(engine, file).await?;
         return match pin.filter(|pin| pin.hex() != component.digest()) {
             Some(pin) => Err(LoadError::Source(format!(
                 "the file has the digest sha256:{}, and `digest` is {pin}; correct one of them",
                 component.digest()
             ))),
-            None => Ok((component, reads)),
+            None => Ok((component, traits)),
         };
     };
     let interfaces = |names: &Interfaces| {
@@ -200,29 +218,29 @@ async fn component(
     let wish = Wish { reference, pin, interfaces: &interfaces, known: &|_| false };
     let pulled = puller.pull(wish).await.map_err(|error| LoadError::Source(error.to_string()))?;
     let bytes = pulled.component.unwrap_or_default();
-    let reads = Inspection::of(&bytes).map(|inspection| inspection.reads).unwrap_or_default();
-    Ok((Component::from_bytes(engine, bytes).await?, reads))
+    let traits = Inspection::of(&bytes).map(Traits::of).unwrap_or_default();
+    Ok((Component::from_bytes(engine, bytes).await?, traits))
 }
 
 /// Compares the imports of a file with the grants and its version with ours. This takes milliseconds, and compiling takes seconds
-/// for some languages. Other mistakes in the file are found when it is compiled. Returns what the component declares to read.
-async fn check_names(engine: &Engine, file: &Path, plugin: &Plugin) -> Result<DeclaredReads, LoadError> {
+/// for some languages. Other mistakes in the file are found when it is compiled.
+async fn check_names(engine: &Engine, file: &Path, plugin: &Plugin) -> Result<Traits, LoadError> {
     let bytes = Component::read_file(engine, file).await?;
     match Inspection::of(&bytes) {
-        Ok(Inspection { kind: Kind::Component, imports, exports, reads, .. }) => {
-            let imports: Vec<&str> = imports.iter().map(String::as_str).collect();
-            let exports: Vec<&str> = exports.iter().map(String::as_str).collect();
+        Ok(inspection) if inspection.kind == Kind::Component => {
+            let imports: Vec<&str> = inspection.imports.iter().map(String::as_str).collect();
+            let exports: Vec<&str> = inspection.exports.iter().map(String::as_str).collect();
             match Component::check_names(&imports, &exports, &plugin.grants) {
                 Err(error @ (LoadError::OtherVersion { .. } | LoadError::Imports { .. })) => Err(error),
-                Ok(()) | Err(_) => Ok(reads),
+                Ok(()) | Err(_) => Ok(Traits::of(inspection)),
             }
         }
-        Ok(_) | Err(_) => Ok(DeclaredReads::default()),
+        Ok(_) | Err(_) => Ok(Traits::default()),
     }
 }
 
 fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
-    let Notes { patterns, abbreviated, narrowed, kept, declared } = notes;
+    let Notes { patterns, abbreviated, narrowed, kept, advice } = notes;
     match output {
         Output::Json => {
             let problems: Vec<Value> = problems.iter().map(Problem::to_json).collect();
@@ -232,11 +250,11 @@ fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
                 kept.iter().map(|(watch, what)| json!({"watch": watch, "kept": what})).collect();
             let patterns: Vec<Value> =
                 patterns.iter().map(|(watch, what)| json!({"watch": watch, "stands-for": what})).collect();
-            let declared: Vec<Value> =
-                declared.iter().map(|(plugin, what)| json!({"plugin": plugin, "declared": what})).collect();
+            let advice: Vec<Value> =
+                advice.iter().map(|(plugin, what)| json!({"plugin": plugin, "advice": what})).collect();
             print_json(&json!({
                 "file": file, "problems": problems, "narrowed": narrowed, "kept": kept, "resources": abbreviated,
-                "patterns": patterns, "reads": declared,
+                "patterns": patterns, "plugins": advice,
             }));
         }
         Output::Text if problems.is_empty() => {
@@ -253,11 +271,17 @@ fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
             for (watch, what) in kept {
                 print(&format!("watch {watch}: {what}"));
             }
-            for (plugin, what) in declared {
+            for (plugin, what) in advice {
                 print(&format!("plugin {plugin}: {what}"));
             }
         }
         Output::Text => problems.iter().for_each(|problem| print(&problem.to_string())),
+    }
+}
+
+impl Traits {
+    fn of(inspection: Inspection) -> Self {
+        Self { reads: inspection.reads, toolchain: inspection.toolchain }
     }
 }
 

@@ -194,14 +194,13 @@ async fn a_pattern_is_explained_and_with_a_cluster_listed() {
     assert_eq!((&answer["problems"], online.status), (&json!([]), Some(0)));
 }
 
-/// A component that declares what it reads, as `informer build` writes it.
-fn reader_of_data() -> Vec<u8> {
-    let (name, reads) = ("informer:reads", r#"{"v1/configmaps": ["/data"]}"#);
+/// The component of the guest `echo` with a custom section.
+fn echo_with(name: &str, contents: &str) -> Vec<u8> {
     let mut component = fs::read(guest("echo")).unwrap();
     // A custom section: its number, its length, the length of its name, its name, its contents.
     let byte = |number: usize| u8::try_from(number).unwrap();
-    component.extend([0, byte(1 + name.len() + reads.len()), byte(name.len())]);
-    component.extend(name.bytes().chain(reads.bytes()));
+    component.extend([0, byte(1 + name.len() + contents.len()), byte(name.len())]);
+    component.extend(name.bytes().chain(contents.bytes()));
     component
 }
 
@@ -210,7 +209,8 @@ async fn what_a_component_declares_to_read_is_shown_and_compared_with_the_file()
     let directory = tempfile::tempdir().unwrap();
     let (component, configuration) =
         (directory.path().join("echo.wasm"), directory.path().join("informer.toml"));
-    fs::write(&component, reader_of_data()).unwrap();
+    // As `informer build` writes it.
+    fs::write(&component, echo_with("informer:reads", r#"{"v1/configmaps": ["/data"]}"#)).unwrap();
     let check = async |reads: &str| {
         let plugin = "[[watch]]\ngvr = \"v1/configmaps\"\n[[plugin]]\nname = \"echo\"\nsource = \"echo.wasm\"\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n";
         fs::write(&configuration, format!("{plugin}{reads}")).unwrap();
@@ -228,4 +228,27 @@ async fn what_a_component_declares_to_read_is_shown_and_compared_with_the_file()
     assert!(other.status == Some(1) && other.stdout.contains(line), "{}", other.stdout);
     let same = check("reads = [\"/data\"]\n").await;
     assert!(same.status == Some(0) && !same.stdout.contains("plugin echo"), "{}", same.stdout);
+}
+
+#[tokio::test]
+async fn a_component_whose_instances_grow_is_shown_with_the_line_that_limits_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let configuration = directory.path().join("informer.toml");
+    // The name stands in the engine of each such component.
+    fs::write(directory.path().join("echo.wasm"), echo_with("engine", "StarlingMonkey")).unwrap();
+    let check = async |limit: &str| {
+        let watch = "[[watch]]\ngvr = \"v1/configmaps\"\n";
+        let plugin = format!("[[plugin]]\nname = \"echo\"\nsource = \"echo.wasm\"\n{limit}");
+        let on = "[[plugin.on]]\nwatch = \"v1/configmaps\"\n";
+        fs::write(&configuration, format!("{watch}{plugin}{on}")).unwrap();
+        informer(&["check", "--config", configuration.to_str().unwrap(), "--output", "json"]).await
+    };
+
+    let checked: Value = serde_json::from_str(&check("").await.stdout).unwrap();
+    let advice = "an instance in StarlingMonkey keeps some memory of each call; under [[plugin]] you can write: max-calls = 1000";
+    assert_eq!(checked["plugins"], json!([{"plugin": "echo", "advice": advice}]));
+    for limit in ["max-calls = 1000\n", "instance = \"fresh\"\n"] {
+        let checked: Value = serde_json::from_str(&check(limit).await.stdout).unwrap();
+        assert_eq!((&checked["plugins"], &checked["problems"]), (&json!([]), &json!([])), "{limit}");
+    }
 }

@@ -13,10 +13,12 @@ pub struct Toolchain {
     pub compiler: Option<String>,
 }
 
+const STARLING_MONKEY: &str = "StarlingMonkey";
+
 /// A text that the runtime of a language leaves in every file with it.
 const TEXTS: [(&[u8], Language, &str); 3] = [
     (b"componentize-py", Language::Python, "CPython (componentize-py)"),
-    (b"StarlingMonkey", Language::Js, "StarlingMonkey"),
+    (b"StarlingMonkey", Language::Js, STARLING_MONKEY),
     (b"quickjs", Language::Js, "QuickJS"),
 ];
 
@@ -37,6 +39,16 @@ pub(super) struct Signs<'a> {
 enum Sign<'a> {
     Section(&'a str),
     Producer { field: &'a str, name: &'a str, version: &'a str },
+}
+
+// === impl Toolchain ===
+
+impl Toolchain {
+    /// Returns true if an instance grows with each call until it is replaced. componentize-js frees only a part of what a call passes
+    /// (<https://github.com/bytecodealliance/ComponentizeJS/issues/350>).
+    pub fn grows(&self) -> bool {
+        self.compiler.as_deref() == Some(STARLING_MONKEY)
+    }
 }
 
 // === impl Signs ===
