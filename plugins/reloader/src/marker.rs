@@ -98,6 +98,11 @@ impl Markers {
         markers
     }
 
+    /// The sources in the annotation with all of them.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &SourceId> {
+        self.applied.keys()
+    }
+
     /// The hashes that the markers have for a source. If the strategy has no marker for it, a marker of the other strategy
     /// counts, which is from the time before.
     pub(crate) fn of(&self, source: &SourceId) -> Vec<&str> {

@@ -26,6 +26,8 @@ pub(crate) struct Sources {
     pub(crate) chosen: Vec<Chosen>,
     /// The sources that exist and are not chosen.
     pub(crate) rejected: BTreeSet<SourceId>,
+    /// The sources that the cache does not have, which the workload would choose and has a marker of.
+    pub(crate) missing: BTreeSet<SourceId>,
 }
 
 /// What counts besides changed data.
@@ -52,7 +54,7 @@ impl Plan {
     /// asked only if deletions count.
     pub(crate) fn new<E>(
         (uid, scope): (String, String),
-        Sources { chosen, rejected }: &Sources,
+        Sources { chosen, rejected, missing }: &Sources,
         markers: &Markers,
         before: Option<&Memory>,
         counts: Counts,
@@ -67,11 +69,14 @@ impl Plan {
         for one in chosen {
             let Chosen { source, hash, container } = one;
             let kept = remembered(source);
+            let marked = markers.of(source);
+            let is_stale = |marked: &&&str| **marked != NOTHING && !is_of_other(marked, one, chosen);
+            // The next roll may replace the markers of all sources. The memory knows then what this one was rolled for.
+            let adopted = kept.cloned().or_else(|| Some((**marked.iter().find(is_stale)?).to_owned()));
             let Some(hash) = hash else {
-                plan.keep(source, kept);
+                plan.keep(source, adopted.as_ref());
                 continue;
             };
-            let marked = markers.of(source);
             let outdated = before.and_then(|before| before.outdated.get(source));
             let is_marked = marked.contains(&hash.as_str())
                 && outdated != Some(hash)
@@ -85,9 +90,8 @@ impl Plan {
                 continue;
             }
             let is_created = kept.is_none() && is_same_scope && counts.creations;
-            let is_stale = |marked: &&str| *marked != NOTHING && !is_of_other(marked, one, chosen);
-            if kept.is_some() || marked.iter().any(is_stale) || is_created {
-                plan.keep(source, kept);
+            if adopted.is_some() || is_created {
+                plan.keep(source, adopted.as_ref());
                 plan.memory.outdated.extend(outdated.map(|outdated| (source.clone(), outdated.clone())));
                 let (source, hash) = (source.clone(), Some(hash.clone()));
                 plan.changes.push(Change { source, hash, container: *container });
@@ -95,6 +99,10 @@ impl Plan {
                 // The workload is seen with this source for the first time.
                 plan.keep(source, Some(hash));
             }
+        }
+        for source in missing.iter().filter(|_| before.is_none()) {
+            let marked = markers.of(source).into_iter().find(|marked| *marked != NOTHING);
+            plan.keep(source, marked.map(str::to_owned).as_ref());
         }
         let is_chosen = |source: &SourceId| chosen.iter().any(|one| one.source == *source);
         let hashes = before.filter(|_| is_same_scope).into_iter().flat_map(|before| &before.hashes);

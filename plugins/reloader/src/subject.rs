@@ -100,9 +100,10 @@ impl Subject {
     pub(crate) fn plan(&mut self, settings: &Settings, before: Option<&Memory>) -> Result<Plan, Error> {
         let template = self.template();
         let referenced = references(template.get("spec").unwrap_or(&Value::Null));
-        let sources = self.sources(settings, &referenced)?;
+        let mut sources = self.sources(settings, &referenced)?;
         let markers =
             Markers::read(&template, &self.annotations, settings.reload_strategy, &mut self.problems);
+        sources.missing = self.missing(settings, &referenced, &sources, &markers);
         let counts = Counts {
             creations: settings.reload_on_create,
             deletions: settings.reload_on_delete,
@@ -171,6 +172,27 @@ impl Subject {
             }
         }
         Ok(sources)
+    }
+
+    /// The sources with a marker that the workload would choose, if the cache had them.
+    fn missing(
+        &self,
+        settings: &Settings,
+        referenced: &References,
+        seen: &Sources,
+        markers: &Markers,
+    ) -> BTreeSet<SourceId> {
+        let is_seen = |id: &SourceId| {
+            seen.rejected.contains(id) || seen.chosen.iter().any(|chosen| chosen.source == *id)
+        };
+        let is_wanted = |id: &SourceId| {
+            let of_kind = self.choices.iter().find(|(kind, _)| *kind == id.kind);
+            of_kind.is_some_and(|(_, choice)| {
+                choice.names(&id.name)
+                    || choice.by_reference(settings.auto_reload_all) && referenced.contains_key(id)
+            })
+        };
+        markers.sources().filter(|id| !is_seen(id) && is_wanted(id)).cloned().collect()
     }
 
     fn objects(&self, pointer: &str) -> impl Iterator<Item = &Value> {

@@ -29,9 +29,10 @@ fn marked(variables: &[(&str, &str)]) -> Markers {
 const DATA_ONLY: Counts = Counts { creations: false, deletions: false, markers: true };
 const ALL: Counts = Counts { creations: true, deletions: true, markers: true };
 
-/// The source `gone` does not exist, and `ignored` exists and is not chosen.
+/// The source `gone` does not exist, `ignored` exists and is not chosen, and the cache lacks `missing`.
 fn plan(chosen: &[Chosen], markers: &Markers, before: Option<&Memory>, counts: Counts) -> Plan {
-    let sources = Sources { chosen: chosen.to_vec(), rejected: BTreeSet::from([map("ignored")]) };
+    let (rejected, missing) = (BTreeSet::from([map("ignored")]), BTreeSet::from([map("missing")]));
+    let sources = Sources { chosen: chosen.to_vec(), rejected, missing };
     let deleted = |source: &SourceId| Ok::<_, Infallible>(source.name == "gone");
     Plan::new(("u".to_owned(), "s".to_owned()), &sources, markers, before, counts, deleted).unwrap()
 }
@@ -173,6 +174,19 @@ fn a_source_that_the_cache_lacks_for_a_moment_is_compared_when_it_is_back() {
         let back = plan(&[chosen("a", "2")], &marked(&[]), Some(&away.memory), counts);
         assert_eq!(changed(&back), ["a"]);
     }
+}
+
+/// A roll for another source replaces the markers. The workload may be a new Job, of which the memory knows nothing.
+#[test]
+fn a_marker_of_a_source_that_cannot_be_read_now_is_remembered() {
+    let unreadable = Chosen { hash: None, ..chosen("a", "") };
+    let first = plan(&[unreadable], &marked(&[("a", "1"), ("missing", "1")]), None, DATA_ONLY);
+    assert_eq!((changed(&first), &first.memory), (Vec::new(), &memory(&[("a", "1"), ("missing", "1")])));
+    let changes = plan(&[chosen("a", "2")], &marked(&[("a", "1")]), None, DATA_ONLY);
+    assert_eq!((changed(&changes), &changes.memory), (vec!["a".to_owned()], &memory(&[("a", "1")])));
+    let away = plan(&[], &marked(&[]), Some(&changes.memory), DATA_ONLY);
+    let back = plan(&[chosen("a", "2")], &marked(&[]), Some(&away.memory), DATA_ONLY);
+    assert_eq!(changed(&back), ["a"]);
 }
 
 #[test]
