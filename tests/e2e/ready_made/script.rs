@@ -45,6 +45,8 @@ enum Regime {
     Outage,
     /// The watches are cut, and the API server has forgotten their version.
     Gone,
+    /// Sources are deleted and created again at once, so that a reconciliation sees one without the other.
+    Recreations,
 }
 
 /// How the host ends in a round.
@@ -78,8 +80,16 @@ impl Script {
     }
 
     async fn round(&mut self) {
-        let regimes =
-            [Regime::Calm, Regime::Requests, Regime::Requests, Regime::Cuts, Regime::Outage, Regime::Gone];
+        let regimes = [
+            Regime::Calm,
+            Regime::Requests,
+            Regime::Requests,
+            Regime::Cuts,
+            Regime::Outage,
+            Regime::Gone,
+            Regime::Recreations,
+            Regime::Recreations,
+        ];
         let regime = *self.rng.choice(&regimes).unwrap();
         let kill = match self.rng.u8(..8) {
             0 | 1 => Kill::AtWrite { handled: true },
@@ -93,7 +103,7 @@ impl Script {
             self.stage.proxy.cut().await;
         }
         for _ in 0..self.rng.u8(2..8) {
-            self.change().await;
+            self.change(regime).await;
             if regime == Regime::Cuts {
                 self.stage.proxy.cut().await;
             }
@@ -121,7 +131,7 @@ impl Script {
         self.stage.gateway.heal();
         self.kills += 1;
         for _ in 0..self.rng.u8(..5) {
-            self.change().await;
+            self.change(Regime::Calm).await;
         }
         self.stage.start().await;
     }
@@ -131,11 +141,14 @@ impl Script {
         sleep(Duration::from_millis(self.rng.u64(..=most_millis))).await;
     }
 
-    async fn change(&mut self) {
+    async fn change(&mut self, regime: Regime) {
         self.number += 1;
+        if regime == Regime::Recreations {
+            return self.recreate_source(12).await;
+        }
         match self.rng.u8(..24) {
             0..=8 => self.set_source().await,
-            9 => self.recreate_source().await,
+            9 => self.recreate_source(150).await,
             10 => self.label_source().await,
             11 | 12 => self.other_writer().await,
             13 => self.restore().await,
@@ -165,11 +178,11 @@ impl Script {
         self.stage.cluster.merge(source.0, APPS, source.1, fixture::value(source, &value)).await;
     }
 
-    async fn recreate_source(&mut self) {
+    async fn recreate_source(&mut self, most_millis: u64) {
         let source = self.source();
         let value = self.value(source);
         self.stage.cluster.delete(source.0, APPS, source.1).await;
-        self.moment(150).await;
+        self.moment(most_millis).await;
         self.stage.cluster.create(source.0, APPS, fixture::source(source, &value, &json!({}))).await;
     }
 
