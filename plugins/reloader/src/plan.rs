@@ -19,14 +19,14 @@ pub(crate) struct Chosen {
     pub(crate) container: usize,
 }
 
-/// The sources that a workload could choose. A source that the cache did not have when it was looked up is in neither part: it may be
-/// gone, or come back a moment later.
+/// What a workload does with the sources of its namespace. Each source is looked up in the cache once, because it may disappear or
+/// return at any time.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     pub(crate) chosen: Vec<Chosen>,
-    /// The sources that exist and are not chosen.
+    /// The sources that the cache has and the workload does not choose.
     pub(crate) rejected: BTreeSet<SourceId>,
-    /// The sources that the cache does not have, which the workload would choose and has a marker of.
+    /// The sources that the cache does not have. The workload would choose them, and has a marker of each.
     pub(crate) missing: BTreeSet<SourceId>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Compares. `before` is the memory of this workload, and `is_deleted` returns true if a source does not exist any more. It is
-    /// asked only if deletions count.
+    /// called only if deletions count.
     pub(crate) fn new<E>(
         (uid, scope): (String, String),
         Sources { chosen, rejected, missing }: &Sources,
@@ -70,9 +70,9 @@ impl Plan {
             let Chosen { source, hash, container } = one;
             let kept = remembered(source);
             let marked = markers.of(source);
-            let is_stale = |marked: &&&str| **marked != NOTHING && !is_of_other(marked, one, chosen);
-            // The next roll may replace the markers of all sources. The memory knows then what this one was rolled for.
-            let adopted = kept.cloned().or_else(|| Some((**marked.iter().find(is_stale)?).to_owned()));
+            let own = marked.iter().find(|marked| **marked != NOTHING && !is_of_other(marked, one, chosen));
+            // A roll for other sources replaces the annotation with all markers, so the memory keeps the marker of this source.
+            let adopted = kept.cloned().or_else(|| own.map(|marked| (*marked).to_owned()));
             let Some(hash) = hash else {
                 plan.keep(source, adopted.as_ref());
                 continue;
@@ -101,8 +101,8 @@ impl Plan {
             }
         }
         for source in missing.iter().filter(|_| before.is_none()) {
-            let marked = markers.of(source).into_iter().find(|marked| *marked != NOTHING);
-            plan.keep(source, marked.map(str::to_owned).as_ref());
+            let adopted = markers.of(source).into_iter().find(|marked| *marked != NOTHING).map(str::to_owned);
+            plan.keep(source, adopted.as_ref());
         }
         let is_chosen = |source: &SourceId| chosen.iter().any(|one| one.source == *source);
         let hashes = before.filter(|_| is_same_scope).into_iter().flat_map(|before| &before.hashes);

@@ -1,5 +1,6 @@
 //! Reloader, replicator and janitor in one host, under random changes and faults: restarts of the API server, cut watches, requests
-//! that fail or whose answers are lost, other writers of the same objects, and hosts that are killed at a write.
+//! that fail or whose answers are lost, sources that are deleted and created again at once, other writers of the same objects, and hosts
+//! that are killed at a write.
 //!
 //! At the end the pods of each workload have read the sources as they are, no roll was made twice, each copy is right, and nothing else
 //! exists. Then a restart of the host writes nothing.
