@@ -108,6 +108,11 @@ impl Choice {
         self.named.matches(source)
     }
 
+    /// Returns true if annotations of the source exist with which [`Self::judge`] chooses it.
+    pub(crate) fn could_choose(&self, source: &str, referenced: bool, auto_reload_all: bool) -> bool {
+        !self.excludes(source) && (self.names(source) || referenced && self.by_reference(auto_reload_all))
+    }
+
     pub(crate) fn named(&self) -> &Patterns {
         &self.named
     }
@@ -125,7 +130,7 @@ impl Choice {
         if says(&names.ignore) {
             return Verdict::Ignored;
         }
-        if self.excluded.iter().any(|name| name == source) {
+        if self.excludes(source) {
             return Verdict::Excluded;
         }
         if self.names(source) {
@@ -141,6 +146,10 @@ impl Choice {
             return Verdict::NotChosen;
         };
         if referenced { verdict } else { Verdict::NotReferenced }
+    }
+
+    fn excludes(&self, source: &str) -> bool {
+        self.excluded.iter().any(|name| name == source)
     }
 
     fn is_auto(&self) -> bool {

@@ -19,14 +19,11 @@ pub(crate) struct Chosen {
     pub(crate) container: usize,
 }
 
-/// What a workload does with the sources of its namespace. Each source is looked up in the cache once, because it may disappear or
-/// return at any time.
+/// The sources of a workload. Each one is looked up in the cache once, because it may disappear or return at any time.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     pub(crate) chosen: Vec<Chosen>,
-    /// The sources that the cache has and the workload does not choose.
-    pub(crate) rejected: BTreeSet<SourceId>,
-    /// The sources that the cache does not have. The workload would choose them, and has a marker of each.
+    /// The sources in the memory or in the markers that the cache does not have. The workload would choose them.
     pub(crate) missing: BTreeSet<SourceId>,
 }
 
@@ -54,7 +51,7 @@ impl Plan {
     /// called only if deletions count.
     pub(crate) fn new<E>(
         (uid, scope): (String, String),
-        Sources { chosen, rejected, missing }: &Sources,
+        Sources { chosen, missing }: &Sources,
         markers: &Markers,
         before: Option<&Memory>,
         counts: Counts,
@@ -72,9 +69,9 @@ impl Plan {
             let marked = markers.of(source);
             let own = marked.iter().find(|marked| **marked != NOTHING && !is_of_other(marked, one, chosen));
             // A roll for other sources replaces the annotation with all markers, so the memory keeps the marker of this source.
-            let adopted = kept.cloned().or_else(|| own.map(|marked| (*marked).to_owned()));
+            let adopted = kept.map(String::as_str).or(own.copied());
             let Some(hash) = hash else {
-                plan.keep(source, adopted.as_ref());
+                plan.keep(source, adopted);
                 continue;
             };
             let outdated = before.and_then(|before| before.outdated.get(source));
@@ -91,7 +88,7 @@ impl Plan {
             }
             let is_created = kept.is_none() && is_same_scope && counts.creations;
             if adopted.is_some() || is_created {
-                plan.keep(source, adopted.as_ref());
+                plan.keep(source, adopted);
                 plan.memory.outdated.extend(outdated.map(|outdated| (source.clone(), outdated.clone())));
                 let (source, hash) = (source.clone(), Some(hash.clone()));
                 plan.changes.push(Change { source, hash, container: *container });
@@ -100,16 +97,14 @@ impl Plan {
                 plan.keep(source, Some(hash));
             }
         }
-        for source in missing.iter().filter(|_| before.is_none()) {
-            let adopted = markers.of(source).into_iter().find(|marked| *marked != NOTHING).map(str::to_owned);
-            plan.keep(source, adopted.as_ref());
-        }
-        let is_chosen = |source: &SourceId| chosen.iter().any(|one| one.source == *source);
-        let hashes = before.filter(|_| is_same_scope).into_iter().flat_map(|before| &before.hashes);
-        // The hash of a source that the cache does not have stays: the source may return with other data.
-        for (source, hash) in hashes.filter(|(source, _)| !is_chosen(source) && !rejected.contains(source)) {
+        for source in missing {
+            let marked = markers.of(source);
+            let adopted = marked.iter().find(|marked| **marked != NOTHING).filter(|_| before.is_none());
+            let kept = remembered(source).filter(|_| is_same_scope).map(String::as_str);
+            // The hash stays: the source may return with other data.
+            let Some(hash) = kept.or(adopted.copied()) else { continue };
             let is_deleted = counts.deletions && is_deleted(source)?;
-            if is_deleted && markers.of(source).contains(&NOTHING) {
+            if is_deleted && marked.contains(&NOTHING) {
                 continue;
             }
             plan.keep(source, Some(hash));
@@ -120,9 +115,9 @@ impl Plan {
         Ok(plan)
     }
 
-    fn keep(&mut self, source: &SourceId, hash: Option<&String>) {
+    fn keep(&mut self, source: &SourceId, hash: Option<&str>) {
         if let Some(hash) = hash {
-            self.memory.hashes.insert(source.clone(), hash.clone());
+            self.memory.hashes.insert(source.clone(), hash.to_owned());
         }
     }
 

@@ -100,10 +100,13 @@ impl Subject {
     pub(crate) fn plan(&mut self, settings: &Settings, before: Option<&Memory>) -> Result<Plan, Error> {
         let template = self.template();
         let referenced = references(template.get("spec").unwrap_or(&Value::Null));
-        let mut sources = self.sources(settings, &referenced)?;
+        let (chosen, seen) = self.chosen(settings, &referenced)?;
         let markers =
             Markers::read(&template, &self.annotations, settings.reload_strategy, &mut self.problems);
-        sources.missing = self.missing(settings, &referenced, &sources, &markers);
+        let remembered = before.into_iter().flat_map(|before| before.hashes.keys());
+        let unseen = remembered.chain(markers.sources()).filter(|id| !seen.contains(*id));
+        let missing = unseen.filter(|id| self.could_choose(id, settings, &referenced)).cloned().collect();
+        let sources = Sources { chosen, missing };
         let counts = Counts {
             creations: settings.reload_on_create,
             deletions: settings.reload_on_delete,
@@ -140,16 +143,20 @@ impl Subject {
         digest(values.chain(referenced.keys().map(SourceId::to_string)))
     }
 
-    /// Judges the sources that the cache has.
-    fn sources(&mut self, settings: &Settings, referenced: &References) -> Result<Sources, Error> {
-        let mut sources = Sources::default();
+    /// Judges the sources that the cache has. Returns the chosen ones, and the names of all of them.
+    fn chosen(
+        &mut self,
+        settings: &Settings,
+        referenced: &References,
+    ) -> Result<(Vec<Chosen>, BTreeSet<SourceId>), Error> {
+        let (mut chosen, mut seen) = (Vec::new(), BTreeSet::new());
         for (kind, choice) in self.choices.iter() {
             for name in candidates(*kind, choice, settings, referenced, &self.workload.namespace)? {
                 let id = SourceId::new(*kind, name);
                 let found = source::look_up(&id, &self.workload.namespace, &settings.annotations)?;
                 let Lookup::Found(source) = found else { continue };
+                seen.insert(id.clone());
                 if !settings.resource_label_selector.matches(&source.labels) {
-                    sources.rejected.insert(id);
                     continue;
                 }
                 let container = referenced.get(&id).copied();
@@ -157,7 +164,6 @@ impl Subject {
                 let verdict = choice.judge(names, all, &id.name, &source.annotations, container.is_some());
                 log::debug!(source = id, rolls = verdict.is_chosen(); "{}: {verdict}", self.workload);
                 if !verdict.is_chosen() {
-                    sources.rejected.insert(id);
                     continue;
                 }
                 let hash = match source.hash(&id, &self.workload.namespace)? {
@@ -168,31 +174,18 @@ impl Subject {
                     Some(Ok(hash)) => Some(hash),
                     None => None,
                 };
-                sources.chosen.push(Chosen { source: id, hash, container: container.unwrap_or(0) });
+                chosen.push(Chosen { source: id, hash, container: container.unwrap_or(0) });
             }
         }
-        Ok(sources)
+        Ok((chosen, seen))
     }
 
-    /// The sources with a marker that the workload would choose, if the cache had them.
-    fn missing(
-        &self,
-        settings: &Settings,
-        referenced: &References,
-        seen: &Sources,
-        markers: &Markers,
-    ) -> BTreeSet<SourceId> {
-        let is_seen = |id: &SourceId| {
-            seen.rejected.contains(id) || seen.chosen.iter().any(|chosen| chosen.source == *id)
-        };
-        let is_wanted = |id: &SourceId| {
-            let of_kind = self.choices.iter().find(|(kind, _)| *kind == id.kind);
-            of_kind.is_some_and(|(_, choice)| {
-                choice.names(&id.name)
-                    || choice.by_reference(settings.auto_reload_all) && referenced.contains_key(id)
-            })
-        };
-        markers.sources().filter(|id| !is_seen(id) && is_wanted(id)).cloned().collect()
+    /// Returns true if the workload may choose a source whose annotations are not known.
+    fn could_choose(&self, id: &SourceId, settings: &Settings, referenced: &References) -> bool {
+        let of_kind = self.choices.iter().find(|(kind, _)| *kind == id.kind);
+        of_kind.is_some_and(|(_, choice)| {
+            choice.could_choose(&id.name, referenced.contains_key(id), settings.auto_reload_all)
+        })
     }
 
     fn objects(&self, pointer: &str) -> impl Iterator<Item = &Value> {

@@ -29,10 +29,12 @@ fn marked(variables: &[(&str, &str)]) -> Markers {
 const DATA_ONLY: Counts = Counts { creations: false, deletions: false, markers: true };
 const ALL: Counts = Counts { creations: true, deletions: true, markers: true };
 
-/// The source `gone` does not exist, `ignored` exists and is not chosen, and the cache lacks `missing`.
+/// The source `gone` does not exist, `ignored` exists and is not chosen, and the cache lacks all others.
 fn plan(chosen: &[Chosen], markers: &Markers, before: Option<&Memory>, counts: Counts) -> Plan {
-    let (rejected, missing) = (BTreeSet::from([map("ignored")]), BTreeSet::from([map("missing")]));
-    let sources = Sources { chosen: chosen.to_vec(), rejected, missing };
+    let is_missing =
+        |name: &&str| *name != "ignored" && chosen.iter().all(|chosen| chosen.source.name != **name);
+    let missing = ["a", "gone", "ignored"].into_iter().filter(is_missing).map(map).collect();
+    let sources = Sources { chosen: chosen.to_vec(), missing };
     let deleted = |source: &SourceId| Ok::<_, Infallible>(source.name == "gone");
     Plan::new(("u".to_owned(), "s".to_owned()), &sources, markers, before, counts, deleted).unwrap()
 }
@@ -180,8 +182,8 @@ fn a_source_that_the_cache_lacks_for_a_moment_is_compared_when_it_is_back() {
 #[test]
 fn a_marker_of_a_source_that_cannot_be_read_now_is_remembered() {
     let unreadable = Chosen { hash: None, ..chosen("a", "") };
-    let first = plan(&[unreadable], &marked(&[("a", "1"), ("missing", "1")]), None, DATA_ONLY);
-    assert_eq!((changed(&first), &first.memory), (Vec::new(), &memory(&[("a", "1"), ("missing", "1")])));
+    let first = plan(&[unreadable], &marked(&[("a", "1"), ("gone", "1")]), None, DATA_ONLY);
+    assert_eq!((changed(&first), &first.memory), (Vec::new(), &memory(&[("a", "1"), ("gone", "1")])));
     let changes = plan(&[chosen("a", "2")], &marked(&[("a", "1")]), None, DATA_ONLY);
     assert_eq!((changed(&changes), &changes.memory), (vec!["a".to_owned()], &memory(&[("a", "1")])));
     let away = plan(&[], &marked(&[]), Some(&changes.memory), DATA_ONLY);

@@ -109,6 +109,24 @@ fn a_job_is_deleted_and_created_anew() {
     assert_eq!(Memory::read(&IMPORT.parse().unwrap()).unwrap().unwrap().recreate, None);
 }
 
+/// Each new Job has a UID that the memory does not know.
+#[test]
+fn a_source_that_is_away_while_jobs_are_replaced_for_another_one_is_compared_when_it_is_back() {
+    for (content, expected) in [("MQ==", 2), ("Mg==", 3)] {
+        let (host, mut reloader) = (host(), reloader(json!({})));
+        host.store(JOBS, job());
+        reloader.reconcile(IMPORT).unwrap();
+        host.remove(SECRETS, &ObjectKey::new("shop", "app"));
+        for content in ["2", "3"] {
+            host.store(MAPS, map("app", content));
+            reloader.reconcile(IMPORT).unwrap();
+        }
+        host.store(SECRETS, secret("app", content));
+        reloader.reconcile(IMPORT).unwrap();
+        assert_eq!(created(&host).len(), expected, "{content}");
+    }
+}
+
 #[test]
 fn the_new_job_is_in_the_state_before_the_old_one_is_deleted() {
     let (host, mut reloader) = (host(), reloader(json!({})));

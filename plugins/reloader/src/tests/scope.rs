@@ -100,6 +100,35 @@ fn the_configuration_limits_what_counts() {
 }
 
 #[test]
+fn a_deleted_source_of_a_kind_that_is_ignored_now_rolls_nothing() {
+    let deletions = json!({"reload-on-delete": true});
+    let ignoring = json!({"reload-on-delete": true, "resources-to-ignore": "secrets"});
+    for (config, expected) in [(&deletions, 1), (&ignoring, 0)] {
+        let host = seen(&mut reloader(deletions.clone()));
+        host.remove(SECRETS, &ObjectKey::new("shop", "app"));
+        reloader(config.clone()).reconcile(WEB).unwrap();
+        assert_eq!(patched(&host).len(), expected, "{config}");
+    }
+}
+
+#[test]
+fn a_marker_of_a_deleted_source_counts_only_if_the_workload_does_not_exclude_the_source() {
+    for (exclude, expected) in [("other", 1), ("app", 0)] {
+        let host = host();
+        host.remove(SECRETS, &ObjectKey::new("shop", "app"));
+        host.store(
+            DEPLOYMENTS,
+            deployment(json!({
+                "reloader.stakater.com/auto": "true", "secrets.exclude.reloader.stakater.com/reload": exclude,
+                "reloader.informer.dev/applied": json!({"Secret/app": "0"}).to_string(),
+            })),
+        );
+        reloader(json!({"reload-on-delete": true})).reconcile(WEB).unwrap();
+        assert_eq!(patched(&host).len(), expected, "excludes {exclude}");
+    }
+}
+
+#[test]
 fn a_label_of_the_namespace_selects_its_workloads_and_a_changed_label_adds_them() {
     let labelled = json!({"metadata": {"name": "shop", "labels": {"env": "prod"}}});
     let config = json!({"namespace-selector": "env=prod"});
