@@ -6,6 +6,7 @@ mod check;
 mod clock;
 mod compile;
 mod dead_letters;
+mod debug_info;
 mod demo;
 mod explain;
 mod flood;

@@ -17,7 +17,7 @@ use informer_system::{FileError, RegularFile};
 use tokio::sync::{AcquireError, SemaphorePermit};
 
 pub use load_error::LoadError;
-pub(crate) use symbols::{Place, Symbols};
+pub(crate) use symbols::Symbols;
 
 use crate::{
     Engine, Grants,
@@ -92,9 +92,9 @@ impl Component {
         turn: Turn<'_>,
     ) -> Result<Self, LoadError> {
         let (path, limit) = (path.to_owned(), engine.component_bytes.saturating_mul(2));
-        let in_use = Arc::clone(&engine.symbols);
+        let (in_use, look_up) = (Arc::clone(&engine.symbols), Arc::clone(&engine.look_up));
         let reading = tokio::task::spawn_blocking(move || {
-            let symbols = Symbols::of_file(&in_use, &path, &bytes, &digest, limit);
+            let symbols = Symbols::of_file((&in_use, &look_up), &path, &bytes, &digest, limit);
             (bytes, digest, symbols)
         });
         let (bytes, digest, symbols) =

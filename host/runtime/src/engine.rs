@@ -4,6 +4,7 @@ mod compile_cache;
 mod compiler;
 mod compiling;
 mod in_use;
+mod look_up;
 mod prepared;
 
 use std::{
@@ -26,6 +27,7 @@ pub use compiler::{Compiler, compile_on_stdio};
 pub(crate) use compile_cache::sha256_hex;
 pub(crate) use compiler::NotCompiled;
 pub(crate) use in_use::InUse;
+pub(crate) use look_up::LookUp;
 pub(crate) use prepared::Prepared;
 
 use crate::{
@@ -86,6 +88,7 @@ pub struct Engine {
     pub(crate) prepared: Arc<PreparedComponents>,
     /// Functions and lines, by the digests of the files that they were read from.
     pub(crate) symbols: Arc<InUse<Symbols>>,
+    pub(crate) look_up: Arc<LookUp>,
     pub(crate) turnstile: Arc<Turnstile>,
     pub(crate) ceiling: Arc<Ceiling>,
     _ticker: Arc<Ticker>,
@@ -133,11 +136,13 @@ impl Engine {
                 .inspect_err(|error| tracing::warn!(%error, "compiled code is not cached: the directory cannot be used"))
                 .ok()
         });
+        let compiler = Arc::new(config.compiler.clone());
         Ok(Self {
             wasmtime,
             component_bytes: config.component_bytes,
             cache: cache.map(Arc::new),
-            compiler: Arc::new(config.compiler.clone()),
+            look_up: Arc::new(LookUp::new(Arc::clone(&compiler))),
+            compiler,
             limits: CompileLimits { time: config.compile_timeout, memory: config.compile_memory_bytes },
             compiling: Arc::new(Compiling::new(config.compiler.can_be_stopped())),
             reading: Arc::new(Semaphore::new(guest_threads().get().max(READERS))),

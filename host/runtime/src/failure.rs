@@ -7,7 +7,7 @@ use wasmtime::{Trap, WasmBacktrace};
 
 use crate::{
     LogLevel,
-    component::{Place, Symbols},
+    debug_info::{Frame, Place},
     guest::Guest,
     interruption::{HANDED_OVER_BYTES, Interruption},
     memory::Refusal,
@@ -61,8 +61,14 @@ pub(crate) fn failure(kind: FailureKind, mut message: String) -> Failure {
     Failure::new(kind, message)
 }
 
-/// Turns the error of a failed call into a failure.
-pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
+/// The frames in which a call failed, innermost first.
+pub(crate) fn backtrace(error: &wasmtime::Error) -> Vec<Frame> {
+    let backtrace = error.downcast_ref::<WasmBacktrace>();
+    backtrace.map(|backtrace| backtrace.frames().iter().map(Frame::of).collect()).unwrap_or_default()
+}
+
+/// Turns the error of a failed call into a failure. `places` are those of its frames, innermost first.
+pub(crate) fn classify(error: &wasmtime::Error, places: &[Place], guest: &Guest) -> Failure {
     let interruption = error.downcast_ref::<Interruption>();
     let kind = kind(error, interruption, guest);
     let mut message = match kind {
@@ -87,7 +93,7 @@ pub(crate) fn classify(error: &wasmtime::Error, guest: &Guest) -> Failure {
         let says_nothing = kind == FailureKind::Trap && is_unreachable(error);
         message = if says_nothing { stderr } else { format!("{stderr} ({message})") };
     }
-    if let Some(frames) = frames(error, guest.symbols.as_deref()) {
+    if let Some(frames) = frames(places) {
         message.push_str(&format!("; in {frames}"));
     }
     failure(kind, message)
@@ -168,14 +174,7 @@ fn one_line(last_words: &str) -> String {
 
 /// The functions of the guest, innermost first: those of the author with their lines, if any are known. Otherwise all functions that
 /// have a name. Returns `None` if there are none.
-fn frames(error: &wasmtime::Error, symbols: Option<&Symbols>) -> Option<String> {
-    let backtrace = error.downcast_ref::<WasmBacktrace>()?;
-    let places = backtrace.frames().iter().flat_map(|frame| {
-        let places = symbols.map(|symbols| symbols.places(frame)).unwrap_or_default();
-        let named = frame.func_name().filter(|_| places.is_empty()).map(Place::unlocated);
-        places.into_iter().chain(named)
-    });
-    let places: Vec<Place> = places.collect();
+fn frames(places: &[Place]) -> Option<String> {
     let mut shown: Vec<&Place> = places.iter().filter(|place| place.is_of_the_author()).collect();
     if shown.is_empty() {
         let starts =
@@ -237,7 +236,8 @@ mod tests {
 
         let trap = function.call(&mut store, ()).unwrap_err();
 
-        assert_eq!(frames(&trap, None).unwrap(), "inner < outer");
+        let places: Vec<Place> = backtrace(&trap).iter().filter_map(Frame::named).collect();
+        assert_eq!(frames(&places).unwrap(), "inner < outer");
     }
 
     #[test]

@@ -8,8 +8,10 @@ use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 use crate::{
     LogLevel,
     call::{Call, Stop},
+    component::Symbols,
+    debug_info::{Frame, Place},
     exports::{Exports, Linked},
-    failure::{classify, without_memory},
+    failure::{backtrace, classify, without_memory},
     guest::{Attempt, Guest},
     interruption::{HANDED_OVER_BYTES, Interruption},
     memory::Amount,
@@ -61,7 +63,7 @@ impl Instance {
         } else {
             Err(Interruption::Memory.into())
         };
-        let exports = finish(&mut store, instantiated)?;
+        let exports = finish(&mut store, instantiated).await?;
         store.data().counters.instances.created.increment();
         Ok(Self { store, exports, clock, calls: 0, idle_since: Instant::now(), spoiled: false })
     }
@@ -77,7 +79,7 @@ impl Instance {
         start_epoch(store);
         store.data_mut().begin(allowed, call.attempt(), call.subject());
         let returned = clock.within(call.run(exports, store)).await;
-        let mut answer = finish(store, returned)?;
+        let mut answer = finish(store, returned).await?;
         if store.data().memory.refused.is_some() {
             without_memory(store.data(), C::failure(&mut answer));
         }
@@ -130,12 +132,32 @@ fn start_epoch(store: &mut Store<Guest>) {
 
 /// Ends the call and turns a trap into a failure. A guest that made too many calls to the host has failed even if it
 /// returned before the tick that would have ended it.
-fn finish<T>(store: &mut Store<Guest>, returned: wasmtime::Result<T>) -> Result<T, Failure> {
+async fn finish<T>(store: &mut Store<Guest>, returned: wasmtime::Result<T>) -> Result<T, Failure> {
     let guest = store.data_mut();
-    let returned = match returned {
+    let error = match returned {
         Ok(_) if guest.made_too_many_calls() => Err(Interruption::HostCalls.into()),
         returned => returned,
     };
     guest.end();
-    returned.map_err(|error| classify(&error, guest))
+    let error = match error {
+        Ok(returned) => return Ok(returned),
+        Err(error) => error,
+    };
+    let frames = backtrace(&error);
+    // Boxed: most calls do not fail.
+    let places = Box::pin(places(guest.symbols.clone(), &frames)).await;
+    Err(classify(&error, &places, store.data()))
+}
+
+/// The places of all frames. A frame about which nothing is known has the name of its function, if there is one.
+async fn places(symbols: Option<Arc<Symbols>>, frames: &[Frame]) -> Vec<Place> {
+    let found = match symbols {
+        Some(symbols) if !frames.is_empty() => symbols.places(frames).await,
+        _ => vec![Vec::new(); frames.len()],
+    };
+    let or_named = |(places, frame): (Vec<Place>, &Frame)| match places.is_empty() {
+        true => frame.named().into_iter().collect(),
+        false => places,
+    };
+    found.into_iter().zip(frames).flat_map(or_named).collect()
 }

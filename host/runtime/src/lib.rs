@@ -29,6 +29,7 @@ mod component;
 mod config;
 mod counter;
 mod counters;
+mod debug_info;
 mod engine;
 mod exports;
 mod failure;

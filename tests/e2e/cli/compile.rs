@@ -54,7 +54,7 @@ fn nested_blocks(depth: usize, results: u8) -> Vec<u8> {
 }
 
 /// The length as LEB128, and the bytes.
-fn sized(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn sized(bytes: &[u8]) -> Vec<u8> {
     let (mut rest, mut sized) = (bytes.len(), Vec::new());
     while rest > 0x7f {
         sized.push(rest.to_le_bytes()[0] | 0x80);
@@ -66,13 +66,13 @@ fn sized(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// An API server, and the directory of a host with a configuration.
-struct Stage {
+pub(super) struct Stage {
     server: DevServer,
     directory: TempDir,
 }
 
 impl Stage {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
         let stage = Self { server, directory: TempDir::new().unwrap() };
         fs::write(stage.path("memory.wasm"), memory_bomb()).unwrap();
@@ -80,7 +80,7 @@ impl Stage {
         stage
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    pub(super) fn path(&self, name: &str) -> std::path::PathBuf {
         self.directory.path().join(name)
     }
 
@@ -102,13 +102,13 @@ impl Stage {
         path.to_str().unwrap().to_owned()
     }
 
-    async fn run(&self, host: &str, plugins: &[(&str, &Path)]) -> Running {
+    pub(super) async fn run(&self, host: &str, plugins: &[(&str, &Path)]) -> Running {
         Running::start(&["run", "--config", &self.configure(host, plugins)]).await
     }
 }
 
 /// A number of `/proc/<process>/status`, in kB if it is memory.
-fn status(process: u32, field: &str) -> Option<u64> {
+pub(super) fn status(process: u32, field: &str) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
     line.split_whitespace().next()?.parse().ok()

@@ -1,81 +1,54 @@
 //! The functions and the lines of its sources in which a guest failed, from the debug information of its component.
 //!
-//! The information is in the component, or in a debug file beside it (`informer build` writes both). It is read when the component
-//! is loaded from a file of the operator; what a registry sends is never read for it.
+//! The information is in the component, or in a debug file beside it (`informer build` writes both). It is kept when the component
+//! is loaded from a file of the operator; what a registry sends is never kept for it. Places are looked up by another process when a
+//! call fails.
 
-use std::{collections::HashMap, fmt, ops::Range, path::Path, sync::Arc};
-
-use addr2line::{
-    Context,
-    gimli::{self, Dwarf, EndianSlice, LittleEndian, SectionId},
+use std::{
+    collections::HashMap,
+    fmt,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
 };
+
 use informer_system::read_file;
 use informer_types::DebugOf;
 use parking_lot::Mutex;
-use wasmparser::{BinaryReaderError, KnownCustom, Name, Parser, Payload};
-use wasmtime::FrameInfo;
+use wasmparser::{Parser, Payload};
 
-use crate::engine::{InUse, sha256_hex};
+use crate::{
+    debug_info::{Frame, Place, Sections, query},
+    engine::{InUse, LookUp, sha256_hex},
+};
 
-/// The most bytes of debug information that are kept for a component. Tables of lines of a Rust plugin have one or two million.
-const KEPT_BYTES: usize = 16 << 20;
-
-/// The most frames whose places are remembered: a plugin that fails again and again fails at the same places.
+/// The most frames whose places are remembered, and the most bytes of their texts: a plugin that fails again and again fails at the
+/// same places. Frames beyond these bounds have no lines.
 const REMEMBERED: usize = 512;
+const REMEMBERED_BYTES: usize = 1 << 20;
 
-/// The bytes behind the head of a loop in which a line is searched for.
-const LOOP_HEAD: u64 = 16;
-
-/// Parts of paths of code that is not the author's: the standard library, packages, the SDKs and generated bindings.
-const FOREIGN: [&str; 9] = [
-    "/rustc/",
-    "/rustlib/",
-    "/registry/src/",
-    "/git/checkouts/",
-    "/plugins/sdk/",
-    "/ziglang/",
-    "/zig/",
-    "/wasi-libc/",
-    "/wasi-sysroot/",
-];
-
-/// Folders of a project whose code is not the author's.
-const FOREIGN_FOLDERS: [&str; 4] = ["sdk/", "bindings/", "target/", ".."];
+/// The longest time that all look-ups of one component may take together. Those of a large plugin take a tenth of a second each.
+const ALL_LOOK_UPS: Duration = Duration::from_secs(30);
 
 /// Functions and lines of a component.
 pub(crate) struct Symbols {
-    modules: Vec<Module>,
+    sections: Sections,
     /// The folder of the project.
     folder: String,
-    /// The places of frames by their offset in the component.
-    remembered: Mutex<HashMap<usize, Vec<Place>>>,
+    look_up: Arc<LookUp>,
+    remembered: Mutex<Remembered>,
 }
 
-/// One core module.
-struct Module {
-    /// The place of its code in the running component.
-    code: Range<usize>,
-    /// The sections with DWARF by their names. Empty if the compiler gives no lines.
-    sections: Vec<(Box<str>, Box<[u8]>)>,
-    /// The names of functions by their index, sorted.
-    names: Vec<(u32, Box<str>)>,
-}
-
-/// A place in the sources.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The name of the function, demangled.
-    pub(crate) function: String,
-    /// The file with the line. `None` if the compiler gives no lines.
-    line: Option<(String, u32)>,
-}
-
-/// A core module in a binary.
+/// What was looked up.
 #[derive(Default)]
-struct Found<'a> {
-    code: Range<usize>,
-    sections: Vec<(&'a str, &'a [u8])>,
-    names: Vec<(u32, &'a str)>,
+struct Remembered {
+    /// The places of frames by their offset in the component.
+    places: HashMap<usize, Vec<Place>>,
+    bytes: usize,
+    /// The time that was spent.
+    spent: Duration,
+    /// A look-up failed, and would fail again.
+    failed: bool,
 }
 
 // === impl Symbols ===
@@ -85,7 +58,7 @@ impl Symbols {
     /// none. A debug file of another component is ignored: it is older or newer. Plugins with the same component and the same
     /// debug information share them.
     pub(super) fn of_file(
-        in_use: &InUse<Self>,
+        (in_use, look_up): (&InUse<Self>, &Arc<LookUp>),
         path: &Path,
         component: &[u8],
         digest: &str,
@@ -94,7 +67,7 @@ impl Symbols {
         let shared = |contents: Arc<str>, debug: &[u8], folder| match in_use.get(&contents) {
             Some(symbols) => Some(symbols),
             None => {
-                let symbols = Self::of(component, debug, folder)?;
+                let symbols = Self::of(component, debug, folder, Arc::clone(look_up))?;
                 Some(in_use.share(&contents, || symbols))
             }
         };
@@ -107,176 +80,72 @@ impl Symbols {
     }
 
     /// `debug` is the same component with debug information. Returns `None` if it is not, or has none.
-    fn of(component: &[u8], debug: &[u8], folder: String) -> Option<Self> {
-        let (running, described) = (modules(component).ok()?, modules(debug).ok()?);
-        let same = running.len() == described.len()
-            && running.iter().zip(&described).all(|(a, b)| a.code.len() == b.code.len());
-        let bytes: usize = described.iter().map(Found::bytes).sum();
-        if !same || bytes > KEPT_BYTES {
-            return None;
-        }
-        let modules = running.into_iter().zip(described).map(|(running, described)| Module {
-            code: running.code,
-            sections: described
-                .sections
-                .iter()
-                .map(|(name, bytes)| ((*name).into(), (*bytes).into()))
-                .collect(),
-            names: described.names.into_iter().map(|(index, name)| (index, name.into())).collect(),
-        });
-        let modules: Vec<Module> =
-            modules.filter(|module| !module.sections.is_empty() || !module.names.is_empty()).collect();
-        (!modules.is_empty()).then(|| Self { modules, folder, remembered: Mutex::default() })
+    fn of(component: &[u8], debug: &[u8], folder: String, look_up: Arc<LookUp>) -> Option<Self> {
+        let sections = Sections::of(component, debug)?;
+        Some(Self { sections, folder, look_up, remembered: Mutex::default() })
     }
 
-    /// The places of a frame, innermost first: its function, before that the functions that became part of it. Returns an empty list if
-    /// nothing is known about the frame.
-    pub(crate) fn places(&self, frame: &FrameInfo) -> Vec<Place> {
-        let offset = frame.module_offset().unwrap_or_default();
-        let mut remembered = self.remembered.lock();
-        if let Some(places) = remembered.get(&offset) {
-            return places.clone();
+    /// The places of each frame, innermost first: its function, before that the functions that became part of it. The list is empty if
+    /// nothing is known about the frame. Places that are not remembered are looked up by another process, one look-up at a time.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the look-up ends and nothing is remembered.
+    pub(crate) async fn places(&self, frames: &[Frame]) -> Vec<Vec<Place>> {
+        let unknown = self.remembered.lock().unknown(frames, &self.sections);
+        if !unknown.is_empty() {
+            let offsets: Vec<usize> = unknown.iter().map(|frame| frame.offset).collect();
+            let begun = Instant::now();
+            let found = self.look_up.places(query(&self.sections, unknown, self.folder.clone())).await;
+            self.remembered.lock().remember(offsets, found, begun.elapsed());
         }
-        let places = self.look_up(offset, frame.func_index());
-        if remembered.len() < REMEMBERED {
-            remembered.insert(offset, places.clone());
-        }
-        places
-    }
-
-    fn look_up(&self, offset: usize, function: u32) -> Vec<Place> {
-        let Some(module) = self.modules.iter().find(|module| module.code.contains(&offset)) else {
-            return Vec::new();
-        };
-        // Addresses of DWARF count from the start of the code.
-        let places = self.lines(module, (offset - module.code.start) as u64).unwrap_or_default();
-        if !places.is_empty() {
-            return places;
-        }
-        let found = module.names.binary_search_by_key(&function, |(index, _)| *index).ok();
-        let name = found.and_then(|at| module.names.get(at));
-        name.map(|(_, name)| Place::unlocated(name)).into_iter().collect()
-    }
-
-    /// The places of an address, or else of the code closely behind it: compilers give no line to the head of a loop, where a missed
-    /// deadline is noticed.
-    fn lines(&self, module: &Module, address: u64) -> Option<Vec<Place>> {
-        let context = module.context()?;
-        let places = self.at(&context, address)?;
-        if places.first().is_none_or(Place::has_line) {
-            return Some(places);
-        }
-        let mut behind = (1..=LOOP_HEAD).filter_map(|step| self.at(&context, address + step));
-        behind.find(|places| places.first().is_some_and(Place::has_line)).or(Some(places))
-    }
-
-    /// The places of an address. A table that is damaged ends the list.
-    fn at(&self, context: &Context<EndianSlice<'_, LittleEndian>>, address: u64) -> Option<Vec<Place>> {
-        let mut places = Vec::new();
-        let mut frames = context.find_frames(address).skip_all_loads().ok()?;
-        while let Ok(Some(frame)) = frames.next() {
-            let function = frame.function.as_ref().and_then(|name| Some(name.demangle().ok()?.into_owned()));
-            let line = frame.location.as_ref().and_then(|at| Some((self.relative(at.file?), at.line?)));
-            places.extend(function.map(|function| Place { function, line }));
-        }
-        Some(places)
-    }
-
-    /// The path of a source, relative to the folder of the project.
-    fn relative(&self, path: &str) -> String {
-        let inside = path.strip_prefix(&self.folder).and_then(|path| path.strip_prefix('/'));
-        inside.unwrap_or(path).trim_start_matches("./").to_owned()
+        let remembered = self.remembered.lock();
+        frames.iter().map(|frame| remembered.places.get(&frame.offset).cloned().unwrap_or_default()).collect()
     }
 }
 
 impl fmt::Debug for Symbols {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Symbols of {} modules", self.modules.len())
+        f.debug_struct("Symbols").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 
-// === impl Module ===
+// === impl Remembered ===
 
-impl Module {
-    fn context(&self) -> Option<Context<EndianSlice<'_, LittleEndian>>> {
-        let section = |id: SectionId| {
-            let found = self.sections.iter().find(|(name, _)| **name == *id.name());
-            Ok::<_, gimli::Error>(EndianSlice::new(found.map_or(&[], |(_, bytes)| bytes), LittleEndian))
-        };
-        Context::from_dwarf(Dwarf::load(section).ok()?).ok()
-    }
-}
-
-// === impl Place ===
-
-impl Place {
-    /// A function whose source is not known. Its name is demangled.
-    pub(crate) fn unlocated(name: &str) -> Self {
-        Self { function: addr2line::demangle_auto(name.into(), None).into_owned(), line: None }
+impl Remembered {
+    /// The frames that are worth a look-up.
+    fn unknown(&self, frames: &[Frame], sections: &Sections) -> Vec<Frame> {
+        let no_more = self.failed
+            || self.places.len() >= REMEMBERED
+            || self.bytes >= REMEMBERED_BYTES
+            || self.spent >= ALL_LOOK_UPS;
+        let worth =
+            |frame: &&Frame| !self.places.contains_key(&frame.offset) && sections.describes(frame.offset);
+        if no_more { Vec::new() } else { frames.iter().filter(worth).cloned().collect() }
     }
 
-    /// Returns true if its file and line are known.
-    pub(crate) fn has_line(&self) -> bool {
-        self.line.is_some()
-    }
-
-    /// Returns true for code that the author of the plugin wrote, as far as its path shows.
-    pub(crate) fn is_of_the_author(&self) -> bool {
-        self.line.as_ref().is_some_and(|(file, _)| {
-            !FOREIGN.iter().any(|part| file.contains(part))
-                && !FOREIGN_FOLDERS.iter().any(|folder| file.starts_with(folder))
-        })
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.line {
-            Some((file, line)) => write!(f, "{} ({file}:{line})", self.function),
-            None => f.write_str(&self.function),
-        }
-    }
-}
-
-// === impl Found ===
-
-impl Found<'_> {
-    fn bytes(&self) -> usize {
-        let names: usize = self.names.iter().map(|(_, name)| name.len()).sum();
-        self.sections.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() + names
-    }
-}
-
-/// The core modules of a component in their order, at any depth.
-fn modules(component: &[u8]) -> Result<Vec<Found<'_>>, BinaryReaderError> {
-    let mut found: Vec<Found<'_>> = Vec::new();
-    for payload in Parser::new(0).parse_all(component) {
-        match payload? {
-            Payload::ModuleSection { .. } => found.push(Found::default()),
-            Payload::CodeSectionStart { range, .. } => {
-                if let Some(module) = found.last_mut() {
-                    module.code = range;
+    fn remember(
+        &mut self,
+        offsets: Vec<usize>,
+        found: Result<Option<Vec<Vec<Place>>>, String>,
+        took: Duration,
+    ) {
+        self.spent = self.spent.saturating_add(took);
+        match found {
+            Ok(found) => {
+                for (offset, places) in offsets.into_iter().zip(found.into_iter().flatten()) {
+                    self.bytes += places.iter().map(Place::bytes).sum::<usize>();
+                    self.places.insert(offset, places);
                 }
             }
-            Payload::CustomSection(section) => {
-                let Some(module) = found.last_mut() else { continue };
-                if section.name().starts_with(".debug_") {
-                    module.sections.push((section.name(), section.data()));
-                } else if let KnownCustom::Name(names) = section.as_known() {
-                    // Names that are damaged are left out.
-                    let functions = names.into_iter().flatten().filter_map(|name| match name {
-                        Name::Function(functions) => Some(functions),
-                        _ => None,
-                    });
-                    let names = functions.flatten().flatten().map(|naming| (naming.index, naming.name));
-                    module.names.extend(names);
-                    module.names.sort_unstable_by_key(|(index, _)| *index);
-                }
+            Err(error) => {
+                tracing::warn!(
+                    error,
+                    "a component has debug information that cannot be used: its failures name no more lines"
+                );
+                self.failed = true;
             }
-            _ => {}
         }
     }
-    Ok(found)
 }
 
 /// The component that a debug file belongs to. Returns `None` if it is not a debug file.

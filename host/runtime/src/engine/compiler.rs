@@ -6,7 +6,12 @@ mod compilation;
 mod engine;
 mod worker;
 
-use std::{ffi::OsString, fs::File, path::PathBuf};
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{Read, Seek},
+    path::PathBuf,
+};
 
 use bytes::Bytes;
 
@@ -14,8 +19,10 @@ pub(crate) use compilation::{CompileLimits, NotCompiled};
 pub(crate) use engine::wasmtime_engine;
 pub use worker::compile_on_stdio;
 
-use answer::Answer;
+use answer::{Answer, Work};
 use compilation::CodeFile;
+
+use crate::debug_info;
 
 /// The compiler of components.
 #[derive(Clone, Debug)]
@@ -54,7 +61,31 @@ impl Compiler {
                     .await
                     .map_err(|error| NotCompiled::Failed(format!("the compiler panicked: {error}")))?
             }
-            Self::Child { program, arguments } => child::compile(program, arguments, component, limits).await,
+            Self::Child { program, arguments } => {
+                child::work((program, arguments), Work::Compile, component, limits).await
+            }
+        }
+    }
+
+    /// Answers a question about frames: see [`debug_info::answer`].
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, a process of its own is killed. In this process the look-up goes on without a caller.
+    pub(crate) async fn places(&self, query: Bytes, limits: CompileLimits) -> Result<Vec<u8>, NotCompiled> {
+        match self {
+            Self::InProcess => {
+                let looking = tokio::task::spawn_blocking(move || debug_info::answer(&query));
+                let found = looking.await.map_err(|error| NotCompiled::Failed(error.to_string()))?;
+                found.map_err(NotCompiled::Invalid)
+            }
+            Self::Child { program, arguments } => {
+                let mut file = child::work((program, arguments), Work::LookUp, &query, limits).await?;
+                let mut answer = Vec::new();
+                // The file is in memory.
+                file.rewind()?;
+                file.read_to_end(&mut answer)?;
+                Ok(answer)
+            }
         }
     }
 
@@ -66,7 +97,7 @@ impl Compiler {
 
 fn in_this_process(engine: &wasmtime::Engine, component: &[u8]) -> Result<File, NotCompiled> {
     let code = match Answer::of(engine.precompile_component(component)) {
-        Answer::Code(code) => code,
+        Answer::Done(code) => code,
         Answer::Invalid(why) => return Err(NotCompiled::Invalid(why)),
         Answer::OutOfMemory => return Err(NotCompiled::Failed("this process has no memory left".to_owned())),
     };

@@ -1,4 +1,4 @@
-//! The host's side of a process that compiles: starts it, bounds what it answers, and ends it.
+//! The host's side of a process that compiles or looks up places: starts it, bounds what it answers, and ends it.
 
 use std::{
     ffi::OsString,
@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    answer::{HEAD_BYTES, Head, Task},
+    answer::{HEAD_BYTES, Head, Task, Work},
     compilation::{CodeFile, CompileLimits, NotCompiled},
 };
 
@@ -77,19 +77,19 @@ impl Drop for Process {
     }
 }
 
-/// Compiles in a process of its own. When it returns, the process has ended.
+/// Works in a process of its own. Returns the result in a file that never changes again. When it returns, the process has ended.
 ///
 /// # Cancel safety
 /// If the future is dropped, the process is killed.
-pub(super) async fn compile(
-    program: &Path,
-    arguments: &[OsString],
-    component: &[u8],
+pub(super) async fn work(
+    (program, arguments): (&Path, &[OsString]),
+    work: Work,
+    input: &[u8],
     limits: CompileLimits,
 ) -> Result<File, NotCompiled> {
     let mut process = Process::start(program, arguments)
         .map_err(|error| NotCompiled::Failed(format!("{} cannot be started: {error}", program.display())))?;
-    let finished = timeout(limits.time, converse(&mut process, component, limits)).await;
+    let finished = timeout(limits.time, converse(&mut process, work, input, limits)).await;
     // In any case the process ends here, and its memory with it.
     process.kill();
     process.0.wait().await.ok();
@@ -103,7 +103,8 @@ fn threads() -> usize {
 /// Sends the request and receives the answer, until the process has ended.
 async fn converse(
     process: &mut Process,
-    component: &[u8],
+    work: Work,
+    input: &[u8],
     limits: CompileLimits,
 ) -> Result<File, NotCompiled> {
     let child = &mut process.0;
@@ -126,7 +127,7 @@ async fn converse(
         }
         received
     };
-    let ((), received, last_words) = tokio::join!(send(stdin, component, limits), received, last_words);
+    let ((), received, last_words) = tokio::join!(send(stdin, work, input, limits), received, last_words);
     let ended = process.0.wait().await;
     received.map_err(|fault| match fault {
         Fault::Refused(why) => why,
@@ -135,15 +136,15 @@ async fn converse(
 }
 
 /// Sends the request. A process that does not read it gives its reason by its answer or its end.
-async fn send(mut stdin: ChildStdin, component: &[u8], limits: CompileLimits) {
+async fn send(mut stdin: ChildStdin, work: Work, input: &[u8], limits: CompileLimits) {
     let cpu_seconds = limits.time.as_secs().saturating_add(1).saturating_mul(threads() as u64);
-    let task = Task { memory: limits.memory, cpu_seconds, component: component.len() as u64 };
+    let task = Task { work, memory: limits.memory, cpu_seconds, input: input.len() as u64 };
     if stdin.write_all(&task.encode()).await.is_ok() {
-        stdin.write_all(component).await.ok();
+        stdin.write_all(input).await.ok();
     }
 }
 
-/// Receives the answer, to the end of the stream. Code has at most as many bytes as the process may have memory.
+/// Receives the answer, to the end of the stream. The result has at most as many bytes as the process may have memory.
 async fn receive(stdout: &mut (impl AsyncRead + Unpin), most: u64) -> Result<File, Fault> {
     let mut head = [0; HEAD_BYTES];
     stdout.read_exact(&mut head).await?;
@@ -154,15 +155,15 @@ async fn receive(stdout: &mut (impl AsyncRead + Unpin), most: u64) -> Result<Fil
             stdout.take(length).read_to_end(&mut reason).await?;
             Err(Fault::Refused(NotCompiled::Invalid(String::from_utf8_lossy(&reason).into_owned())))
         }
-        Head::Code(length) => {
-            let code = receive_code(stdout, length).await?;
-            if stdout.read(&mut [0]).await? == 0 { Ok(code) } else { Err(garbled()) }
+        Head::Done(length) => {
+            let result = receive_result(stdout, length).await?;
+            if stdout.read(&mut [0]).await? == 0 { Ok(result) } else { Err(garbled()) }
         }
     }
 }
 
 /// Receives this many bytes. They are written in pieces, each to memory, so the thread does not wait for a disk.
-async fn receive_code(stdout: &mut (impl AsyncRead + Unpin), length: u64) -> Result<File, Fault> {
+async fn receive_result(stdout: &mut (impl AsyncRead + Unpin), length: u64) -> Result<File, Fault> {
     let mut code = CodeFile::create()?;
     let mut piece = vec![0; PIECE];
     let mut stdout = stdout.take(length);
@@ -177,7 +178,7 @@ async fn receive_code(stdout: &mut (impl AsyncRead + Unpin), length: u64) -> Res
 }
 
 fn garbled() -> Fault {
-    Fault::Refused(NotCompiled::Failed("it answered with something other than code".to_owned()))
+    Fault::Refused(NotCompiled::Failed("it answered with something other than a result".to_owned()))
 }
 
 impl From<io::Error> for Fault {

@@ -1,4 +1,4 @@
-//! The process that compiles one component: its limits, and its work.
+//! The process that compiles one component, or looks up places in one: its limits, and its work.
 
 use std::{
     fs,
@@ -13,19 +13,21 @@ use rustix::{
 };
 
 use super::{
-    answer::{Answer, TASK_BYTES, Task},
+    answer::{Answer, TASK_BYTES, Task, Work},
     engine::wasmtime_engine,
 };
+use crate::debug_info;
 
-/// Files that a compilation may have open: its pipes, and what the standard library reads about the processors.
+/// Files that the work may have open: its pipes, and what the standard library reads about the processors.
 const FILES: u64 = 16;
 
 /// Priority below the host and its plugins, in steps of `nice`.
 const NICE: i32 = 10;
 
-/// Compiles the component on stdin and writes the code to stdout, then returns. A host that starts this process with
+/// Compiles the component on stdin and writes the code to stdout, then returns. If stdin is a question about the debug information
+/// of a component, the answer is written instead. A host that starts this process with
 /// [`Compiler::Child`](crate::Compiler::Child) sends the limits first: the process gives up all other memory, files, processor time
-/// and priority before it reads the first byte of the component. It ends at once if the host ends or closes its pipe.
+/// and priority before it reads the first byte of the input. It ends at once if the host ends or closes its pipe.
 ///
 /// # Errors
 /// stdin is not the request of a host, the limits cannot be set, or stdout is closed. A component that is not valid is an answer
@@ -42,13 +44,18 @@ pub fn compile_on_stdio() -> io::Result<()> {
     })?;
     confine(task)?;
     end_with_the_host()?;
-    let mut component = Vec::new();
-    request.take(task.component).read_to_end(&mut component)?;
-    if component.len() as u64 != task.component {
+    let mut input = Vec::new();
+    request.take(task.input).read_to_end(&mut input)?;
+    if input.len() as u64 != task.input {
         return Err(ErrorKind::UnexpectedEof.into());
     }
-    let engine = wasmtime_engine().map_err(io::Error::other)?;
-    let answer = Answer::of(engine.precompile_component(&component));
+    let answer = match task.work {
+        Work::Compile => {
+            let engine = wasmtime_engine().map_err(io::Error::other)?;
+            Answer::of(engine.precompile_component(&input))
+        }
+        Work::LookUp => Answer::of_look_up(debug_info::answer(&input)),
+    };
     // The standard stream would look for line breaks in the code.
     let mut stdout = fs::File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let (head, rest) = answer.encode();
@@ -56,7 +63,7 @@ pub fn compile_on_stdio() -> io::Result<()> {
     stdout.write_all(rest)
 }
 
-/// Gives up all resources of this process that a compilation does not need. There is no limit on address space: it would count
+/// Gives up all resources of this process that its work does not need. There is no limit on address space: it would count
 /// reservations.
 fn confine(task: Task) -> io::Result<()> {
     // If the machine runs out of memory, the kernel ends this process and not the host. Without /proc it chooses itself.

@@ -17,7 +17,7 @@ const READ: &str = "cat >/dev/null;";
 
 /// Runs a script of the shell as the compiler.
 async fn script(text: &str, limits: CompileLimits) -> Result<File, NotCompiled> {
-    compile("/bin/sh".as_ref(), &["-c".into(), text.into()], &[7; 300_000], limits).await
+    work(("/bin/sh".as_ref(), &["-c".into(), text.into()]), Work::Compile, &[7; 300_000], limits).await
 }
 
 async fn refusal(text: &str) -> String {
@@ -26,7 +26,7 @@ async fn refusal(text: &str) -> String {
 
 /// An answer that begins with code of this length.
 fn code(length: u8) -> String {
-    format!("printf 'C\\{length:03o}\\0\\0\\0\\0\\0\\0\\0'")
+    format!("printf 'D\\{length:03o}\\0\\0\\0\\0\\0\\0\\0'")
 }
 
 #[tokio::test]
@@ -53,14 +53,14 @@ async fn the_reason_of_an_answer_is_received() {
 
 #[tokio::test]
 async fn a_program_that_answers_with_garbage_or_too_much_is_ended_and_refused() {
-    let garbled = "it answered with something other than code";
+    let garbled = "it answered with something other than a result";
     // The last three never end by themselves.
     for text in [
         format!("{READ} echo '<!DOCTYPE html>'"),
         format!("{READ} {}; printf abcd", code(3)),
         "yes".to_owned(),
         format!("{}; yes", code(3)),
-        "printf 'C\\0\\0\\0\\0\\0\\0\\0\\177'; exec cat /dev/zero".to_owned(),
+        "printf 'D\\0\\0\\0\\0\\0\\0\\0\\177'; exec cat /dev/zero".to_owned(),
     ] {
         assert_eq!(refusal(&text).await, garbled, "{text}");
     }
@@ -99,7 +99,7 @@ async fn a_program_without_memory_is_refused_with_its_limit() {
 
 #[tokio::test]
 async fn a_program_that_cannot_be_started_is_refused_with_its_name() {
-    let refused = compile("/not/there".as_ref(), &[], b"", LIMITS).await.unwrap_err();
+    let refused = work(("/not/there".as_ref(), &[]), Work::Compile, b"", LIMITS).await.unwrap_err();
 
     assert_eq!(refused.to_string(), "/not/there cannot be started: No such file or directory (os error 2)");
 }

@@ -1,0 +1,46 @@
+//! Looks up the places of frames in debug information, which is as hostile as its component: in the process that compiles.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::Semaphore, time::timeout};
+
+use super::compiler::{CompileLimits, Compiler, NotCompiled};
+use crate::debug_info::Place;
+
+/// The limits of one look-up. That of a plugin in Rust takes 30 ms and 20 MiB.
+const LIMITS: CompileLimits = CompileLimits { time: Duration::from_secs(5), memory: 256 << 20 };
+
+/// Runs one look-up at a time.
+pub(crate) struct LookUp {
+    compiler: Arc<Compiler>,
+    turn: Semaphore,
+}
+
+// === impl LookUp ===
+
+impl LookUp {
+    pub(crate) fn new(compiler: Arc<Compiler>) -> Self {
+        Self { compiler, turn: Semaphore::new(1) }
+    }
+
+    /// Answers a [`query`](crate::debug_info::query): the places of each of its frames. Returns `None` if no turn comes in time,
+    /// because look-ups for other components take so long.
+    ///
+    /// # Errors
+    /// Why no question about this component can be answered: what the look-up took more of than it may.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the look-up ends, or its result is lost.
+    pub(crate) async fn places(&self, query: Vec<u8>) -> Result<Option<Vec<Vec<Place>>>, String> {
+        // The semaphore is never closed.
+        let Ok(Ok(_turn)) = timeout(LIMITS.time, self.turn.acquire()).await else { return Ok(None) };
+        let answer = self.compiler.places(query.into(), LIMITS).await.map_err(|error| match error {
+            NotCompiled::TooLong { limit } => format!("a look-up in it takes longer than {limit:?}"),
+            NotCompiled::TooMuchMemory { limit } => {
+                format!("a look-up in it needs more than {} MiB of memory", limit >> 20)
+            }
+            error => error.to_string(),
+        })?;
+        serde_json::from_slice(&answer).map(Some).map_err(|error| error.to_string())
+    }
+}
