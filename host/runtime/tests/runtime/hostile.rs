@@ -10,7 +10,7 @@
 //! | recurses | `recurse` | `deep_recursion_*` | traps at the end of the stack |
 //! | allocates | `hog` | `a_memory_bomb_*` | refuses and counts, and retires the instance |
 //! | has more tables, globals, memories or instances than any toolchain makes | `memory.rs` | `memory::more_than_*` | refuses to load it, before it is compiled |
-//! | takes memory of the host by tables, globals, segments, instances | `memory.rs` | `memory::what_*`, `memory::an_instance_*` | charges it to the limit of the instance, before it is allocated |
+//! | takes memory of the host by tables, globals, segments, instances | `memory.rs` | `memory::the_memory_*`, `memory::an_instance_*` | charges it to the limit of the instance, before it is allocated |
 //! | makes handles without end | `memory.rs`, `fetch` | `memory::handles_*`, `http::the_handles_*` | charges them; traps at the limit |
 //! | takes all memory that its limits allow | `memory.rs` | `memory::a_plugin_at_the_ceiling_*` | refuses at the ceiling over all plugins, keeps a share for each |
 //! | instantiates without end | `memory.rs` | `memory::an_instantiation_*` | ends it at the deadline |
