@@ -5,6 +5,8 @@ use std::{
     thread::available_parallelism,
 };
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use crate::{
     command::{Run, Step, cargo, for_each, target_dir},
     fuzz, guests, node, pictures,
@@ -94,6 +96,9 @@ const SUITES_AT_ONCE: usize = 2;
 /// Number of tests of one binary that run at the same time for each processor. Most tests wait for time to pass.
 const TESTS_PER_PROCESSOR: usize = 3;
 
+/// The memory that each process of a test may write to: an attack that takes more fails its test instead of the machine.
+const MEMORY: u64 = 8 << 30;
+
 /// What most suites have.
 const PLAIN: Suite = Suite {
     test: "",
@@ -131,6 +136,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             return Err(format!("test takes `--all`, `--node`, `--cosign` or nothing, not `{given}`"));
         }
     };
+    limit_memory()?;
     let programs = if all { Some(Programs::build()?) } else { None };
     guests::build_all()?;
     let mut tests = vec!["test", "--workspace", "--exclude", "informer-bench"];
@@ -148,6 +154,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     measuring.iter().try_for_each(Suite::run)?;
     fuzz::run_in_the_gate()?;
     time_hostile_plugins()
+}
+
+/// Limits the memory of this process and of each process that it starts. A lower limit stays.
+fn limit_memory() -> Result<(), String> {
+    let most = getrlimit(Resource::Data).maximum.map_or(MEMORY, |most| most.min(MEMORY));
+    setrlimit(Resource::Data, Rlimit { current: Some(most), maximum: Some(most) })
+        .map_err(|error| format!("the memory of the tests cannot be limited: {error}"))
 }
 
 /// The Go programs of the suites, which are built while the tests run. Most tests wait for time to pass, so the machine has

@@ -5,7 +5,6 @@
 //! process of their own, whose memory is limited: a regression fails there.
 
 use std::{
-    fs::read_to_string,
     process::Command,
     sync::{Arc, LazyLock},
     time::Duration,
@@ -19,7 +18,7 @@ use wasmparser::{Parser, Payload};
 
 use super::{
     hostile,
-    neighbour::{ENGINE as ATTACKED, FEW_EVENTS, Neighbour, calls, engine, turns},
+    neighbour::{ENGINE as ATTACKED, FEW_EVENTS, Neighbour, calls, engine, status, turns},
 };
 use crate::host::{ENGINE, Running, Setup};
 
@@ -45,13 +44,6 @@ fn confined(test: &str) -> bool {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && out.contains("1 passed"), "{out}{err}");
     false
-}
-
-/// A value in MiB of `/proc/self/status`: `VmHWM` is the most memory that this process had, `VmSize` its address space.
-fn status(key: &str) -> u64 {
-    let status = read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).unwrap();
-    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() >> 10
 }
 
 /// A fixture with a component inside, which is instantiated with it.

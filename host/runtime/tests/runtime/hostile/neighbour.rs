@@ -12,10 +12,14 @@
 //! twice the figure without the attack. Other programs change this figure more than any host does, so it is judged only if
 //! [`QUIET`] is set: in a separate step of `cargo xtask test --all`.
 //!
+//! **Memory**: while the attack runs, guests are charged no more than the ceiling of the engine. Judged by time, the process also grows
+//! by no more than what they are charged and [`BESIDE_GUESTS`].
+//!
 //! For each figure the lowest value of all rounds so far counts, and the test ends with the first round in which it holds: other
 //! programs disturb some rounds, an unfair host disturbs all. `fairness.rs` shows that both figures detect an unfair host.
 
 use std::{
+    fs::read_to_string,
     future::Future,
     io::{self, Write},
     num::NonZeroUsize,
@@ -71,11 +75,15 @@ const ROUNDS: usize = 12;
 /// The pause between the end of an event and the next one.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// The most MiB by which the process grows beside the memory that guests are charged for: calls in flight, log lines, stacks.
+const BESIDE_GUESTS: u64 = 256;
+
 /// `cargo xtask test --all` sets this variable and runs this suite alone, with `--test-threads=1`.
 const QUIET: &str = "INFORMER_QUIET_MACHINE";
 
 pub(super) struct Neighbour {
     plugin: Arc<Plugin>,
+    engine: Engine,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -88,6 +96,9 @@ pub(super) struct Round {
     attacked: Duration,
     /// Slices, or time, of the attack for one of the neighbour.
     share: f64,
+    /// What guests are charged for during the attack, and the growth of the process, in MiB.
+    charged: u64,
+    grown: u64,
 }
 
 /// An attack in progress.
@@ -106,7 +117,7 @@ impl Neighbour {
         let alone = ALONE.lock().await;
         let plugin = Setup::new("{}").engine(engine).idle().plugin;
         plugin.load(&component_of(engine, "works").await).await.unwrap();
-        Self { plugin, _alone: alone }
+        Self { plugin, engine: engine.clone(), _alone: alone }
     }
 
     /// Passes if the neighbour notices as little as the module documentation requires. `attack` is one of [`WORKERS`] workers
@@ -153,10 +164,15 @@ impl Neighbour {
         attack: impl Fn() -> A,
     ) -> Round {
         let (alone, _) = self.events(events, hostile).await;
+        let before = status("VmRSS");
         let attack = Attack::start((0..WORKERS).map(|_| attack()).collect(), THREADS.handle());
         let (attacked, share) = self.events(events, hostile).await;
+        let (memory, grown) = (self.engine.guest_memory(), status("VmRSS").saturating_sub(before));
         attack.end().await;
-        Round { alone, attacked, share }
+        assert!(memory.ceiling_bytes.is_none_or(|most| memory.used_bytes <= most), "{memory:?}");
+        let charged = memory.used_bytes >> 20;
+        assert!(!is_quiet() || grown <= charged + BESIDE_GUESTS, "{grown} MiB, charged {charged} MiB");
+        Round { alone, attacked, share, charged, grown }
     }
 
     /// Delivers events. Returns the 99th percentile of their durations, and the slices of the other plugin for one of this one.
@@ -199,10 +215,21 @@ pub(super) fn by_time(rounds: &[Round]) -> bool {
 /// Prints the figures of a case for the log of the gate.
 fn print(rounds: &[Round]) {
     let ([alone, attacked], test) = (lowest(rounds), thread::current());
-    let (test, rounds) = (test.name().unwrap_or_default(), rounds.len());
+    let (test, count) = (test.name().unwrap_or_default(), rounds.len());
+    let most = |of: fn(&Round) -> u64| rounds.iter().map(of).max().unwrap_or_default();
+    let (charged, grown) = (most(|round| round.charged), most(|round| round.grown));
     // A closed standard error cannot be reported.
-    let _ =
-        writeln!(io::stderr(), "{test}: p99 {alone:.1?} alone, {attacked:.1?} attacked, in {rounds} rounds");
+    let _ = writeln!(
+        io::stderr(),
+        "{test}: p99 {alone:.1?} alone, {attacked:.1?} attacked, in {count} rounds; {charged} MiB charged, {grown} MiB grown"
+    );
+}
+
+/// A value in MiB of `/proc/self/status`: `VmHWM` is the most memory that this process had, `VmSize` its address space.
+pub(super) fn status(key: &str) -> u64 {
+    let status = read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() >> 10
 }
 
 /// The lowest 99th percentiles, without the attack and during it.
