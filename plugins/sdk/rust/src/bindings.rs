@@ -9,7 +9,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "generated")]
 
 wit_bindgen::generate!({
-    path: "../../../wit",
+    path: "wit",
     inline: "
         package informer:sdk;
         world plugin {
@@ -30,7 +30,7 @@ wit_bindgen::generate!({
 
 pub mod handler {
     wit_bindgen::generate!({
-        path: "../../../wit",
+        path: "wit",
         inline: "
             package informer:sdk;
             world handler {
@@ -50,7 +50,7 @@ pub mod handler {
 
 pub mod batch_handler {
     wit_bindgen::generate!({
-        path: "../../../wit",
+        path: "wit",
         inline: "
             package informer:sdk;
             world batch-handler {
@@ -69,7 +69,7 @@ pub mod batch_handler {
 
 pub mod reconciler {
     wit_bindgen::generate!({
-        path: "../../../wit",
+        path: "wit",
         inline: "
             package informer:sdk;
             world reconciler {
@@ -87,7 +87,7 @@ pub mod reconciler {
 pub mod signals {
     pub mod sync_handler {
         wit_bindgen::generate!({
-            path: "../../../wit",
+            path: "wit",
             inline: "
                 package informer:sdk;
                 world sync-handler {
@@ -106,7 +106,7 @@ pub mod signals {
 
     pub mod timer_handler {
         wit_bindgen::generate!({
-            path: "../../../wit",
+            path: "wit",
             inline: "
                 package informer:sdk;
                 world timer-handler {
@@ -125,7 +125,7 @@ pub mod signals {
 
     pub mod config_handler {
         wit_bindgen::generate!({
-            path: "../../../wit",
+            path: "wit",
             inline: "
                 package informer:sdk;
                 world config-handler {

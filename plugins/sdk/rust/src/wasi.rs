@@ -25,7 +25,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "generated")]
 
 wit_bindgen::generate!({
-    path: "../../../wit",
+    path: "wit",
     world: "standard",
     generate_all,
     additional_derives: [PartialEq, Eq],
