@@ -72,9 +72,7 @@ pub(crate) fn classify(error: &wasmtime::Error, places: &[Place], guest: &Guest)
     let interruption = error.downcast_ref::<Interruption>();
     let kind = kind(error, interruption, guest);
     let mut message = match kind {
-        FailureKind::Deadline if interruption != Some(&Interruption::GrantsRevoked) => {
-            format!("the call took longer than its deadline of {:?}", guest.call.allowed)
-        }
+        FailureKind::Deadline if interruption != Some(&Interruption::GrantsRevoked) => too_long(guest),
         FailureKind::Memory => too_much_memory(guest),
         FailureKind::GuestMemory => ceiling_reached(guest),
         FailureKind::HostCalls => {
@@ -111,6 +109,13 @@ pub(crate) fn without_memory(guest: &Guest, failure: Option<&mut Failure>) {
         }
         None => guest.output.afterwards(LogLevel::Warn, &hint),
     }
+}
+
+/// A missed deadline, with the remedy. The time for `stop` is fixed.
+fn too_long(guest: &Guest) -> String {
+    let (allowed, limit) = (guest.call.allowed, guest.config.limits.deadline);
+    let remedy = if allowed == limit { " (`deadline` under [plugin.limits])" } else { "" };
+    format!("the call took longer than its deadline of {allowed:?}{remedy}")
 }
 
 /// The remedy for a refused allocation.

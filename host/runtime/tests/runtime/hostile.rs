@@ -108,7 +108,12 @@ async fn every_call_ends_at_its_deadline(running: &Running) {
     neighbour.hardly_notices(&running.plugin, || calls(Arc::clone(&running.plugin))).await;
 
     running.set_deadline(LATER).await;
-    fails(running, FailureKind::Deadline, "longer than its deadline of 1s").await;
+    fails(
+        running,
+        FailureKind::Deadline,
+        "longer than its deadline of 1s (`deadline` under [plugin.limits])",
+    )
+    .await;
 }
 
 async fn fails(running: &Running, kind: FailureKind, words: &str) {

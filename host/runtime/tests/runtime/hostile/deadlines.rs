@@ -20,7 +20,7 @@ use informer_types::{FailureKind, Outcome};
 use serde_json::{Value, json};
 
 use crate::{
-    host::{PATIENCE, Running, Setup, object},
+    host::{PATIENCE, Running, Setup, component, object},
     http::{get, server::Server},
 };
 
@@ -205,5 +205,28 @@ async fn a_start_that_waits_in_the_host_ends_at_its_deadline() {
 
     let refused = setup.idle().load("settings").await.unwrap_err().to_string();
 
-    assert!(refused.contains("longer than its deadline of 2s"), "{refused}");
+    let remedy = "longer than its deadline of 2s (`deadline` under [plugin.limits])";
+    assert!(refused.contains(remedy), "{refused}");
+}
+
+/// The version in service stays, and serves meanwhile.
+#[tokio::test]
+async fn a_version_that_loops_in_describe_is_refused_at_its_deadline() {
+    let running = Setup::new("{}").deadline(DEADLINE).load("echo").await;
+    let version = running.plugin.version();
+    let (plugin, looping) = (Arc::clone(&running.plugin), component("spin_describe").await);
+
+    let begun = Instant::now();
+    let loading = tokio::spawn(async move { plugin.load(&looping).await });
+    assert_eq!(running.add("meanwhile").await, Outcome::Acknowledged);
+    let refused = loading.await.unwrap().unwrap_err();
+
+    let took = begun.elapsed();
+    assert!(took >= DEADLINE && took < PATIENCE, "{took:?}");
+    assert_eq!(
+        refused.to_string(),
+        "the call of describe failed: the call took longer than its deadline of 2s (`deadline` under [plugin.limits])"
+    );
+    assert_eq!(running.plugin.version(), version);
+    assert_eq!(running.add("after").await, Outcome::Acknowledged);
 }
