@@ -1,13 +1,16 @@
 //! JSON pointers into JSON text: finds the value at `/spec/replicas` without building a tree.
 
+mod digest;
 mod locate;
 mod part;
 mod scan;
 
-use std::{collections::HashMap, fmt, str::FromStr};
+use std::{borrow::Borrow, cmp::Reverse, collections::HashMap, fmt, str::FromStr};
 
+use digest::digests_differ;
+pub use digest::{TooMuchToHash, stand_in};
 pub use locate::locate;
-pub use part::{Part, Reads, identity, stand_in};
+pub use part::{Part, PartsError, Reads, identity};
 pub use scan::{NotJson, RawString, Scanner, container_length};
 
 /// A JSON pointer (RFC 6901): `/spec/replicas`, `/metadata/labels/app.kubernetes.io~1name`. The empty pointer is the
@@ -75,11 +78,37 @@ impl fmt::Display for Pointer {
 /// # Errors
 /// The errors of [`locate()`].
 pub fn differs(old: &str, new: &str, pointers: &[Pointer]) -> Result<bool, InvalidJson> {
-    let (in_old, in_new) = (locate(old, pointers)?, locate(new, pointers)?);
-    for (left, right) in in_old.into_iter().zip(in_new) {
-        let left = left.and_then(|range| old.get(range));
-        let right = right.and_then(|range| new.get(range));
-        if !same(left, right)? {
+    any_differs(old, new, pointers, |_| false)
+}
+
+/// Returns true if one of the parts differs between two texts. Each range of a text is compared at most once as a value and
+/// once as a digest, however many pointers lead into it.
+fn any_differs<P: Borrow<Pointer>>(
+    old: &str,
+    new: &str,
+    parts: &[P],
+    is_digest: impl Fn(&P) -> bool,
+) -> Result<bool, InvalidJson> {
+    let (in_old, in_new) = (locate(old, parts)?, locate(new, parts)?);
+    let mut present = Vec::with_capacity(parts.len());
+    for ((left, right), part) in in_old.into_iter().zip(in_new).zip(parts) {
+        match (left, right) {
+            (Some(left), Some(right)) => present.push((is_digest(part), left, right)),
+            (None, None) => {}
+            _ => return Ok(true),
+        }
+    }
+    // A value comes before the values in it. If it is the same in both texts, so are these.
+    present.sort_unstable_by_key(|(digest, left, _)| (*digest, left.start, Reverse(left.end)));
+    let mut compared = None;
+    for (digest, left, right) in present {
+        if compared.is_some_and(|(kind, end)| kind == digest && left.end <= end) {
+            continue;
+        }
+        compared = Some((digest, left.end));
+        let (left, right) = (old.get(left).unwrap_or_default(), new.get(right).unwrap_or_default());
+        let differ = if digest { digests_differ(left, right) } else { !same(Some(left), Some(right))? };
+        if differ {
             return Ok(true);
         }
     }

@@ -60,8 +60,8 @@ pub use handler::{Delivery, EventHandler, MAX_BATCH, Outcome};
 pub use histogram::Histogram;
 pub use index_path::{IndexPath, IndexPaths};
 pub use json::{
-    InvalidJson, InvalidPointer, NotJson, Part, Pointer, RawString, Reads, Scanner, container_length,
-    differs, identity, locate, members_differ, stand_in,
+    InvalidJson, InvalidPointer, NotJson, Part, PartsError, Pointer, RawString, Reads, Scanner,
+    TooMuchToHash, container_length, differs, identity, locate, members_differ, stand_in,
 };
 pub use key::{InvalidKey, ObjectKey};
 pub use notification::{Change, Notification, NotificationSink};

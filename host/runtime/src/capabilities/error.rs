@@ -1,6 +1,6 @@
 //! Errors of the host's interfaces, as the guest receives them.
 
-use informer_types::{CodecError, Gvr, InvalidJson};
+use informer_types::{CodecError, Gvr, InvalidJson, PartsError};
 
 use super::lister::ListError;
 use crate::bindings::informer::plugin::types::{Error, ErrorCode};
@@ -50,6 +50,15 @@ impl From<InvalidJson> for Error {
     fn from(error: InvalidJson) -> Self {
         tracing::error!(%error, "a cached object is not JSON");
         Self::new(ErrorCode::Internal, error.to_string())
+    }
+}
+
+impl From<PartsError> for Error {
+    fn from(error: PartsError) -> Self {
+        match error {
+            PartsError::Json(error) => error.into(),
+            PartsError::TooMuchToHash(_) => Self::invalid(&error),
+        }
     }
 }
 

@@ -30,6 +30,7 @@
 //! | adds ten million keys | `enqueues` | `floods::ten_million_keys_*` | refuses beyond the capacity; ends the call at the limit of host calls |
 //! | floods the key-values with writes | `keeper` | `floods::key_value_writes_*` | commits the writes of its budget; others wait or are refused |
 //! | reads 256 fields of an object of a megabyte | `vandal` | `floods::many_pointers_*` | reads the text once per call; ends the call at its deadline |
+//! | requests 256 digests of one value, or of values that contain one another | `hasher` | `floods::*digests_*` | hashes each value once per call; refuses more than a mebibyte and twice the object |
 //! | triggers itself by writing its own object | `writer` | `floods::writing_over_*` | sends the requests of its budget; others are `limit-exceeded` |
 //! | waits in the host | `slow` | `sleeping_in_the_host_*`, `deadlines.rs` for each function | ends the call at its deadline |
 //! | reads without a grant | `reader` | `reading_without_a_grant_*`, `grants::*` | answers `not-granted` or masked values; does not read the cache |

@@ -3,22 +3,18 @@
 use std::{
     borrow::{Borrow, Cow},
     collections::BTreeSet,
-    fmt::{self, Write},
+    fmt,
     str::FromStr,
 };
 
-use sha2::{Digest, Sha256};
-
-use super::{InvalidJson, InvalidPointer, Pointer, locate, same};
+use super::{
+    InvalidJson, InvalidPointer, Pointer, any_differs,
+    digest::{Digests, TooMuchToHash},
+    locate,
+};
 
 /// Written before the pointer of a digest.
 const SHA256: &str = "sha256:";
-
-/// A digest in place of a value, as JSON text: `{"sha256:":"<64 hexadecimal digits>"}`.
-const STAND_IN: (&str, &str) = ("{\"sha256:\":\"", "\"}");
-
-/// The hexadecimal digits of a digest.
-const DIGITS: usize = 64;
 
 /// What identifies an object and its version. It is kept of every object.
 const IDENTITY: [&str; 11] = [
@@ -51,6 +47,17 @@ pub struct Reads {
     some_whole: bool,
 }
 
+/// Why the parts of a text cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PartsError {
+    /// The text is not JSON.
+    #[error(transparent)]
+    Json(#[from] InvalidJson),
+    /// Reading the digests takes too much time, because their values contain one another.
+    #[error(transparent)]
+    TooMuchToHash(#[from] TooMuchToHash),
+}
+
 // === impl Part ===
 
 impl Part {
@@ -75,35 +82,35 @@ impl Part {
     }
 
     /// Finds the JSON texts of the parts in the text of an object, in the order of the parts; `None` for a part that is
-    /// absent. The text of a digest is a JSON string of 64 hexadecimal digits.
+    /// absent. The text of a digest is a JSON string of 64 hexadecimal digits. Each value is hashed once, however many parts
+    /// are its digest.
     ///
     /// # Errors
-    /// The errors of [`locate()`].
-    pub fn texts<'j>(parts: &[Self], json: &'j str) -> Result<Vec<Option<Cow<'j, str>>>, InvalidJson> {
-        let found = locate(json, parts)?.into_iter().zip(parts);
+    /// - [`PartsError::Json`] with the errors of [`locate()`].
+    /// - [`PartsError::TooMuchToHash`] if values that contain one another have more than twice the bytes of the text together,
+    ///   and more than a mebibyte.
+    pub fn texts<'j>(parts: &[Self], json: &'j str) -> Result<Vec<Option<Cow<'j, str>>>, PartsError> {
+        let found = locate(json, parts)?;
+        let wanted = found.iter().zip(parts).filter(|(_, part)| part.digest);
+        let digests = Digests::new(json, wanted.filter_map(|(range, _)| range.clone()))?;
         let text = |(range, part): (Option<_>, &Self)| {
-            let value = json.get(range?)?;
+            let range = range?;
             Some(if part.digest {
-                Cow::Owned(format!("\"{}\"", digest(value)))
+                Cow::Owned(format!("\"{}\"", digests.get(&range)?))
             } else {
-                Cow::Borrowed(value)
+                Cow::Borrowed(json.get(range)?)
             })
         };
-        Ok(found.map(text).collect())
+        Ok(found.into_iter().zip(parts).map(text).collect())
     }
 
-    /// Returns true if one of the parts differs between two texts. Values are compared as by [`differs()`](super::differs()), digests as texts.
+    /// Returns true if one of the parts differs between two texts. Values are compared as by [`differs()`](super::differs()), digests as
+    /// texts.
     ///
     /// # Errors
     /// The errors of [`locate()`].
     pub fn differ(parts: &[Self], old: &str, new: &str) -> Result<bool, InvalidJson> {
-        let texts = Self::texts(parts, old)?.into_iter().zip(Self::texts(parts, new)?);
-        for (left, right) in texts {
-            if !same(left.as_deref(), right.as_deref())? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        any_differs(old, new, parts, Self::is_digest)
     }
 
     /// The fewest parts that answer every query that `parts` answer. A digest becomes the value if another part is above or
@@ -183,33 +190,10 @@ pub fn identity() -> impl Iterator<Item = Part> {
     IDENTITY.iter().filter_map(|pointer| pointer.parse().ok())
 }
 
-/// The digest of a JSON text in hexadecimal digits. The text that stands for a value has the digest of that value.
-fn digest(value: &str) -> String {
-    if let Some(kept) = kept_digest(value) {
-        return kept.to_owned();
-    }
-    let mut digits = String::with_capacity(DIGITS);
-    for byte in Sha256::digest(value) {
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
-}
-
-/// The digest that this text stands for.
-fn kept_digest(value: &str) -> Option<&str> {
-    let digits = value.strip_prefix(STAND_IN.0)?.strip_suffix(STAND_IN.1)?;
-    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    (digits.len() == DIGITS && digits.bytes().all(is_digit)).then_some(digits)
-}
-
-/// The JSON text that stands for a value of which only the digest is kept. It has the digest of the value.
-pub fn stand_in(value: &str) -> String {
-    format!("{}{}{}", STAND_IN.0, digest(value), STAND_IN.1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stand_in;
 
     fn parts(texts: &[&str]) -> Vec<Part> {
         texts.iter().map(|text| text.parse().unwrap()).collect()
@@ -235,15 +219,6 @@ mod tests {
         assert_eq!(stand_in(&stand_in("1")), stand_in("1"));
         let other = Part::texts(&wanted, r#"{"data":{"a":"2"}}"#).unwrap();
         assert_ne!(other[0], texts[0]);
-    }
-
-    #[test]
-    fn what_only_looks_like_a_digest_is_a_value() {
-        for value in [r#"{"sha256:":"12"}"#, "\"sha256:\"", r#"{"sha256:":"G"}"#] {
-            assert_eq!(kept_digest(value), None, "{value}");
-        }
-        let upper = stand_in("1").to_uppercase().replace("SHA256", "sha256");
-        assert_eq!(kept_digest(&upper), None);
     }
 
     #[test]

@@ -156,4 +156,29 @@ proptest! {
             prop_assert_eq!(ours.as_ref(), value.pointer(path));
         }
     }
+    /// Parts that lie in another part are not compared by themselves.
+    #[test]
+    fn parts_differ_together_if_one_of_them_differs(
+        old in any_json(),
+        chosen in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 1..8),
+        changed in prop::option::of((any::<prop::sample::Index>(), any::<i64>())),
+        pretty in any::<bool>(),
+    ) {
+        let (mut new, mut paths) = (old.clone(), Vec::new());
+        every_pointer(&old, "", &mut paths);
+        if let Some((at, value)) = changed {
+            *new.pointer_mut(at.get::<String>(&paths)).unwrap() = value.into();
+        }
+        let parts = chosen.iter().map(|(at, digest)| {
+            let path = pointer(at.get::<String>(&paths));
+            if *digest { Part::digest(path) } else { Part::from(path) }
+        });
+        let parts: Vec<Part> = parts.collect();
+        let spelled = if pretty { serde_json::to_string_pretty(&new) } else { serde_json::to_string(&new) };
+        let (old, new) = (old.to_string(), spelled.unwrap());
+
+        let one_differs = parts.iter().any(|part| Part::differ(std::slice::from_ref(part), &old, &new).unwrap());
+
+        prop_assert_eq!(Part::differ(&parts, &old, &new).unwrap(), one_differs);
+    }
 }

@@ -14,14 +14,14 @@ use informer_runtime::{
     Limits,
     capabilities::{Kept, KeyValueSource, Place, Quota},
 };
-use informer_types::{EventHandler, FailureKind, Outcome};
+use informer_types::{Cause, Change, Delivery, EventHandler, Failure, FailureKind, Outcome};
 use serde_json::json;
 
 use super::{
     DEADLINE, LATER, every_call_fails, hostile, load,
     neighbour::{Neighbour, calls},
 };
-use crate::host::{added, object};
+use crate::host::{Running, added, delivery, object};
 
 /// Key-values that accept every write at once and count the writes.
 #[derive(Default)]
@@ -138,22 +138,86 @@ async fn many_pointers_into_a_large_object_cost_one_reading_of_its_text() {
         (0..320).map(|number| format!("\"key-{number}\":\"{}\"", "x".repeat(50))).collect();
     let large = object("default", "large", "1", &format!("{{\"data\":{{{}}}}}", members.join(",")));
     let running = load(hostile(r#"{"what": "pointers"}"#).deadline(DEADLINE), "vandal").await;
-    let neighbour = Neighbour::start().await;
 
+    let failure = attack_fails(&Neighbour::start().await, &running, || added(Arc::clone(&large))).await;
+
+    assert_eq!(failure.kind, FailureKind::Deadline, "{failure}");
+}
+
+/// The functions that answer with digests.
+const BY_DIGESTS: [&str; 4] = ["get-many", "differs", "get-fields", "list-fields"];
+
+#[tokio::test]
+async fn many_digests_of_a_large_value_cost_one_hash_of_it() {
+    let neighbour = Neighbour::start().await;
+    for by in BY_DIGESTS {
+        let failure = digests_fail(&neighbour, by, &["sha256:/data".to_owned()]).await;
+
+        assert_eq!(failure.kind, FailureKind::Deadline, "{by}: {failure}");
+    }
+}
+
+#[tokio::test]
+async fn digests_of_large_values_that_contain_one_another_are_refused_or_compared_once() {
+    let neighbour = Neighbour::start().await;
+    let pointers: Vec<String> =
+        (0..LEVELS).map(|level| format!("sha256:/data{}", "/a".repeat(level))).collect();
+    for by in BY_DIGESTS {
+        let failure = digests_fail(&neighbour, by, &pointers).await;
+
+        match by {
+            // Values that are equal contain equal values.
+            "differs" => assert_eq!(failure.kind, FailureKind::Deadline, "{failure}"),
+            _ => {
+                assert_eq!(failure.kind, FailureKind::Handler, "{by}: {failure}");
+                assert!(
+                    failure.message.contains(
+                        "bytes of the object, because their values contain one another; at most 1048576"
+                    ),
+                    "{by}: {failure}"
+                );
+            }
+        }
+    }
+}
+
+/// The values around the text of [`digests_fail`].
+const LEVELS: usize = 100;
+
+/// The failure of a plugin that requests digests of an object of 16 KiB, whose text is in [`LEVELS`] values.
+async fn digests_fail(neighbour: &Neighbour, by: &str, pointers: &[String]) -> Failure {
+    let text = format!(
+        "{{\"data\":{}\"{}\"{}}}",
+        "{\"a\":".repeat(LEVELS),
+        "x".repeat(16 << 10),
+        "}".repeat(LEVELS)
+    );
+    let [old, new] = ["1", "2"].map(|version| object("default", "large", version, &text));
+    let setup = hostile(&json!({"by": by, "pointers": pointers}).to_string()).read(&["v1/pods"]);
+    let setup = setup.cache("v1/pods", vec![Arc::clone(&new)]).deadline(DEADLINE);
+    let running = load(setup, "hasher").await;
+    let update = || delivery(Change::Updated { old: Arc::clone(&old), new: Arc::clone(&new) }, Cause::Live);
+
+    attack_fails(neighbour, &running, update).await
+}
+
+/// Attacks with these deliveries, each of which fails. Returns the failure of one with a long deadline.
+async fn attack_fails(neighbour: &Neighbour, running: &Running, of: impl Fn() -> Delivery) -> Failure {
     let attack = || {
-        let (plugin, large) = (Arc::clone(&running.plugin), Arc::clone(&large));
+        let (plugin, delivery) = (Arc::clone(&running.plugin), of());
         async move {
             loop {
-                plugin.handle(added(Arc::clone(&large))).await;
+                plugin.handle(delivery.clone()).await;
                 tokio::task::yield_now().await;
             }
         }
     };
+
     neighbour.hardly_notices(&running.plugin, attack).await;
 
     running.set_deadline(LATER).await;
-    let Some(Outcome::Retry { failure, .. }) = running.plugin.handle(added(large)).await else {
-        panic!("it never returns by itself")
-    };
-    assert_eq!(failure.kind, FailureKind::Deadline, "{failure}");
+    match running.plugin.handle(of()).await {
+        Some(Outcome::Retry { failure, .. }) => failure,
+        other => panic!("it never returns by itself: {other:?}"),
+    }
 }
