@@ -36,7 +36,9 @@ pub use self::http::{
 pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
 pub use config::{ConfigFilesError, ConfigSource, NoConfigFiles};
 pub(crate) use interface::{Grant, Interface, VERSIONS};
-pub use keyvalue::{Kept, KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Place, Quota};
+pub use keyvalue::{
+    Kept, KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Place, Quota, entry_cost, write_cost,
+};
 pub use lister::{CacheState, IndexPage, ListError, ListerQuery, ListerSource};
 pub use metrics::{MetricFamily, MetricKind, MetricValue, MetricsStats};
 pub use timer::{NoTimers, TimerError, TimerSource};

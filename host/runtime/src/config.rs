@@ -93,7 +93,8 @@ pub struct Limits {
     /// one second may be sent at once.
     pub requests: NonZeroU32,
     /// The most writes of key-values per second, all instances of the plugin together. A write of more than 16 KiB counts once
-    /// for each 16 KiB. After a pause, the writes of one second may be made at once.
+    /// for each 16 KiB, and each entry counts as a kibibyte more than its bytes. After a pause, the writes of one second may be made
+    /// at once.
     pub keyvalue_writes: NonZeroU32,
     /// The most series of the plugin's own metrics. Each is kept for good; one more is the error `limit-exceeded`.
     pub metric_series: usize,

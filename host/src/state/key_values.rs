@@ -5,12 +5,14 @@ use std::{
     sync::Arc,
 };
 
-use informer_runtime::capabilities::{Kept, KeyValueError, KeyValueSource, Place, Quota};
+use informer_runtime::capabilities::{
+    Kept, KeyValueError, KeyValueSource, Place, Quota, entry_cost, write_cost,
+};
 use parking_lot::Mutex;
 use redb::{
     ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition, TableError, WriteTransaction,
 };
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{State, StateError};
 
@@ -25,6 +27,10 @@ const BYTES: TableDefinition<'_, &str, u64> = TableDefinition::new("keyvalue-byt
 /// Most reads that run or wait for the disk: a disk that hangs blocks no more threads of the process.
 const READS: usize = 16;
 
+/// Most reads of one plugin that run or wait for the disk. The reads of all plugins are served first come, first served, so a read waits
+/// for at most this number of reads of each other plugin. It is half of the reads that the state runs at a time.
+const READS_EACH: usize = 2;
+
 /// Most writes of one plugin that wait for a commit: a disk that hangs keeps no more of them in memory.
 const WRITES: usize = 16;
 
@@ -33,8 +39,15 @@ const WRITES: usize = 16;
 pub struct KeyValues {
     state: State,
     reading: Arc<Semaphore>,
-    /// The writes of each plugin, by name.
-    writing: Arc<Mutex<HashMap<Arc<str>, Arc<Semaphore>>>>,
+    reads: Arc<Places>,
+    writes: Arc<Places>,
+}
+
+/// The same number of places for each plugin.
+#[derive(Debug)]
+struct Places {
+    each: usize,
+    by_plugin: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
 }
 
 /// A transaction that changes one bucket.
@@ -54,46 +67,62 @@ struct Change<'t> {
 impl KeyValues {
     /// The key-values in this state, which has tables for them.
     pub fn new(state: State) -> Self {
-        Self { state, reading: Arc::new(Semaphore::new(READS)), writing: Arc::default() }
+        let [reads, writes] = [READS_EACH, WRITES].map(|each| Arc::new(Places::new(each)));
+        Self { state, reading: Arc::new(Semaphore::new(READS)), reads, writes }
     }
 
     async fn read<T: Default + Send + 'static>(
         &self,
+        plugin: Arc<str>,
         work: impl FnOnce(&ReadOnlyTable<Key, &'static [u8]>) -> Result<Result<T, KeyValueError>, redb::Error>
         + Send
         + 'static,
     ) -> Result<T, KeyValueError> {
+        let place = self.reads.take(&plugin).await;
         // The semaphore is never closed.
         let permit = Arc::clone(&self.reading).acquire_owned().await.ok();
         let read = self.state.read(move |transaction| {
-            let _permit = permit;
+            let _held = (place, permit);
             values(transaction)?.map_or_else(|| Ok(Ok(T::default())), |values| work(&values))
         });
         read.await.map_err(unavailable)?
     }
 
-    /// Changes a bucket. Work that returns an inner error has changed nothing. `bytes` is the size of the write.
+    /// Changes a bucket. Work that returns an inner error has changed nothing. `cost` is the size of the write, by [`write_cost`].
     async fn write<T: Send + 'static>(
         &self,
         place: Place,
-        bytes: usize,
+        cost: usize,
         quota: Quota,
         work: impl FnOnce(&mut Change<'_>) -> Result<Result<T, KeyValueError>, redb::Error> + Send + 'static,
     ) -> Result<T, KeyValueError> {
         let plugin = Arc::clone(&place.plugin);
-        let writing = Arc::clone(
-            self.writing
-                .lock()
-                .entry(Arc::clone(&plugin))
-                .or_insert_with(|| Arc::new(Semaphore::new(WRITES))),
-        );
-        // The semaphore is never closed.
-        let permit = writing.acquire_owned().await.ok();
-        let written = self.state.write(&plugin, bytes, move |transaction| {
-            let _permit = permit;
+        let own = self.writes.take(&plugin).await;
+        let written = self.state.write(&plugin, cost, move |transaction| {
+            let _own = own;
             within(transaction, &place, quota, work)
         });
         written.await.map_err(unavailable)?
+    }
+}
+
+// === impl Places ===
+
+impl Places {
+    fn new(each: usize) -> Self {
+        Self { each, by_plugin: Mutex::default() }
+    }
+
+    /// Waits for a place of the plugin. It is free again when the permit is dropped.
+    async fn take(&self, plugin: &Arc<str>) -> Option<OwnedSemaphorePermit> {
+        let own = Arc::clone(
+            self.by_plugin
+                .lock()
+                .entry(Arc::clone(plugin))
+                .or_insert_with(|| Arc::new(Semaphore::new(self.each))),
+        );
+        // The semaphore is never closed.
+        own.acquire_owned().await.ok()
     }
 }
 
@@ -108,7 +137,7 @@ pub(super) fn forget(transaction: &WriteTransaction, plugin: &str) -> Result<(),
 impl KeyValueSource for KeyValues {
     fn get(&self, place: Place, keys: Vec<String>, most_bytes: usize) -> Kept<'_, Vec<Option<Vec<u8>>>> {
         let absent = vec![None; keys.len()];
-        let read = self.read(move |values| {
+        let read = self.read(Arc::clone(&place.plugin), move |values| {
             let mut left = most_bytes;
             let mut found = Vec::with_capacity(keys.len());
             for key in &keys {
@@ -127,13 +156,13 @@ impl KeyValueSource for KeyValues {
     }
 
     fn exists(&self, place: Place, key: String) -> Kept<'_, bool> {
-        Box::pin(self.read(move |values| {
+        Box::pin(self.read(Arc::clone(&place.plugin), move |values| {
             Ok(Ok(values.get((&*place.plugin, &*place.bucket, key.as_str()))?.is_some()))
         }))
     }
 
     fn keys(&self, place: Place, after: Option<String>, most: usize) -> Kept<'_, Vec<String>> {
-        Box::pin(self.read(move |values| {
+        Box::pin(self.read(Arc::clone(&place.plugin), move |values| {
             let first = after.as_deref().unwrap_or_default();
             let mut keys = Vec::new();
             for entry in values.range((&*place.plugin, &*place.bucket, first)..)? {
@@ -151,8 +180,8 @@ impl KeyValueSource for KeyValues {
     }
 
     fn change(&self, place: Place, changes: Vec<(String, Option<Vec<u8>>)>, quota: Quota) -> Kept<'_, ()> {
-        let bytes = changes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Vec::len)).sum();
-        Box::pin(self.write(place, bytes, quota, move |change| {
+        let cost = write_cost(&changes);
+        Box::pin(self.write(place, cost, quota, move |change| {
             if let Err(exceeded) = change.fits(&changes)? {
                 return Ok(Err(exceeded));
             }
@@ -164,7 +193,7 @@ impl KeyValueSource for KeyValues {
     }
 
     fn increment(&self, place: Place, key: String, delta: u64, quota: Quota) -> Kept<'_, u64> {
-        Box::pin(self.write(place, key.len(), quota, move |change| {
+        Box::pin(self.write(place, entry_cost(&key, None), quota, move |change| {
             let Some(sum) = change.number(&key)?.and_then(|number| number.checked_add(delta)) else {
                 return Ok(Err(KeyValueError::NotANumber { key }));
             };

@@ -9,7 +9,9 @@ use informer_types::HostRequest;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 pub(crate) use source::KeyValueCounters;
-pub use source::{Kept, KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Place, Quota};
+pub use source::{
+    Kept, KeyValueError, KeyValueSource, KeyValueStats, NoKeyValues, Place, Quota, entry_cost, write_cost,
+};
 
 use super::interface::{Grant, Interface, Link, Version};
 use crate::{
@@ -31,7 +33,7 @@ const NAME_BYTES: usize = 1 << 10;
 /// The most keys on one page of `list-keys`.
 const PAGE: usize = 500;
 
-/// The bytes of a write that one token of the budget pays for.
+/// The cost of a write, by [`write_cost`], that one token of the budget pays for.
 const BYTES_A_TOKEN: usize = 16 << 10;
 
 /// Buckets that an instance may have open at a time.
@@ -115,7 +117,7 @@ impl atomics::Host for Guest {
         let place = place(self, &bucket)?;
         fits(&key)?;
         self.sent(key.len());
-        token(self, key.len()).await?;
+        token(self, entry_cost(&key, None)).await?;
         let sum = self.sources.keyvalue.increment(place, key, delta, quota(self)).await;
         counted(self, sum, true)
     }
@@ -175,20 +177,20 @@ async fn change(
     changes.iter().try_for_each(|(key, _)| fits(key))?;
     let bytes = changes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Vec::len)).sum();
     guest.sent(bytes);
-    token(guest, bytes).await?;
+    token(guest, write_cost(&changes)).await?;
     let since = begun(guest);
     let changed = guest.sources.keyvalue.change(place, changes, quota(guest)).await;
     traced(guest, since, "write", changed.as_ref().err());
     counted(guest, changed, true)
 }
 
-/// Waits for the tokens of a write: one, and one more for each further 16 KiB, so that no plugin keeps the disk busy.
+/// Waits for the tokens of a write of this cost: one, and one more for each further 16 KiB, so that no plugin keeps the disk busy.
 ///
 /// # Errors
 /// If they would come too late for the deadline of the call.
-async fn token(guest: &mut Guest, bytes: usize) -> Answer<()> {
+async fn token(guest: &mut Guest, cost: usize) -> Answer<()> {
     let limit = guest.config.limits.keyvalue_writes;
-    let tokens = NonZeroU32::MIN.saturating_add(u32::try_from(bytes / BYTES_A_TOKEN).unwrap_or(u32::MAX));
+    let tokens = NonZeroU32::MIN.saturating_add(u32::try_from(cost / BYTES_A_TOKEN).unwrap_or(u32::MAX));
     // A tenth of the call's time stays for the write itself.
     let (deadline, room) = (guest.call.clock.deadline(), guest.call.allowed / 10);
     let latest = deadline.checked_sub(room).unwrap_or(deadline);

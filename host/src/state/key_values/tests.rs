@@ -1,8 +1,10 @@
 //! Key-values in the database.
 
-use std::io::ErrorKind;
+use std::{io::ErrorKind, sync::mpsc, time::Duration};
 
+use futures::future::join_all;
 use tempfile::TempDir;
+use tokio::time::timeout;
 
 use super::*;
 use crate::state::tests::FailingDisk;
@@ -219,4 +221,51 @@ async fn a_change_beyond_the_quota_is_refused_before_anything_is_written() {
     disk.fail(None);
     plugin.change("b", &[("k", Some(&half)), ("k", Some(&half)), ("k", None)]).await.unwrap();
     assert_eq!(plugin.get("b", "k").await, None, "of one key the last counts");
+}
+
+/// A commit with all of them would keep a neighbour waiting.
+#[tokio::test]
+async fn a_write_of_many_small_entries_takes_a_commit_of_its_own() {
+    const WRITES: usize = 16;
+    let disk = FailingDisk::default();
+    let plugin = Plugin::new(&disk.state(), "flood", 1 << 20);
+    let before = disk.syncs();
+    plugin.set("b", "k", b"").await.unwrap();
+    let single = disk.syncs() - before;
+
+    let (before, nothing) = (disk.syncs(), vec![("", None); 1_100]);
+    let written = join_all((0..WRITES).map(|_| plugin.change("b", &nothing))).await;
+
+    written.into_iter().for_each(Result::unwrap);
+    let syncs = disk.syncs() - before;
+    assert!(single > 0 && syncs >= WRITES * single, "{WRITES} writes: {syncs} syncs, one write: {single}");
+}
+
+#[tokio::test]
+async fn a_plugin_whose_reads_hang_leaves_places_for_the_reads_of_a_neighbour() {
+    let state = State::open(None);
+    let kept = KeyValues::new(state);
+    let plugin = |name: &str| Plugin { kept: kept.clone(), name: name.into(), quota: Quota(100) };
+    let (flood, neighbour) = (plugin("flood"), plugin("neighbour"));
+    neighbour.set("b", "k", b"value").await.unwrap();
+    let (begin, begun) = mpsc::channel();
+    let (ends, reads): (Vec<_>, Vec<_>) = (0..64)
+        .map(|_| {
+            let (kept, name, begin) = (kept.clone(), Arc::clone(&flood.name), begin.clone());
+            let (end, ended) = mpsc::channel::<()>();
+            let work = move |_: &ReadOnlyTable<Key, &'static [u8]>| {
+                begin.send(()).ok();
+                ended.recv().ok();
+                Ok(Ok(()))
+            };
+            (end, tokio::spawn(async move { kept.read(name, work).await }))
+        })
+        .unzip();
+    tokio::task::spawn_blocking(move || begun.recv().unwrap()).await.unwrap();
+
+    let value = timeout(Duration::from_secs(30), neighbour.get("b", "k")).await;
+
+    assert_eq!(value.unwrap().as_deref(), Some(&b"value"[..]));
+    drop(ends);
+    join_all(reads).await.into_iter().for_each(|read| read.unwrap().unwrap());
 }

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::capabilities::rate_budget::RateBudget;
 
+/// What an entry of a write costs beside its bytes. The database takes about as long for an entry as for a kibibyte.
+const ENTRY_BYTES: usize = 1 << 10;
+
 /// The most bytes that a plugin's keys, values and bucket names may have together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota(pub u64);
@@ -101,6 +104,17 @@ pub enum KeyValueError {
     /// The database does not work now. The host's log and `/readyz` report the details.
     #[error("the host's state cannot be used: {0}")]
     Unavailable(&'static str),
+}
+
+/// The cost of a write in bytes: the keys and values, and a kibibyte for each entry. The budget of the plugin pays it, and it is the
+/// size of the write in a commit.
+pub fn write_cost(changes: &[(String, Option<Vec<u8>>)]) -> usize {
+    changes.iter().map(|(key, value)| entry_cost(key, value.as_deref())).sum()
+}
+
+/// The cost of a write of one entry, as by [`write_cost`]. A deletion has no value.
+pub fn entry_cost(key: &str, value: Option<&[u8]>) -> usize {
+    ENTRY_BYTES.saturating_add(key.len()).saturating_add(value.map_or(0, <[u8]>::len))
 }
 
 /// The key-values of a host without state: every call fails with [`KeyValueError::Unavailable`].

@@ -112,8 +112,9 @@ async fn key_value_writes_are_limited_to_the_budget_of_the_plugin() {
         limits.keyvalue_writes = NonZeroU32::new(A_SECOND).unwrap();
         limits.deadline = DEADLINE;
     };
-    let large = json!({"set": ["k", 40 << 10]});
-    let steps = [json!({"set": ["k", 1]}), json!({"increment": ["n", 1]}), json!({"delete": "k"}), large];
+    let (large, many) = (json!({"set": ["k", 40 << 10]}), json!({"delete-many": vec![""; 500]}));
+    let steps =
+        [json!({"set": ["k", 1]}), json!({"increment": ["n", 1]}), json!({"delete": "k"}), large, many];
     let store = Arc::new(Writes::default());
     let setup =
         hostile(&json!({"steps": steps}).to_string()).limits(limits).keyvalue(Arc::clone(&store) as _);
@@ -128,6 +129,26 @@ async fn key_value_writes_are_limited_to_the_budget_of_the_plugin() {
     let stats = running.plugin.stats().keyvalue;
     assert!(stats.refused > 0 && stats.failed == 0, "{stats:?}");
     assert!(running.log.messages().iter().any(|line| line.contains("raise `keyvalue-writes`")));
+}
+
+/// How they share commits with other writes is shown by `host/src/state/key_values/tests.rs`.
+#[tokio::test]
+async fn key_value_writes_of_many_small_entries_are_paid_for_by_the_entry() {
+    // The budget has 100 tokens at once, and 90 more before the deadline.
+    let limits = |limits: &mut Limits| {
+        limits.keyvalue_writes = NonZeroU32::new(100).unwrap();
+        limits.deadline = LATER;
+    };
+    let (keys, pairs, few) = (vec![""; 3_200], vec![["", ""]; 3_200], vec![""; 160]);
+    let steps = json!({"steps": [{"delete-many": keys}, {"set-many": pairs}, {"delete-many": few}]});
+    let store = Arc::new(Writes::default());
+    let setup = hostile(&steps.to_string()).limits(limits).keyvalue(Arc::clone(&store) as _);
+    let running = load(setup, "keeper").await;
+
+    assert_eq!(running.add("bad").await, Outcome::Acknowledged);
+
+    let stats = running.plugin.stats().keyvalue;
+    assert_eq!((stats.refused, stats.writes, store.0.load(Ordering::Relaxed)), (2, 1, 1), "{stats:?}");
 }
 
 #[tokio::test]
