@@ -79,6 +79,10 @@ const char *informer_key_text(informer_key key);
 // Reads what informer_key_text writes. Returns false if the text is no key.
 bool informer_key_parse(const char *text, informer_key *key);
 
+// Reads a key that the host added to the workqueue of a subscription with `resource-in-key = true`: `v1/pods shop/web`. `of` is what
+// the key is of, or NULL if the text is NAMESPACE/NAME or NAME alone. Returns false if the text is no key.
+bool informer_work_key_parse(const char *text, const char **of, informer_key *key);
+
 typedef struct {
     const char *name;
     const char *value;

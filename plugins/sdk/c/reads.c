@@ -52,6 +52,12 @@ bool informer_key_parse(const char *text, informer_key *key) {
     return *key->name && !strchr(key->name, '/') && slash != text;
 }
 
+bool informer_work_key_parse(const char *text, const char **of, informer_key *key) {
+    const char *blank = strrchr(text, ' ');
+    *of = blank ? informer_format("%.*s", (int)(blank - text), text) : NULL;
+    return informer_key_parse(blank ? blank + 1 : text, key);
+}
+
 void informer_values_of(plugin_list_option_string_t from, size_t count, informer_value values[]) {
     for (size_t i = 0; i < count; i++) {
         bool present = i < from.len && from.ptr[i].is_some;

@@ -1,8 +1,7 @@
 //! A reconciler that is called 10,000 times. calls.c does the same.
 
 use informer_sdk::lister::{self, Selector};
-use informer_sdk::wasi::keyvalue::store;
-use informer_sdk::{Config, ObjectKey, ReconcileError, ReconcileResult, Reconciled, Reconciler, workqueue};
+use informer_sdk::{Config, ObjectKey, ReconcileError, ReconcileResult, Reconciled, Reconciler, keyvalue, workqueue};
 
 const CALLS: u32 = 10_000;
 const DEPLOYMENTS: &str = "apps/v1/deployments";
@@ -25,12 +24,11 @@ impl Reconciler for Calls {
             return big(&key);
         }
         let json = lister::get_json(DEPLOYMENTS, &key)?.unwrap_or_default();
-        let failed = |error: store::Error| ReconcileError::retry(format!("{error:?}"));
-        let bucket = store::open("calls").map_err(failed)?;
+        let bucket = keyvalue::open("calls")?;
         if self.made % 10 == 0 {
-            bucket.set(text, json.as_bytes()).map_err(failed)?;
+            bucket.set_bytes(text, json.as_bytes())?;
         }
-        if bucket.get(text).map_err(failed)?.as_deref() != Some(json.as_bytes()) {
+        if bucket.get_bytes(text)?.as_deref() != Some(json.as_bytes()) {
             return Err(ReconcileError::terminal("another value was kept"));
         }
         for meta in lister::list_meta(DEPLOYMENTS, &Selector::all().labels("app=web")) {

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use informer_sdk::client::{self, ApiCode, ObjectEvent, Patch, WriteOptions};
+use informer_sdk::client::{self, ObjectEvent, Patch, WriteOptions};
 use informer_sdk::lister::{self, Selector};
-use informer_sdk::wasi::keyvalue::{atomics, store};
 use informer_sdk::{
     Cause, Config, ConfigHandler, Error, Event, Failure, Handler, ObjectKey, Result, SyncHandler, Synced, TimerHandler, Update,
-    delivery, log, timer,
+    delivery, keyvalue, log, timer,
 };
 use serde_json::{Value, json};
 use wasip2::http::{
@@ -26,11 +25,8 @@ struct Settings {
     mood: Option<String>,
 }
 
-#[derive(Default)]
 struct Story {
     url: String,
-    /// The version that the last write made.
-    written: String,
 }
 
 informer_sdk::export!(Story);
@@ -42,7 +38,7 @@ impl Handler for Story {
     fn start(config: Config) -> std::result::Result<Self, String> {
         let Settings { greeting, url, .. } = config.parse()?;
         log::info!(greeting = greeting; "started");
-        Ok(Self { url, ..Self::default() })
+        Ok(Self { url })
     }
 
     fn on_add(&mut self, object: Event, _cause: Cause) -> Result {
@@ -67,7 +63,7 @@ impl Handler for Story {
             log::info!("again: {cause}");
         }
         if update.new.get::<String>(APPLIED)?.as_deref() == Some("yes") {
-            let own = update.new.resource_version() == self.written;
+            let own = client::is_own_write(update.new.resource_version());
             log::info!("own write: {own}, differs: {}", update.changed(&["/metadata/annotations"])?);
         }
         Ok(())
@@ -124,7 +120,7 @@ fn refused<T>(call: std::result::Result<T, Error>) -> String {
 }
 
 impl Story {
-    fn tell(&mut self, object: &Event) -> Result {
+    fn tell(&self, object: &Event) -> Result {
         let paged = Selector::all().namespace("default").page_size(2);
         let metas = lister::list_meta(DEPLOYMENTS, &paged);
         let names: std::result::Result<Vec<_>, _> = metas.map(|meta| meta.map(|meta| meta.name)).collect();
@@ -139,14 +135,13 @@ impl Story {
         call(&self.url).map_err(Failure::retry)?;
         let web = ObjectKey::new("default", "web");
         change(&web)?;
-        keep().map_err(|error| Failure::retry(format!("{error:?}")))?;
+        keep()?;
         client::record(&ObjectEvent::new(DEPLOYMENTS, &object.key(), "Told", "Telling").note("the story"))?;
         let applied = client::patch(DEPLOYMENTS, &web, &Patch::apply(json!({
             "apiVersion": "apps/v1",
             "kind": "Deployment",
             "metadata": {"namespace": "default", "name": "web", "annotations": {"example.com/applied": "yes"}},
         })), &WriteOptions::new())?;
-        applied.resource_version().clone_into(&mut self.written);
         let answer: Value = applied.parse()?;
         log::info!("applied: {}", answer.pointer(APPLIED).and_then(Value::as_str).unwrap_or("no"));
         Ok(())
@@ -198,33 +193,27 @@ fn post(url: &str, path: &str, body: &[u8]) -> std::result::Result<(u16, String,
 
 /// Changes an object that another write changes meanwhile.
 fn change(web: &ObjectKey) -> Result {
-    for attempt in 1.. {
+    let mut attempt = 0;
+    let changed = client::retry_on_conflict(|| {
+        attempt += 1;
         let mut object: Value = client::get(DEPLOYMENTS, web)?;
         if attempt == 1 {
             let meanwhile = Patch::merge(json!({"metadata": {"labels": {"tier": "meanwhile"}}}));
             client::patch(DEPLOYMENTS, web, &meanwhile, &WriteOptions::new())?;
         }
         object["metadata"]["labels"]["tier"] = json!("changed");
-        match client::update(DEPLOYMENTS, web, &object, &WriteOptions::new()) {
-            Err(Error::Api { code: ApiCode::Conflict, .. }) => {}
-            Err(error) => return Err(error.into()),
-            Ok(written) => {
-                let changed: Value = written.parse()?;
-                let tier = changed["metadata"]["labels"]["tier"].as_str().unwrap_or_default();
-                log::info!("changed at attempt {attempt}: {tier}");
-                return Ok(());
-            }
-        }
-    }
+        client::update(DEPLOYMENTS, web, &object, &WriteOptions::new())?.parse::<Value>()
+    })?;
+    let tier = changed["metadata"]["labels"]["tier"].as_str().unwrap_or_default();
+    log::info!("changed at attempt {attempt}: {tier}");
     Ok(())
 }
 
-fn keep() -> std::result::Result<(), store::Error> {
-    let bucket = store::open("story")?;
-    bucket.set("ключ", json!({"text": "späti 🦀"}).to_string().as_bytes())?;
-    let kept: Value = serde_json::from_slice(&bucket.get("ключ")?.unwrap_or_default()).unwrap_or_default();
-    let sum = atomics::increment(&bucket, "n", 2)?;
-    let keys = bucket.list_keys(None)?.keys.len();
-    log::info!("kept: {}, {sum}, {keys} keys", kept["text"].as_str().unwrap_or_default());
+fn keep() -> Result {
+    let bucket = keyvalue::open("story")?;
+    bucket.set("ключ", &json!({"text": "späti 🦀"}))?;
+    let kept: Value = bucket.get("ключ")?.unwrap_or_default();
+    let sum = bucket.increment("n", 2)?;
+    log::info!("kept: {}, {sum}, {} keys", kept["text"].as_str().unwrap_or_default(), bucket.keys().count());
     Ok(())
 }

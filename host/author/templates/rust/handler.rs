@@ -1,8 +1,7 @@
 //! A plugin: the host calls the handlers when a Deployment is added, updated or deleted.
 
 use informer_sdk::lister::{self, Selector};
-use informer_sdk::wasi::keyvalue::store::{self, Bucket, Error};
-use informer_sdk::{Cause, Config, Event, Failure, Handler, Result, Update, log};
+use informer_sdk::{Cause, Config, Event, Handler, Result, Update, keyvalue, log};
 
 const DEPLOYMENTS: &str = "apps/v1/deployments";
 
@@ -24,9 +23,9 @@ impl Handler for Plugin {
     }
 
     fn on_delete(&mut self, object: Event, _final_state_known: bool) -> Result {
-        let (bucket, key) = (bucket()?, object.key().to_string());
-        let changes = count(&bucket, &key)?;
-        bucket.delete(&key).map_err(later)?;
+        let (bucket, key) = (keyvalue::open("changes")?, object.key().to_string());
+        let changes: u64 = bucket.get(&key)?.unwrap_or_default();
+        bucket.delete(&key)?;
         log::info!(rv = object.resource_version(); "deleted {key} after {changes} changes");
         Ok(())
     }
@@ -40,9 +39,8 @@ fn report(what: &str, object: &Event) -> Result {
     let selector = Selector::all().namespace(object.namespace());
     let neighbours: std::result::Result<Vec<_>, _> = lister::list_meta(DEPLOYMENTS, &selector).collect();
     // Values in a bucket are on the disk of the host: they survive restarts.
-    let (bucket, key) = (bucket()?, object.key().to_string());
-    let changes = count(&bucket, &key)? + 1;
-    bucket.set(&key, changes.to_string().as_bytes()).map_err(later)?;
+    let key = object.key().to_string();
+    let changes = keyvalue::open("changes")?.increment(&key, 1)?;
     let (neighbours, namespace) = (neighbours?.len(), object.namespace());
     log::info!(rv = object.resource_version(); "{what} {key}: {wants}, {neighbours} in {namespace}, change {changes}");
     Ok(())
@@ -52,26 +50,26 @@ fn line(replicas: Option<u32>, image: Option<&str>) -> String {
     format!("{} x {}", replicas.unwrap_or(1), image.unwrap_or("nothing"))
 }
 
-fn bucket() -> Result<Bucket> {
-    store::open("changes").map_err(later)
-}
-
-fn count(bucket: &Bucket, key: &str) -> Result<u32> {
-    let kept = bucket.get(key).map_err(later)?;
-    Ok(kept.and_then(|kept| String::from_utf8(kept).ok()?.parse().ok()).unwrap_or(0))
-}
-
-/// Asks for another delivery.
-fn later(error: Error) -> Failure {
-    Failure::retry(format!("{error:?}"))
-}
-
 #[cfg(test)]
 mod tests {
+    use informer_sdk::testing::TestHost;
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn a_deployment_without_replicas_wants_one() {
-        assert_eq!(line(None, Some("nginx")), "1 x nginx");
+    fn changes_are_counted_until_the_deployment_is_deleted() {
+        let host = TestHost::new();
+        let web = json!({"metadata": {"namespace": "default", "name": "web"}, "spec": {"replicas": 2}});
+        host.store(DEPLOYMENTS, web.clone());
+
+        for _ in 0..2 {
+            Plugin.on_add(host.event(DEPLOYMENTS, web.clone()), Cause::Live).unwrap();
+        }
+        Plugin.on_delete(host.event(DEPLOYMENTS, web), true).unwrap();
+
+        let lines: Vec<String> = host.log().into_iter().map(|line| line.message).collect();
+        let wanted = "added default/web: 2 x nothing, 1 in default, change";
+        assert_eq!(lines, [format!("{wanted} 1"), format!("{wanted} 2"), "deleted default/web after 2 changes".to_owned()]);
     }
 }

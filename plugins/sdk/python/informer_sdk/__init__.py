@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .batch import Again, Notification
     from .errors import ApiError, HostError, PermanentError, RetryAfter
     from .metadata import finalize, owner_reference, set_owner
-    from .objects import Cause, KubeObject, ObjectKey, ObjectMeta, Owner, format_key, key_of
+    from .objects import Cause, KubeObject, ObjectKey, ObjectMeta, Owner, format_key, key_of, parse_key
     from .own_writes import is_own_write
 
 __version__ = "0.1.0"
@@ -61,6 +61,7 @@ __all__ = [
     "log",
     "metrics",
     "owner_reference",
+    "parse_key",
     "set_owner",
     "timer",
     "workqueue",
@@ -87,6 +88,7 @@ _MODULES = {
     "is_own_write": "own_writes",
     "key_of": "objects",
     "owner_reference": "metadata",
+    "parse_key": "objects",
     "set_owner": "metadata",
 }
 

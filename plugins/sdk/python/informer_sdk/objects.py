@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 from wit_world.imports import objects as host
 
@@ -137,6 +137,15 @@ def key_of(name: ObjectName) -> ObjectKey:
     if len(parts) > 2 or "" in parts:
         raise TypeError(f"the key is not `namespace/name` or `name`: {name}")
     return ObjectKey("" if len(parts) == 1 else parts[0], parts[-1])
+
+
+def parse_key(key: str) -> Tuple[Optional[str], ObjectKey]:
+    """Parses a key that the host added to the workqueue: what it is of, if the subscription has `resource-in-key = true`, and the object.
+
+    `v1/pods shop/web` gives `("v1/pods", ObjectKey("shop", "web"))`, and `shop/web` gives `None` first.
+    """
+    of, blank, name = text(key, "key").rpartition(" ")
+    return of if blank else None, key_of(name)
 
 
 def format_key(name: ObjectName) -> str:

@@ -12,6 +12,7 @@ from informer_sdk import (
     ApiError,
     App,
     HostError,
+    ObjectKey,
     PermanentError,
     Requeue,
     RetryAfter,
@@ -26,6 +27,7 @@ from informer_sdk import (
     lister,
     metrics,
     owner_reference,
+    parse_key,
     set_owner,
     timer,
     workqueue,
@@ -207,6 +209,14 @@ class Interfaces(Case):
         (found,) = lister.list_fields(PODS, ["/spec/name", "/none"], labels="app=c")
         self.assertEqual((str(found.key), found.values), ("shop/c", ["c", None]))
         self.assertEqual(format_key(list(client.list(PODS, page_size=4))[-1]), "other/x")
+
+    def test_a_key_of_the_workqueue_says_what_it_is_of_if_it_names_a_resource(self):
+        self.assertEqual(parse_key("v1/pods shop/web"), ("v1/pods", ObjectKey("shop", "web")))
+        self.assertEqual(parse_key("apps/v1/ReplicaSet node-1"), ("apps/v1/ReplicaSet", ObjectKey("", "node-1")))
+        self.assertEqual(parse_key("shop/web"), (None, ObjectKey("shop", "web")))
+        for wrong in ("v1/pods ", "v1/pods shop/", "v1/pods a/b/c", ""):
+            with self.assertRaises(TypeError):
+                parse_key(wrong)
 
     def test_modify_reads_again_after_a_conflict_and_sends_nothing_without_a_change(self):
         host.put(PODS, pod("web"))

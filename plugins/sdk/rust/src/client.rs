@@ -141,7 +141,10 @@ pub fn create(
     object: &impl Serialize,
     options: &WriteOptions,
 ) -> Result<Written, Error> {
-    Ok(Written::new(host::client::create(gvr, namespace, &encode(object)?, options.wire())?, options))
+    Ok(Written::new(
+        host::client::create(gvr, namespace, &encode("the object", object)?, options.wire())?,
+        options,
+    ))
 }
 
 /// Replaces an object.
@@ -155,7 +158,7 @@ pub fn update(
     object: &impl Serialize,
     options: &WriteOptions,
 ) -> Result<Written, Error> {
-    Ok(Written::new(host::client::update(gvr, key, &encode(object)?, options.wire())?, options))
+    Ok(Written::new(host::client::update(gvr, key, &encode("the object", object)?, options.wire())?, options))
 }
 
 /// Changes parts of an object. The field manager is `informer/<name of the plugin>`.

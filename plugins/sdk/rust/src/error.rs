@@ -34,6 +34,12 @@ pub enum Error {
         /// How long to wait before the next request, if the server or the plugin's own limit says so.
         retry_after: Option<Duration>,
     },
+    /// The host refused a call of [`keyvalue`](crate::keyvalue), or its state is not available.
+    #[error("key-value: {message}")]
+    KeyValue {
+        /// An explanation for a person.
+        message: String,
+    },
     /// The value exists but does not fit the type.
     #[error("{what} does not have the expected type")]
     Decode {
@@ -52,7 +58,7 @@ impl Error {
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Host { code, .. } => Some(*code),
-            Self::Api { .. } | Self::Decode { .. } => None,
+            Self::Api { .. } | Self::KeyValue { .. } | Self::Decode { .. } => None,
         }
     }
 
@@ -61,7 +67,7 @@ impl Error {
     pub fn api_code(&self) -> Option<ApiCode> {
         match self {
             Self::Api { code, .. } => Some(*code),
-            Self::Host { .. } | Self::Decode { .. } => None,
+            Self::Host { .. } | Self::KeyValue { .. } | Self::Decode { .. } => None,
         }
     }
 }

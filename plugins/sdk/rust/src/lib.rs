@@ -63,6 +63,7 @@
 //! - [`Event`] and [`Update`]: the object of a notification, read by JSON pointer through [`Object`] and [`Field`].
 //! - [`lister`]: reads of the host's cache. [`client`]: requests to the API server.
 //! - [`metadata`]: finalizers and owner references.
+//! - [`keyvalue`]: state that survives restarts.
 //! - [`workqueue`], [`timer`], [`log`](mod@log), [`metrics`] and [`delivery`].
 //! - [`Failure`] and [`ReconcileError`]: what the host does after a failed call.
 //! - `patterns`: lists of names and regular expressions from annotations, with the feature of this name.
@@ -82,6 +83,7 @@ mod failure;
 mod handler;
 mod host;
 mod json;
+pub mod keyvalue;
 pub mod lister;
 pub mod log;
 pub mod metadata;

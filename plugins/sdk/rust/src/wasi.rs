@@ -1,8 +1,7 @@
 //! The standard interfaces for state, configuration and logging, as `wit-bindgen` generates them from `wit/deps`.
 //!
-//! - [`keyvalue`]: state that survives reloads and restarts of the host. It needs a quota under `[plugin.grant]`:
-//!   `keyvalue = "1MiB"`. Opening a bucket creates it, and each plugin has its own buckets. When a write returns, the value is
-//!   on the host's disk. `keyvalue::batch` makes several writes one transaction.
+//! - [`keyvalue`]: state that survives reloads and restarts of the host. The crate's own [`keyvalue`](mod@crate::keyvalue) has values
+//!   in JSON and works in native tests. `keyvalue::batch` makes several writes one transaction.
 //! - [`config`]: the table `[plugin.config]` as texts.
 //! - [`logging`]: the standard log interface. The crate's own [`log`](crate::log) has fields.
 //!

@@ -37,6 +37,8 @@ pub(super) struct State {
     /// The delay of each delayed key in milliseconds.
     pub(super) delayed: BTreeMap<String, u32>,
     pub(super) requeues: BTreeMap<String, u32>,
+    /// The key-values by bucket and key.
+    pub(super) values: BTreeMap<(String, String), Vec<u8>>,
     /// The delay of each timer in milliseconds.
     pub(super) timers: BTreeMap<String, u32>,
 }
