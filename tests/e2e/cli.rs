@@ -16,6 +16,7 @@ mod log_level;
 mod metrics_auth;
 mod page;
 mod rbac;
+mod recordings;
 mod reload;
 mod serve;
 mod state;
