@@ -3,7 +3,10 @@
 use std::fs;
 
 use informer_guests::guest;
-use informer_tests::toml::{plugin, watch};
+use informer_tests::{
+    dev::commands_after_new,
+    toml::{plugin, watch},
+};
 use serde_json::json;
 
 use super::binary::{Finished, informer};
@@ -35,6 +38,25 @@ async fn new_writes_a_project_that_check_accepts_and_build_names_the_missing_com
         "{}",
         again.stderr
     );
+}
+
+/// The other commands of the way are run by `tests/languages/dev.rs`.
+#[tokio::test]
+async fn three_commands_lead_from_an_empty_folder_to_a_running_handler_in_each_language() {
+    for language in ["rust", "js", "ts", "python", "go", "c"] {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("hello");
+
+        let folder_name = folder.to_str().unwrap();
+        let made = informer(&["new", "hello", "--lang", language, "--directory", folder_name]).await;
+
+        let after = commands_after_new(&made.stdout);
+        // The first command is `informer new`.
+        assert!(after.len() < 3, "{language}: {after:?}");
+        let readme = fs::read_to_string(folder.join("README.md")).unwrap();
+        let first = readme.split("```sh\n").nth(1).unwrap().lines().next().unwrap();
+        assert!(first.starts_with(after.last().unwrap()), "{language}: {first}");
+    }
 }
 
 #[tokio::test]
