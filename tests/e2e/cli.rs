@@ -8,6 +8,7 @@ mod compile;
 mod dead_letters;
 mod demo;
 mod explain;
+mod failures;
 mod flood;
 mod health;
 mod identity;
