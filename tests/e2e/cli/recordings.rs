@@ -163,7 +163,7 @@ async fn a_recording_refuses_another_one_until_it_ends_and_a_recording_without_a
     assert_eq!(again.status, Some(1), "{}", again.stdout);
     assert!(again.stderr.contains("cannot write a new file"), "{}", again.stderr);
     assert_eq!(fs::read_to_string(&first).unwrap(), kept);
-    let nobody = informer(&host.arguments(&second, "nobody", &[])).await;
-    assert!(nobody.stderr.contains("there is no plugin `nobody`") && !second.exists(), "{}", nobody.stderr);
+    let unknown = informer(&host.arguments(&second, "absent", &[])).await;
+    assert!(unknown.stderr.contains("there is no plugin `absent`") && !second.exists(), "{}", unknown.stderr);
     host.running.stop().await;
 }
