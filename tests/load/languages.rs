@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
 }
 
 /// The columns of the table.
-const HEADER: &str = "| language | new, s | build, cold / warm, s | component, KB | host compiles in, s | first event, cold / warm, s | \
-     edit to event, s | us a call | guest, MiB | host, MiB |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|";
+const HEADER: &str = "| language | commands | new, s | build, cold / warm, s | component, KB | host compiles in, s | first event, cold / warm, s | \
+     edit to event, s | us a call | guest, MiB | host, MiB |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|";
 
 /// Prints the table.
 ///
@@ -47,7 +47,7 @@ pub(crate) async fn report(arguments: &Arguments) -> Result<()> {
     println!("{HEADER}");
     let program = arguments.program.canonicalize()?;
     let empty = cost::resident_without_plugins(&program).await?;
-    println!("| no plugin | | | | | | | | | {empty:.1} |");
+    println!("| no plugin | | | | | | | | | | {empty:.1} |");
     let all = |toolchain: &&Toolchain| {
         arguments.only.is_empty() || arguments.only.iter().any(|name| name == toolchain.name)
     };
@@ -66,10 +66,12 @@ pub(crate) async fn report(arguments: &Arguments) -> Result<()> {
             cost::of(&program, &project, arguments.calls).await?;
         let [new, cold, warm, first_cold, first_warm, edited] =
             [new, cold, warm, first_cold, first_warm, edited].map(|time| time.as_secs_f64());
+        let in_a_file = if project.edited { " and an edit" } else { "" };
         println!(
-            "| {} | {new:.2} | {cold:.1} / {warm:.1} | {} | {compiled_in:.2} | {first_cold:.1} / {first_warm:.1} | {edited:.1} | \
+            "| {} | {}{in_a_file} | {new:.2} | {cold:.1} / {warm:.1} | {} | {compiled_in:.2} | {first_cold:.1} / {first_warm:.1} | {edited:.1} | \
              {microseconds:.0} | {guest_mib:.1} | {host_mib:.1} |",
             toolchain.name,
+            project.commands,
             bytes / 1000,
         );
     }

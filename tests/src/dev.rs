@@ -20,6 +20,17 @@ pub struct Dev {
     log: Lines<BufReader<ChildStderr>>,
 }
 
+/// The commands that `informer new` prints after it has written a project, up to the one that runs the handler, which is `informer dev`.
+///
+/// # Panics
+/// Panics if the text does not name `informer dev`.
+pub fn commands_after_new(printed: &str) -> Vec<&str> {
+    let mut commands: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+    let dev = commands.iter().position(|command| command.starts_with("informer dev"));
+    commands.truncate(dev.unwrap_or_else(|| panic!("no `informer dev` in: {printed}")) + 1);
+    commands
+}
+
 // === impl Dev ===
 
 impl Dev {

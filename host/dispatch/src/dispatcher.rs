@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use informer_types::{Delivery, EventHandler, Failure, FailureKind, MAX_BATCH, Outcome};
+use informer_types::{Delivery, EventHandler, Failure, FailureKind, MAX_BATCH, Object, Outcome};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, info_span, trace, warn};
 
@@ -152,23 +152,25 @@ impl<H: EventHandler> Worker<H> {
         let plugin = &*self.config.plugin;
         let object = lease.object().clone();
         let (resource, key) = (&object.source, &object.key);
+        let newest = lease.newest().cloned();
+        let rv = newest.as_deref().map(Object::resource_version);
         let failure = match &outcome {
             Outcome::Retry { failure, .. } => Some(failure.clone()),
             _ => None,
         };
         let settlement = self.config.retry.settle(outcome, attempt, fastrand::f64());
         match lease.settle(settlement) {
-            Settled::Acknowledged => trace!(plugin, %resource, %key, attempt, "delivered"),
-            Settled::Enqueued => trace!(plugin, %resource, %key, attempt, "enqueued for the reconciler"),
+            Settled::Acknowledged => trace!(plugin, %resource, %key, rv, attempt, "delivered"),
+            Settled::Enqueued => trace!(plugin, %resource, %key, rv, attempt, "enqueued for the reconciler"),
             Settled::Retrying { delay, superseded } => {
                 // Every retry follows a failure.
                 let Some(failure) = failure else { return };
                 match self.log.admits_attempt(attempt) {
                     Some(left_out) => {
-                        warn!(plugin, %resource, %key, %failure, retry_in = ?delay, left_out, "a call failed, and is made again");
+                        warn!(plugin, %resource, %key, rv, attempt, %failure, retry_in = ?delay, left_out, "a call failed, and is made again");
                     }
                     None => {
-                        debug!(plugin, %resource, %key, attempt, %failure, ?delay, superseded, "an attempt failed");
+                        debug!(plugin, %resource, %key, rv, attempt, %failure, ?delay, superseded, "an attempt failed");
                     }
                 }
             }
@@ -179,18 +181,18 @@ impl<H: EventHandler> Worker<H> {
             }
             Settled::Quarantined { begins: true, failure, probe_in } => {
                 if let Some(left_out) = self.log.admits() {
-                    warn!(plugin, %resource, %key, %failure, ?probe_in, left_out, "the plugin is in quarantine: its events wait");
+                    warn!(plugin, %resource, %key, rv, attempt, %failure, ?probe_in, left_out, "the plugin is in quarantine: its events wait");
                 }
             }
             Settled::Quarantined { begins: false, failure, probe_in } => {
-                debug!(plugin, %resource, %key, %failure, ?probe_in, "the plugin is still in quarantine: a call failed");
+                debug!(plugin, %resource, %key, rv, attempt, %failure, ?probe_in, "the plugin is still in quarantine: a call failed");
             }
             Settled::GaveUp { fate, letter } => {
                 if let Some(left_out) = self.log.admits() {
                     log_given_up(plugin, fate, &letter, left_out);
                 }
             }
-            Settled::Discarded => debug!(plugin, %resource, %key, "discarded: the queue is closed"),
+            Settled::Discarded => debug!(plugin, %resource, %key, rv, "discarded: the queue is closed"),
         }
     }
 }

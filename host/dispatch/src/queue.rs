@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Change, Delivery, Notification, NotificationSink, Source, Tracer, WorkKey};
+use informer_types::{Change, Delivery, Notification, NotificationSink, Object, Source, Tracer, WorkKey};
 
 pub use config::{DeliveryMode, QueueConfig, Rate};
 pub use settling::{MAX_SETTLE, SETTLES_WITHIN};
@@ -241,6 +241,11 @@ impl Lease {
     /// The object of the notification.
     pub fn object(&self) -> &ObjectRef {
         &self.object
+    }
+
+    /// The newest object of the notification.
+    pub fn newest(&self) -> Option<&Arc<Object>> {
+        Some(self.held.get()?.entry.change.object())
     }
 
     /// Returns true if a call for several notifications with this object failed, so that the object is delivered alone.

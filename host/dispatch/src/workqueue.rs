@@ -20,9 +20,9 @@ mod keys;
 mod rate_limiter;
 mod reconcile_loop;
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use informer_types::{AddError, EventTrace, Tracer, Workqueue};
+use informer_types::{AddError, EventTrace, KeyedVersion, Tracer, Workqueue};
 
 pub use crate::dead_letter::DroppedKey;
 pub use counts::{KeyStanding, WorkqueueStats};
@@ -85,14 +85,20 @@ impl RateLimitingQueue {
         Work::new(self.0.next().await?)
     }
 
-    /// Adds a key that a notification concerns, in the lane of the notification's cause, and with the trace of its event. The
-    /// capacity does not apply.
+    /// Adds a key that a notification concerns, in the lane of the notification's cause, with the trace of its event and the version
+    /// of its object, if the key is that of the object. The capacity does not apply.
     ///
     /// # Errors
     /// [`AddError::TooLong`]: nothing was added.
-    pub(crate) fn enqueue(&self, key: &str, lane: Lane, trace: &EventTrace) -> Result<(), AddError> {
+    pub(crate) fn enqueue(
+        &self,
+        key: &str,
+        lane: Lane,
+        trace: &EventTrace,
+        version: Option<Arc<KeyedVersion>>,
+    ) -> Result<(), AddError> {
         check_length(key)?;
-        self.0.change(|keys, now| keys.enqueue(key, lane, trace, now));
+        self.0.change(|keys, now| keys.enqueue(key, lane, trace, version, now));
         Ok(())
     }
 
@@ -101,7 +107,7 @@ impl RateLimitingQueue {
     /// # Errors
     /// [`AddError::TooLong`]: nothing was added.
     pub fn raise(&self, key: &str) -> Result<(), AddError> {
-        self.enqueue(key, Lane::Live, &EventTrace::default())
+        self.enqueue(key, Lane::Live, &EventTrace::default(), None)
     }
 
     /// Makes a key due after a delay, or at once if the delay is zero. The newest setting wins, over an earlier delay and over a

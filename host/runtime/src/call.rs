@@ -296,7 +296,7 @@ impl Call for &Request {
     }
 
     fn subject(&self) -> Option<Subject> {
-        Some(Subject::Key(Arc::clone(&self.key)))
+        Some(Subject::Key { key: Arc::clone(&self.key), version: self.version.clone() })
     }
 
     fn failure(answer: &mut Reconciled) -> Option<&mut Failure> {
@@ -322,7 +322,7 @@ impl Call for &SignalCall {
     }
 
     fn subject(&self) -> Option<Subject> {
-        Some(Subject::Key(self.signal.to_string().into()))
+        Some(Subject::Key { key: self.signal.to_string().into(), version: None })
     }
 
     fn failure(answer: &mut Reconciled) -> Option<&mut Failure> {

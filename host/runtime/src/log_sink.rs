@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use informer_types::{Object, Source};
+use informer_types::{KeyedVersion, Object, Source};
 
 /// The level of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,8 +42,14 @@ pub enum Subject {
         /// The object.
         object: Arc<Object>,
     },
-    /// The key of a reconciler, which belongs to no resource.
-    Key(Arc<str>),
+    /// The key of a reconciler, or the name of a signal.
+    Key {
+        /// The key.
+        key: Arc<str>,
+        /// The newest version of the key's object that added the key. `None` if the plugin added the key itself, if the key is that of
+        /// an owner, and for a signal.
+        version: Option<Arc<KeyedVersion>>,
+    },
 }
 
 /// One log line of a plugin.
@@ -77,11 +83,11 @@ pub trait LogSink: Send + Sync + 'static {
 // === impl Subject ===
 
 impl Subject {
-    /// The resource of the object. A key has none.
+    /// The resource of the object.
     pub fn resource(&self) -> Option<&Source> {
         match self {
             Self::Object { source, .. } => Some(source),
-            Self::Key(_) => None,
+            Self::Key { version, .. } => version.as_ref().map(|version| &version.source),
         }
     }
 
@@ -89,7 +95,7 @@ impl Subject {
     pub fn key(&self) -> Cow<'_, str> {
         match self {
             Self::Object { object, .. } => Cow::Owned(object.key().to_string()),
-            Self::Key(key) => Cow::Borrowed(key),
+            Self::Key { key, .. } => Cow::Borrowed(key),
         }
     }
 
@@ -97,7 +103,7 @@ impl Subject {
     pub fn resource_version(&self) -> Option<&str> {
         match self {
             Self::Object { object, .. } => Some(object.resource_version()),
-            Self::Key(_) => None,
+            Self::Key { version, .. } => version.as_ref().map(|version| &*version.resource_version),
         }
     }
 }

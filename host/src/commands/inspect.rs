@@ -1,13 +1,13 @@
 //! `informer inspect`: what a WebAssembly file contains.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use informer_author::{DeclaredReads, Inspection, Kind};
 use informer_runtime::Component;
 use informer_system::read_file;
-use informer_types::one_line;
+use informer_types::{excerpt, one_line};
 use serde_json::{Value, json};
 
 use crate::{
@@ -22,6 +22,10 @@ Examples:
 
 /// The largest file that is read.
 const BYTES: u64 = 1 << 30;
+
+/// The most imports and the most exports that are printed as text, and the most bytes of a name. Real components have some thirty.
+const NAMES: usize = 100;
+const NAME_BYTES: usize = 128;
 
 /// `informer inspect`
 #[derive(Clone, Debug, Args)]
@@ -107,15 +111,14 @@ impl Verdict {
             ),
         ];
         let made_by = inspection.toolchain.as_ref().map(ToString::to_string);
-        lines.extend(made_by.map(|toolchain| format!("language: {toolchain}")));
-        lines.extend(inspection.wit_version().map(|version| format!("interface: informer:plugin@{version}")));
+        lines.extend(made_by.map(|toolchain| format!("language: {}", short(&toolchain))));
+        let version = inspection.wit_version();
+        lines.extend(version.map(|version| format!("interface: informer:plugin@{}", short(version))));
         if inspection.kind == Kind::Component {
-            lines.extend(inspection.imports.iter().map(|name| format!("import {name}")));
-            lines.extend(inspection.exports.iter().map(|name| format!("export {name}")));
+            lines.extend(names("import", &inspection.imports));
+            lines.extend(names("export", &inspection.exports));
         }
-        lines.extend(
-            reads(inspection).map(|(gvr, parts)| format!("reads of {gvr}: {}", one_line(&parts.join(", ")))),
-        );
+        lines.extend(reads(inspection).map(|(gvr, parts)| format!("reads of {gvr}: {}", parts.join(", "))));
         match self {
             Self::Plugin(grants) if grants.is_empty() => lines.push("grants: it needs none".to_owned()),
             Self::Plugin(grants) => {
@@ -125,9 +128,21 @@ impl Verdict {
             }
             Self::Refused(problem) => lines.push(format!("no plugin: {problem}")),
         }
-        lines.push(String::new());
-        lines.join("\n")
+        // The file chose its names: none may look like another line.
+        lines.iter().map(|line| format!("{}\n", one_line(line))).collect()
     }
+}
+
+/// A line for each of the first names, and one with the number of the others.
+fn names(what: &str, names: &[String]) -> impl Iterator<Item = String> {
+    let shown = names.iter().take(NAMES).map(move |name| format!("{what} {}", short(name)));
+    let more = names.len().saturating_sub(NAMES);
+    let rest = (more > 0).then(|| format!("{what}s: {more} more, which `--output json` lists"));
+    shown.chain(rest)
+}
+
+fn short(text: &str) -> impl fmt::Display {
+    excerpt(text, NAME_BYTES)
 }
 
 /// The parts that the component declares to read, by resource.

@@ -81,4 +81,4 @@ pub use trace::{
     Then, TraceContext, TraceSink, Traced, Tracer, Version, WatchVerb,
 };
 pub use units::{micros, millis};
-pub use workqueue::{AddError, Reconciled, Reconciler, Request, WorkKey, Workqueue};
+pub use workqueue::{AddError, KeyedVersion, Reconciled, Reconciler, Request, WorkKey, Workqueue};

@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
-use crate::{EventTrace, Failure, ObjectKey};
+use crate::{EventTrace, Failure, ObjectKey, Source};
 
 /// client-go's rate-limited workqueue without `Get` and `Done`, which only the workers call. `dispatch` implements it, and
 /// `runtime` passes it to the guest.
@@ -47,6 +47,16 @@ pub struct WorkKey {
     pub of: Option<Arc<str>>,
     /// The namespace and the name.
     pub key: ObjectKey,
+}
+
+/// The version of an object that added its key to the workqueue, for logs. The object may have a newer version when its key is
+/// reconciled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyedVersion {
+    /// The informer of the object.
+    pub source: Source,
+    /// The resource version.
+    pub resource_version: Box<str>,
 }
 
 /// Why a key was not added.
@@ -103,6 +113,9 @@ pub struct Request {
     pub queued: Duration,
     /// The trace of the event that added the key, or of the oldest of several. A key that the plugin added itself has none.
     pub trace: EventTrace,
+    /// The newest version of the key's object that added the key. `None` if the plugin added the key itself, or if the key is that of
+    /// an owner.
+    pub version: Option<Arc<KeyedVersion>>,
 }
 
 /// How a call ended.

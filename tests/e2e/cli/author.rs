@@ -3,9 +3,13 @@
 use std::fs;
 
 use informer_guests::guest;
+use informer_tests::{
+    dev::commands_after_new,
+    toml::{plugin, watch},
+};
 use serde_json::json;
 
-use super::binary::informer;
+use super::binary::{Finished, informer};
 
 #[tokio::test]
 async fn new_writes_a_project_that_check_accepts_and_build_names_the_missing_compiler() {
@@ -34,6 +38,25 @@ async fn new_writes_a_project_that_check_accepts_and_build_names_the_missing_com
         "{}",
         again.stderr
     );
+}
+
+/// The other commands of the way are run by `tests/languages/dev.rs`.
+#[tokio::test]
+async fn three_commands_lead_from_an_empty_folder_to_a_running_handler_in_each_language() {
+    for language in ["rust", "js", "ts", "python", "go", "c"] {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("hello");
+
+        let folder_name = folder.to_str().unwrap();
+        let made = informer(&["new", "hello", "--lang", language, "--directory", folder_name]).await;
+
+        let after = commands_after_new(&made.stdout);
+        // The first command is `informer new`.
+        assert!(after.len() < 3, "{language}: {after:?}");
+        let readme = fs::read_to_string(folder.join("README.md")).unwrap();
+        let first = readme.split("```sh\n").nth(1).unwrap().lines().next().unwrap();
+        assert!(first.starts_with(after.last().unwrap()), "{language}: {first}");
+    }
 }
 
 #[tokio::test]
@@ -99,6 +122,79 @@ async fn inspect_shows_a_component_and_advises_for_a_core_module() {
         "{}",
         refused.stdout
     );
+}
+
+/// A component that imports functions of these names, which nothing has checked.
+fn importing<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Vec<u8> {
+    // One type, which each import has: a function without parameters and without a result.
+    let types = [1, 0x40, 0, 1, 0];
+    let mut imports = leb128(names.len());
+    for name in names {
+        imports.extend([&[0], &*leb128(name.len()), name.as_bytes(), &[1, 0]].concat());
+    }
+    let section = |id: u8, content: &[u8]| [&[id], &*leb128(content.len()), content].concat();
+    [b"\0asm\x0d\0\x01\0".as_slice(), &section(7, &types), &section(10, &imports)].concat()
+}
+
+fn leb128(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push(u8::try_from(number & 0x7f).unwrap() | 0x80);
+        number >>= 7;
+    }
+    bytes.push(u8::try_from(number).unwrap());
+    bytes
+}
+
+/// Runs `inspect` and `check` on a component that no host would load. Returns what they print.
+async fn judged(component: &[u8]) -> [Finished; 2] {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, toml) = (directory.path().join("it.wasm"), directory.path().join("informer.toml"));
+    fs::write(&file, component).unwrap();
+    fs::write(&toml, watch("v1/configmaps") + &plugin("it", &file, "v1/configmaps", "")).unwrap();
+
+    let inspected = informer(&["inspect", file.to_str().unwrap()]).await;
+    let checked = informer(&["check", "--config", toml.to_str().unwrap()]).await;
+
+    for refused in [&inspected, &checked] {
+        assert_eq!(refused.status, Some(1), "{}{}", refused.stdout, refused.stderr);
+    }
+    [inspected, checked]
+}
+
+#[tokio::test]
+async fn a_component_with_many_imports_is_shown_by_some_of_them() {
+    let names: Vec<String> = (0..50_000).map(|number| format!("import-n{number}")).collect();
+
+    let [inspected, checked] = judged(&importing(names.iter().map(String::as_str))).await;
+
+    let lines: Vec<&str> = inspected.stdout.lines().filter(|line| line.starts_with("import")).collect();
+    assert_eq!((lines.len(), lines[0]), (101, "import import-n0"));
+    assert_eq!(lines[100], "imports: 49900 more, which `--output json` lists");
+    for printed in [&inspected.stdout, &checked.stdout] {
+        assert!(printed.len() < 4 << 10, "{} bytes", printed.len());
+        assert!(printed.contains("the component does not export informer:plugin/handler@"), "{printed}");
+    }
+}
+
+#[tokio::test]
+async fn no_name_in_a_component_forges_a_line_or_turns_text_around() {
+    // A name has at most 100,000 bytes.
+    let long = "x".repeat(90_000);
+    let forged = "a\ngrants: it needs none\u{202e}";
+
+    let [inspected, checked] = judged(&importing([forged, &long].into_iter())).await;
+
+    for printed in [&inspected.stdout, &checked.stdout] {
+        assert!(!printed.contains('\u{202e}') && printed.len() < 4 << 10, "{printed}");
+        assert!(!printed.lines().any(|line| line.starts_with("grants: ")), "{printed}");
+    }
+    let escaped = r"a\ngrants: it needs none\u{202e}";
+    for (printed, around) in
+        [(&inspected.stdout, ("import ", "\n")), (&checked.stdout, ("import name `", "`"))]
+    {
+        assert!(printed.contains(&format!("{}{escaped}{}", around.0, around.1)), "{printed}");
+    }
 }
 
 #[tokio::test]

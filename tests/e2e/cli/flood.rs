@@ -40,13 +40,13 @@ const ATTACKS: [(&str, &str); 5] = [
     ("an HTTP/2 connection", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u{4}\0\0\0\0\0"),
 ];
 
-/// Opens connections, sends this on each, and keeps them. A connection that the server refuses is left out.
-async fn strangers(address: &str, text: &str) -> Vec<TcpStream> {
+/// Opens connections to each address, sends this on each, and keeps them. A connection that the server refuses is left out.
+async fn strangers(addresses: &[&str], text: &str) -> Vec<TcpStream> {
     descriptors::raise();
-    let count = STRANGERS.min(usize::try_from(descriptors::limit() / 2).unwrap());
+    let count = STRANGERS.min(usize::try_from(descriptors::limit() / 2).unwrap()) / addresses.len();
     assert!(count > 2 * DESCRIPTORS as usize, "this test needs more descriptors: `ulimit -n 4096`");
-    let mut open = Vec::with_capacity(count);
-    for _ in 0..count {
+    let mut open = Vec::new();
+    for address in addresses.iter().cycle().take(count * addresses.len()) {
         let mut stream = timeout(PATIENCE, TcpStream::connect(address)).await.unwrap().unwrap();
         if stream.write_all(text.as_bytes()).await.is_ok() {
             open.push(stream);
@@ -73,21 +73,12 @@ async fn probes_watches_and_reloads_go_on_while_strangers_hold_connections() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
     let objects = ConfigMaps::at(&server.url()).await;
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("informer.toml");
-    let configuration = format!(
-        "[cluster]\nserver = \"{}\"\n[host]\nadmin = \"127.0.0.1:0\"\nstate-dir = \"off\"\n\
-         [[watch]]\ngvr = \"v1/configmaps\"\n\
-         [[plugin]]\nname = \"echo\"\nsource = {:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n",
-        server.url(),
-        guest("echo"),
-    );
-    fs::write(&path, configuration).unwrap();
-    let mut host = Running::start_limited(&["run", "--config", path.to_str().unwrap()], DESCRIPTORS).await;
+    let mut host = start(&directory, &server, "").await;
     let admin = host.admin().await;
     host.logged("plugin loaded").await;
 
     for (round, (what, text)) in ATTACKS.into_iter().enumerate() {
-        let _open = strangers(&admin, text).await;
+        let _open = strangers(&[&admin], text).await;
 
         for _ in 0..3 {
             let ready = probe(&admin, "/readyz").await;
@@ -101,6 +92,31 @@ async fn probes_watches_and_reloads_go_on_while_strangers_hold_connections() {
     host.stop().await;
 }
 
+/// Other machines reach the health endpoint, and strangers on this machine reach both endpoints at once.
+#[tokio::test]
+async fn the_health_endpoint_answers_while_strangers_hold_connections_of_both_endpoints() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let objects = ConfigMaps::at(&server.url()).await;
+    let directory = tempfile::tempdir().unwrap();
+    let mut host = start(&directory, &server, "health = \"127.0.0.1:0\"\n").await;
+    let (admin, health) = (host.admin().await, host.health().await);
+    host.logged("plugin loaded").await;
+
+    for (round, (what, text)) in ATTACKS.into_iter().enumerate() {
+        let _open = strangers(&[&health, &admin], text).await;
+
+        for path in ["/livez", "/readyz", "/metrics"] {
+            let answer = probe(&health, path).await;
+            assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{what}: {path}: {answer}");
+        }
+        let ready = probe(&admin, "/readyz").await;
+        assert!(ready.starts_with("HTTP/1.1 200 OK\r\n"), "{what}: {ready}");
+        objects.create(&format!("round-{round}")).await;
+        host.logged(&format!("add default/round-{round} ")).await;
+    }
+    host.stop().await;
+}
+
 #[tokio::test]
 async fn the_embedded_api_server_answers_while_strangers_hold_connections() {
     let mut server = Running::start_limited(&["apiserver", "--output", "json"], DESCRIPTORS).await;
@@ -109,7 +125,7 @@ async fn the_embedded_api_server_answers_while_strangers_hold_connections() {
     let address = url.strip_prefix("http://").unwrap();
 
     for (round, (what, text)) in ATTACKS.into_iter().enumerate() {
-        let _open = strangers(address, text).await;
+        let _open = strangers(&[address], text).await;
 
         let ready = probe(address, "/readyz").await;
         assert!(ready.starts_with("HTTP/1.1 200 OK\r\n"), "{what}: {ready}");
@@ -162,6 +178,20 @@ async fn a_body_that_is_too_large_for_the_admin_endpoint_is_refused() {
     timeout(PROBE, stream.read_exact(&mut start)).await.unwrap().unwrap();
     assert_eq!(&start, b"HTTP/1.1 413");
     host.stop().await;
+}
+
+/// A host that may open [`DESCRIPTORS`]. `endpoint` are further lines of its table `[host]`.
+async fn start(directory: &TempDir, server: &DevServer, endpoint: &str) -> Running {
+    let path = directory.path().join("informer.toml");
+    let configuration = format!(
+        "[cluster]\nserver = \"{}\"\n[host]\nadmin = \"127.0.0.1:0\"\nstate-dir = \"off\"\n{endpoint}\
+         [[watch]]\ngvr = \"v1/configmaps\"\n\
+         [[plugin]]\nname = \"echo\"\nsource = {:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n",
+        server.url(),
+        guest("echo"),
+    );
+    fs::write(&path, configuration).unwrap();
+    Running::start_limited(&["run", "--config", path.to_str().unwrap()], DESCRIPTORS).await
 }
 
 /// A host whose API server is its own.

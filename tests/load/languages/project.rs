@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use informer_tests::dev::commands_after_new;
 use tokio::process::Command;
 
 /// The way to build a component.
@@ -46,6 +47,10 @@ pub(crate) struct Project {
     /// Holds the caches of the compilers, the package managers and the host.
     caches: PathBuf,
     source: &'static str,
+    /// The commands from an empty folder to a running handler, as `informer new` prints them.
+    pub(crate) commands: usize,
+    /// Another engine is chosen in a file between these commands.
+    pub(crate) edited: bool,
 }
 
 // === impl Project ===
@@ -64,10 +69,12 @@ impl Project {
         let Toolchain { name, language, engine, source } = toolchain;
         let (folder, caches) = (scratch.join(name), scratch.join("caches"));
         fs::create_dir(&caches)?;
-        let project = Self { name, program: program.to_owned(), folder: scratch.to_owned(), caches, source };
+        let (program, edited) = (program.to_owned(), engine.is_some());
+        let project = Self { name, program, folder: scratch.to_owned(), caches, source, commands: 0, edited };
         let sdk = sdk.to_str().context("the path of the SDK is not UTF-8")?;
-        project.run(&["new", name, "--lang", language, "--sdk", sdk]).await?;
-        let project = Self { folder, ..project };
+        let printed = project.run(&["new", name, "--lang", language, "--sdk", sdk]).await?;
+        let commands = 1 + commands_after_new(&printed).len();
+        let project = Self { folder, commands, ..project };
         if let Some(engine) = engine {
             let manifest = project.folder.join("informer-plugin.toml");
             let text = fs::read_to_string(&manifest)?;
@@ -81,7 +88,7 @@ impl Project {
     /// # Errors
     /// The command fails.
     pub(crate) async fn build(&self) -> Result<()> {
-        self.run(&["build"]).await
+        self.run(&["build"]).await.map(drop)
     }
 
     /// Replaces each `old` of the source between quotation marks.
@@ -133,8 +140,8 @@ impl Project {
         command
     }
 
-    /// Runs a command to its end.
-    async fn run(&self, arguments: &[&str]) -> Result<()> {
+    /// Runs a command to its end. Returns what it printed.
+    async fn run(&self, arguments: &[&str]) -> Result<String> {
         let output = self.command(arguments).output().await?;
         ensure!(
             output.status.success(),
@@ -143,6 +150,6 @@ impl Project {
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );
-        Ok(())
+        Ok(String::from_utf8(output.stdout)?)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
-use informer_types::{AddError, Change, EventTrace, Source, WorkKey};
+use informer_types::{AddError, Change, EventTrace, KeyedVersion, Source, WorkKey};
 
 use crate::{
     ObjectRef,
@@ -39,7 +39,13 @@ pub(super) struct Keying {
 struct Undecided {
     /// In the order of the notifications. A key is listed again if it moves to the live lane.
     order: Vec<(WorkKey, Lane)>,
-    lanes: HashMap<WorkKey, Lane>,
+    noted: HashMap<WorkKey, Noted>,
+}
+
+#[derive(Debug)]
+struct Noted {
+    lane: Lane,
+    version: Option<Arc<KeyedVersion>>,
 }
 
 // === impl Keying ===
@@ -56,7 +62,8 @@ impl Keying {
     /// Keeps the keys of a notification until the mode is decided.
     pub(super) fn note(&mut self, object: &ObjectRef, entry: &Entry) {
         for key in self.keys(object, entry) {
-            self.undecided.add(key, Lane::of(entry.live));
+            let version = version_of(&key, object, entry);
+            self.undecided.add(key, Lane::of(entry.live), version);
         }
     }
 
@@ -69,10 +76,19 @@ impl Keying {
     ///
     /// # Errors
     /// [`AddError::TooLong`].
-    pub(super) fn enqueue(&self, keys: &[WorkKey], entry: &Entry, added: bool) -> Result<(), AddError> {
-        keys.iter().map(ToString::to_string).try_for_each(|key| match added {
-            true => check_length(&key),
-            false => self.queue.enqueue(&key, Lane::of(entry.live), &entry.observed.trace),
+    pub(super) fn enqueue(
+        &self,
+        keys: &[WorkKey],
+        object: &ObjectRef,
+        entry: &Entry,
+        added: bool,
+    ) -> Result<(), AddError> {
+        keys.iter().try_for_each(|key| match (key.to_string(), added) {
+            (text, true) => check_length(&text),
+            (text, false) => {
+                let version = version_of(key, object, entry);
+                self.queue.enqueue(&text, Lane::of(entry.live), &entry.observed.trace, version)
+            }
         })
     }
 
@@ -87,8 +103,9 @@ impl Keying {
         };
         if self.mode == Mode::Keys {
             for (key, lane) in undecided.order {
+                let version = undecided.noted.get(&key).and_then(|noted| noted.version.clone());
                 // Keys that are too long become dead letters with their notifications.
-                self.queue.enqueue(&key.to_string(), lane, &EventTrace::default()).ok();
+                self.queue.enqueue(&key.to_string(), lane, &EventTrace::default(), version).ok();
             }
         } else if self.mode == Mode::Undecided {
             self.undecided = undecided;
@@ -106,11 +123,25 @@ impl fmt::Debug for Keying {
 // === impl Undecided ===
 
 impl Undecided {
-    fn add(&mut self, key: WorkKey, lane: Lane) {
-        let known = self.lanes.get(&key).copied();
-        if known.is_none() || (known == Some(Lane::Backlog) && lane == Lane::Live) {
-            self.lanes.insert(key.clone(), lane);
+    fn add(&mut self, key: WorkKey, lane: Lane, version: Option<Arc<KeyedVersion>>) {
+        let Some(known) = self.noted.get_mut(&key) else {
+            self.noted.insert(key.clone(), Noted { lane, version });
+            return self.order.push((key, lane));
+        };
+        known.version = version.or(known.version.take());
+        if known.lane == Lane::Backlog && lane == Lane::Live {
+            known.lane = lane;
             self.order.push((key, lane));
         }
     }
+}
+
+/// The version of the object, if the key is its own. The key of an owner may be the same text.
+fn version_of(key: &WorkKey, object: &ObjectRef, entry: &Entry) -> Option<Arc<KeyedVersion>> {
+    let newest = entry.change.object();
+    let same_name = newest.controller().is_some_and(|owner| *owner.name == *newest.name());
+    (key.key == object.key && !same_name).then(|| {
+        let resource_version = newest.resource_version().into();
+        Arc::new(KeyedVersion { source: object.source.clone(), resource_version })
+    })
 }

@@ -386,7 +386,7 @@ impl Notifications {
     /// notification becomes a dead letter.
     fn enqueue_keys(&mut self, object: &ObjectRef, entry: Entry, keys: &[WorkKey], added: bool) {
         if let Some(keying) = &self.keying {
-            match keying.enqueue(keys, &entry, added) {
+            match keying.enqueue(keys, object, &entry, added) {
                 Ok(()) => {
                     self.counts.acknowledged += 1;
                     self.letters.withdraw(object);

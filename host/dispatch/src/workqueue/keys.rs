@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{AddError, Enqueued, EventTrace, Histogram, Step, Tracer};
+use informer_types::{AddError, Enqueued, EventTrace, Histogram, KeyedVersion, Step, Tracer};
 
 pub use ending::{Failed, Work};
 
@@ -71,6 +71,8 @@ pub(super) struct Key {
     own: bool,
     /// The trace of the event that made the key dirty, or of the oldest of several.
     trace: EventTrace,
+    /// The newest version of the key's object that made the key dirty.
+    version: Option<Arc<KeyedVersion>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +103,7 @@ pub(super) struct Taken {
     waited: Duration,
     /// The trace of the event that the call is for.
     trace: EventTrace,
+    version: Option<Arc<KeyedVersion>>,
 }
 
 // === impl Keys ===
@@ -145,7 +148,14 @@ impl Keys {
     }
 
     /// Adds the key of a notification. The capacity does not apply.
-    pub(super) fn enqueue(&mut self, key: &str, lane: Lane, trace: &EventTrace, now: Instant) {
+    pub(super) fn enqueue(
+        &mut self,
+        key: &str,
+        lane: Lane,
+        trace: &EventTrace,
+        version: Option<Arc<KeyedVersion>>,
+        now: Instant,
+    ) {
         self.promote(now);
         if self.phase != Phase::Open {
             return self.ignored(key);
@@ -156,6 +166,7 @@ impl Keys {
         if let Some(slot) = self.keyed.get_mut(id) {
             let before = std::mem::take(&mut slot.payload.trace);
             slot.payload.trace = before.merge(trace.clone());
+            slot.payload.version = version.or(slot.payload.version.take());
         }
     }
 
@@ -410,11 +421,12 @@ impl Face for Keys {
         let waited = dirty.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         let (key, failed) = (Arc::clone(&slot.key), slot.payload.failed);
         let trace = std::mem::take(&mut slot.payload.trace);
+        let version = slot.payload.version.clone();
         self.counts.depth -= 1;
         self.latency.observe_duration(waited);
         let step = || Step::KeyTaken { attempt: failed.saturating_add(1), waited };
         self.tracer.note_key_of(&key, &trace, step);
-        Some(Taken { id, key, failed, waited, trace })
+        Some(Taken { id, key, failed, waited, trace, version })
     }
 
     /// The queue has ended if it is shut down and will hand out nothing more, unless a key in flight comes back. It does not

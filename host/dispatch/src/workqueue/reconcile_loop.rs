@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use informer_types::{Failure, FailureKind, Reconciled, Reconciler, Request};
+use informer_types::{Failure, FailureKind, KeyedVersion, Reconciled, Reconciler, Request};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error, info, info_span, trace, warn};
+use tracing::{debug, error, field, info, info_span, trace, warn};
 
 use super::{Failed, RateLimitingQueue, Work};
 use crate::workers::{self, FailureLog, Target, Workers};
@@ -42,6 +42,13 @@ struct Worker<R> {
     queue: RateLimitingQueue,
     reconciler: Arc<R>,
     log: Arc<FailureLog>,
+}
+
+/// A call that has ended, for the log.
+struct Call<'a> {
+    key: &'a str,
+    version: Option<Arc<KeyedVersion>>,
+    attempt: u32,
 }
 
 impl Target for ReconcileConfig {
@@ -112,6 +119,7 @@ impl<R: Reconciler> Worker<R> {
     fn settle(&self, work: Work, reconciled: Reconciled) {
         let ReconcileConfig { plugin, attempts, .. } = &self.config;
         let (key, attempt) = (Arc::clone(work.key()), work.attempt());
+        let call = Call { key: &key, version: work.version().cloned(), attempt };
         let recovered = match reconciled {
             Reconciled::Done => {
                 trace!(%plugin, %key, attempt, "reconciled");
@@ -121,11 +129,11 @@ impl<R: Reconciler> Worker<R> {
             Reconciled::RequeueAfter(delay) => work.requeue_after(delay),
             Reconciled::Retry { after, failure } => {
                 let spent = attempts.is_some_and(|most| attempt >= most.get());
-                self.failed(&key, attempt, work.fail_after(&failure, after, spent), &failure);
+                self.failed(&call, work.fail_after(&failure, after, spent), &failure);
                 false
             }
             Reconciled::Terminal { failure } => {
-                self.failed(&key, attempt, Failed::GivenUp, &failure);
+                self.failed(&call, Failed::GivenUp, &failure);
                 work.give_up(failure);
                 false
             }
@@ -135,23 +143,32 @@ impl<R: Reconciler> Worker<R> {
         }
     }
 
-    fn failed(&self, key: &str, attempt: u32, failed: Failed, failure: &Failure) {
-        let plugin = &*self.config.plugin;
+    fn failed(&self, call: &Call<'_>, failed: Failed, failure: &Failure) {
+        let (plugin, key, attempt) = (&*self.config.plugin, call.key, call.attempt);
+        let resource = call.version.as_ref().map(|version| field::display(&version.source));
+        let rv = call.version.as_ref().map(|version| &*version.resource_version);
         match failed {
-            Failed::Retrying => match self.log.admits_attempt(attempt) {
-                Some(left_out) => warn!(plugin, key, %failure, left_out, "a call failed, and is made again"),
-                None => debug!(plugin, key, attempt, %failure, "an attempt failed"),
-            },
+            Failed::Retrying { delay } => {
+                let retry_in = delay.map(field::debug);
+                match self.log.admits_attempt(attempt) {
+                    Some(left_out) => {
+                        warn!(plugin, resource, key, rv, attempt, %failure, retry_in, left_out, "a call failed, and is made again");
+                    }
+                    None => {
+                        debug!(plugin, resource, key, rv, attempt, %failure, retry_in, "an attempt failed");
+                    }
+                }
+            }
             Failed::GivenUp => {
                 let Some(left_out) = self.log.admits() else { return };
-                error!(plugin, key, attempts = attempt, %failure, left_out, "given up: the key is kept as a dead letter until it is reconciled");
+                error!(plugin, resource, key, rv, attempts = attempt, %failure, left_out, "given up: the key is kept as a dead letter until it is reconciled");
             }
             Failed::Quarantined { begins: true, probe_in } => {
                 let Some(left_out) = self.log.admits() else { return };
-                warn!(plugin, key, %failure, ?probe_in, left_out, "the reconciler is in quarantine: its keys wait");
+                warn!(plugin, resource, key, rv, attempt, %failure, ?probe_in, left_out, "the reconciler is in quarantine: its keys wait");
             }
             Failed::Quarantined { begins: false, probe_in } => {
-                debug!(plugin, key, %failure, ?probe_in, "the reconciler is still in quarantine: a call failed");
+                debug!(plugin, resource, key, rv, attempt, %failure, ?probe_in, "the reconciler is still in quarantine: a call failed");
             }
         }
     }
@@ -165,7 +182,8 @@ impl<R: Reconciler> workers::Work for Worker<R> {
     async fn next(&self) -> Option<(Work, Request)> {
         let work = self.queue.get().await?;
         let (key, trace) = (Arc::clone(work.key()), work.trace().clone());
-        let request = Request { key, attempt: work.attempt(), queued: work.waited(), trace };
+        let version = work.version().cloned();
+        let request = Request { key, attempt: work.attempt(), queued: work.waited(), trace, version };
         Some((work, request))
     }
 

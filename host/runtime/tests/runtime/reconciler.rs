@@ -17,6 +17,7 @@ async fn reconcile(running: &Running, key: &str, attempt: u32) -> Reconciled {
             attempt,
             queued: Duration::from_millis(7),
             trace: EventTrace::default(),
+            version: None,
         })
         .await
         .unwrap()
@@ -110,8 +111,13 @@ async fn a_notification_or_key_without_an_export_for_it_makes_no_call() {
 
     let running = Setup::new("{}").load("echo").await;
     assert!(running.plugin.handles() && !running.plugin.reconciles());
-    let request =
-        Request { key: "a".into(), attempt: 1, queued: Duration::ZERO, trace: EventTrace::default() };
+    let request = Request {
+        key: "a".into(),
+        attempt: 1,
+        queued: Duration::ZERO,
+        trace: EventTrace::default(),
+        version: None,
+    };
     assert_eq!(running.plugin.reconcile(request).await, None);
     assert_eq!(running.plugin.stats().calls, 0);
 }
@@ -135,8 +141,13 @@ async fn a_call_that_waited_while_a_reload_removed_its_export_is_neither_made_no
     assert_eq!(reconcile(&running, "a", 1).await, Reconciled::Done);
 
     let running = Setup::new("{}").load("echo").await;
-    let request =
-        Request { key: "a".into(), attempt: 1, queued: Duration::ZERO, trace: EventTrace::default() };
+    let request = Request {
+        key: "a".into(),
+        attempt: 1,
+        queued: Duration::ZERO,
+        trace: EventTrace::default(),
+        version: None,
+    };
     assert_eq!(running.plugin.reconcile(request).await, None);
 }
 

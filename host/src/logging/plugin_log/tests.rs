@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use informer_runtime::Subject;
-use informer_types::{Body, Header, Object, Source};
+use informer_types::{Body, Header, KeyedVersion, Object, Source};
 
 use super::*;
 use crate::logging::testing;
@@ -36,9 +36,13 @@ fn a_line_names_the_object_that_the_call_is_for() {
         ..Header::default()
     };
     let object = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
+    let version = KeyedVersion { source: source.clone(), resource_version: "11".into() };
+    let key =
+        |key: &str, version: Option<_>| Subject::Key { key: key.into(), version: version.map(Arc::new) };
     for (subject, named) in [
         (Subject::Object { source, object }, r#" resource="apps/v1/deployments" key="shop/web" rv="12""#),
-        (Subject::Key("shop/web".into()), r#" stream="host" key="shop/web""#),
+        (key("shop/web", Some(version)), r#" resource="apps/v1/deployments" key="shop/web" rv="11""#),
+        (key("my/own", None), r#" stream="host" key="my/own""#),
     ] {
         let (plugin, stream, level) = ("scaler", LogStream::Host, LogLevel::Info);
         let line = LogLine { plugin, stream, level, message: "x", fields: &[], subject: Some(&subject) };

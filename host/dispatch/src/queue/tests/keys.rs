@@ -98,6 +98,42 @@ async fn every_former_controller_gets_its_key_whether_or_not_the_mode_was_decide
 }
 
 #[tokio::test]
+async fn a_key_has_the_newest_version_of_its_own_object_whether_or_not_the_mode_was_decided() {
+    let version = |workqueue: &RateLimitingQueue| {
+        let work = workqueue.take().unwrap();
+        let version = work.version().map(|version| version.resource_version.to_string());
+        (work, version)
+    };
+    for decided in [true, false] {
+        let (queue, workqueue) = by_object();
+        if decided {
+            decide(&queue, RECONCILER);
+        }
+        offer_all(&queue, [added("web", "a1", Cause::Initial), updated("web", "a1", "a2", Cause::Live)]);
+        decide(&queue, RECONCILER);
+
+        let (in_flight, newest) = version(&workqueue);
+        assert_eq!(newest.as_deref(), Some("a2"));
+        drop(in_flight);
+        let (in_flight, again) = version(&workqueue);
+        assert_eq!(again.as_deref(), Some("a2"), "its call did not end");
+        offer_all(&queue, [updated("web", "a2", "a3", Cause::Live)]);
+        in_flight.succeed();
+        let (in_flight, later) = version(&workqueue);
+        assert_eq!(later.as_deref(), Some("a3"));
+        in_flight.succeed();
+        workqueue.add("shop/web").unwrap();
+        assert_eq!(version(&workqueue).1, None, "the plugin added it");
+
+        let (queue, workqueue) = by_controller();
+        decide(&queue, RECONCILER);
+        offer(&queue, [add(&owned("p", "a1", Some("web"))), add(&owned("api", "a1", Some("api")))]);
+        let [of_another_name, of_the_same_name] = [version(&workqueue), version(&workqueue)];
+        assert_eq!((of_another_name.1, of_the_same_name.1), (None, None), "the keys are those of owners");
+    }
+}
+
+#[tokio::test]
 async fn a_handler_gets_the_notifications_of_the_undecided_time_and_its_workqueue_stays_empty() {
     let (queue, workqueue) = by_object();
     offer_all(&queue, [added("web", "a1", Cause::Initial), updated("web", "a1", "a2", Cause::Live)]);

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{EventTrace, Failure, KeyThen, Step};
+use informer_types::{EventTrace, Failure, KeyThen, KeyedVersion, Step};
 
 use super::{Keys, Phase, Taken};
 use crate::{
@@ -16,8 +16,11 @@ use crate::{
 /// The consequence of a failed call for its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
-    /// The key is handed out again after its backoff.
-    Retrying,
+    /// The key is handed out again.
+    Retrying {
+        /// The time until then, unless the key is added meanwhile. `None` if the queue is shut down.
+        delay: Option<Duration>,
+    },
     /// The key is kept as a [`DroppedKey`] until a later call for it succeeds, an operator drops
     /// it, or newer ones evict it.
     GivenUp,
@@ -40,15 +43,17 @@ pub struct Work {
     failed: u32,
     waited: Duration,
     trace: EventTrace,
+    version: Option<Arc<KeyedVersion>>,
 }
 
 // === impl Work ===
 
 impl Work {
     pub(in crate::workqueue) fn new(held: Held<Keys>) -> Option<Self> {
-        let Taken { key, failed, waited, trace, .. } = held.get()?;
-        let (key, failed, waited, trace) = (Arc::clone(key), *failed, *waited, trace.clone());
-        Some(Self { held, key, failed, waited, trace })
+        let Taken { key, failed, waited, trace, version, .. } = held.get()?;
+        let (key, failed, waited) = (Arc::clone(key), *failed, *waited);
+        let (trace, version) = (trace.clone(), version.clone());
+        Some(Self { held, key, failed, waited, trace, version })
     }
 
     /// The key.
@@ -69,6 +74,11 @@ impl Work {
     /// The trace of the event that the call is for.
     pub(in crate::workqueue) fn trace(&self) -> &EventTrace {
         &self.trace
+    }
+
+    /// The newest version of the key's object that added the key.
+    pub(crate) fn version(&self) -> Option<&Arc<KeyedVersion>> {
+        self.version.as_ref()
     }
 
     /// `Done`, and nothing else: the backoff of the key does not start over (W-12).
@@ -116,7 +126,7 @@ impl Work {
     /// Like [`fail`](Self::fail); if the key is retried and a delay is given, it is due after that delay.
     pub fn fail_after(self, failure: &Failure, after: Option<Duration>, spent: bool) -> Failed {
         let failed = self.end(|keys, taken, now| keys.fail(taken, failure, after, spent, now));
-        failed.unwrap_or(Failed::Retrying)
+        failed.unwrap_or(Failed::Retrying { delay: None })
     }
 
     /// `Forget` and `Done`: the key is given up, counted and listed (W-12, W-13) until a later call for it succeeds. No call is
@@ -149,8 +159,15 @@ impl Work {
 // === impl Keys ===
 
 impl Keys {
-    /// The call failed, and the key is retried after this delay or after its backoff.
-    fn retry(&mut self, taken: &Taken, failure: &Failure, after: Option<Duration>, now: Instant) {
+    /// The call failed, and the key is retried after this delay or after its backoff. Returns the time until then, or `None` if the
+    /// queue is shut down.
+    fn retry(
+        &mut self,
+        taken: &Taken,
+        failure: &Failure,
+        after: Option<Duration>,
+        now: Instant,
+    ) -> Option<Duration> {
         self.counts.failed += 1;
         self.set_failed(taken, |failed| failed.saturating_add(1));
         let then = self.again(taken, now, |keys| {
@@ -158,6 +175,10 @@ impl Keys {
             after.unwrap_or(backoff)
         });
         self.end(taken, Some(failure), then, now);
+        match then {
+            KeyThen::Again { after } => Some(after),
+            _ => None,
+        }
     }
 
     /// In a quarantine, or if the quarantine begins with this call, the key goes to the end of its lane as if the call had not
@@ -180,8 +201,8 @@ impl Keys {
             self.drop_key(taken, failure.clone(), now);
             return Failed::GivenUp;
         }
-        self.retry(taken, failure, after, now);
-        Failed::Retrying
+        let delay = self.retry(taken, failure, after, now);
+        Failed::Retrying { delay }
     }
 
     fn drop_key(&mut self, taken: &Taken, failure: Failure, now: Instant) {

@@ -184,14 +184,14 @@ async fn the_capacity_can_change_and_keys_beyond_it_stay() {
 async fn the_capacity_bounds_the_keys_of_the_guest_and_not_those_of_notifications() {
     let queue = queue(2);
     for key in ["n1", "n2", "n3"] {
-        queue.enqueue(key, Lane::Backlog, &EventTrace::default()).unwrap();
+        queue.enqueue(key, Lane::Backlog, &EventTrace::default(), None).unwrap();
     }
     queue.add("a").unwrap();
     queue.add_after("n1", Duration::from_secs(1)).unwrap();
     assert_eq!(queue.add("b"), Err(AddError::Full { capacity: 2 }));
     assert_eq!(queue.add("n2"), Err(AddError::Full { capacity: 2 }));
     queue.add("n1").unwrap();
-    queue.enqueue("n4", Lane::Live, &EventTrace::default()).unwrap();
+    queue.enqueue("n4", Lane::Live, &EventTrace::default(), None).unwrap();
     assert_eq!((queue.keys(), queue.stats().refused), (5, 2));
 
     assert_eq!(drain(&queue).len(), 5);
@@ -203,10 +203,10 @@ async fn the_capacity_bounds_the_keys_of_the_guest_and_not_those_of_notification
 async fn live_keys_go_before_the_backlog_four_to_one() {
     let queue = queue(100);
     for key in 0..3 {
-        queue.enqueue(&format!("listed-{key}"), Lane::Backlog, &EventTrace::default()).unwrap();
+        queue.enqueue(&format!("listed-{key}"), Lane::Backlog, &EventTrace::default(), None).unwrap();
     }
     for key in 0..4 {
-        queue.enqueue(&format!("live-{key}"), Lane::Live, &EventTrace::default()).unwrap();
+        queue.enqueue(&format!("live-{key}"), Lane::Live, &EventTrace::default(), None).unwrap();
         queue.add(&format!("own-{key}")).unwrap();
     }
 
@@ -221,11 +221,11 @@ async fn live_keys_go_before_the_backlog_four_to_one() {
 async fn a_live_change_and_an_add_of_the_guest_move_a_key_to_the_live_lane() {
     let queue = queue(100);
     for key in ["a", "b", "c", "d"] {
-        queue.enqueue(key, Lane::Backlog, &EventTrace::default()).unwrap();
+        queue.enqueue(key, Lane::Backlog, &EventTrace::default(), None).unwrap();
     }
-    queue.enqueue("d", Lane::Live, &EventTrace::default()).unwrap();
+    queue.enqueue("d", Lane::Live, &EventTrace::default(), None).unwrap();
     queue.add("c").unwrap();
-    queue.enqueue("c", Lane::Backlog, &EventTrace::default()).unwrap();
+    queue.enqueue("c", Lane::Backlog, &EventTrace::default(), None).unwrap();
 
     assert_eq!(drain(&queue), ["d", "c", "a", "b"]);
     let stats = queue.stats();
@@ -235,11 +235,11 @@ async fn a_live_change_and_an_add_of_the_guest_move_a_key_to_the_live_lane() {
 #[tokio::test(start_paused = true)]
 async fn a_key_that_becomes_live_while_it_is_in_flight_comes_back_in_the_live_lane() {
     let queue = queue(100);
-    queue.enqueue("a", Lane::Backlog, &EventTrace::default()).unwrap();
+    queue.enqueue("a", Lane::Backlog, &EventTrace::default(), None).unwrap();
     let work = queue.take().unwrap();
-    queue.enqueue("b", Lane::Backlog, &EventTrace::default()).unwrap();
-    queue.enqueue("a", Lane::Backlog, &EventTrace::default()).unwrap();
-    queue.enqueue("a", Lane::Live, &EventTrace::default()).unwrap();
+    queue.enqueue("b", Lane::Backlog, &EventTrace::default(), None).unwrap();
+    queue.enqueue("a", Lane::Backlog, &EventTrace::default(), None).unwrap();
+    queue.enqueue("a", Lane::Live, &EventTrace::default(), None).unwrap();
     work.succeed();
 
     assert_eq!(drain(&queue), ["a", "b"]);
@@ -248,11 +248,11 @@ async fn a_key_that_becomes_live_while_it_is_in_flight_comes_back_in_the_live_la
 #[tokio::test(start_paused = true)]
 async fn a_failed_key_of_the_backlog_is_retried_in_the_backlog() {
     let queue = queue(100);
-    queue.enqueue("a", Lane::Backlog, &EventTrace::default()).unwrap();
+    queue.enqueue("a", Lane::Backlog, &EventTrace::default(), None).unwrap();
     queue.take().unwrap().retry(&failure());
-    queue.enqueue("b", Lane::Backlog, &EventTrace::default()).unwrap();
+    queue.enqueue("b", Lane::Backlog, &EventTrace::default(), None).unwrap();
     after(10).await;
-    queue.enqueue("c", Lane::Live, &EventTrace::default()).unwrap();
+    queue.enqueue("c", Lane::Live, &EventTrace::default(), None).unwrap();
 
     assert_eq!(drain(&queue), ["c", "b", "a"]);
 }

@@ -59,7 +59,7 @@ async fn a_failed_call_is_repeated_after_the_delay_that_it_requests_or_after_its
     queue.raise("tick").unwrap();
 
     let failed = queue.take().unwrap().fail_after(&failure(), Some(Duration::from_millis(200)), false);
-    assert_eq!(failed, Failed::Retrying);
+    assert_eq!(failed, Failed::Retrying { delay: Some(Duration::from_millis(200)) });
     after(199).await;
     assert_eq!(queue.waiting(), 0);
     after(1).await;

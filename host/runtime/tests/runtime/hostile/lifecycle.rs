@@ -85,6 +85,7 @@ async fn a_trap_in_reconcile_costs_its_instance_and_the_key_is_retried() {
         attempt: 1,
         queued: Duration::ZERO,
         trace: EventTrace::default(),
+        version: None,
     };
     let neighbour = Neighbour::start().await;
 
@@ -119,6 +120,7 @@ async fn a_loop_in_reconcile_ends_at_its_deadline() {
         attempt: 1,
         queued: Duration::ZERO,
         trace: EventTrace::default(),
+        version: None,
     };
     let Some(Reconciled::Retry { failure, .. }) = running.plugin.reconcile(request).await else {
         panic!("it is to be tried again")
