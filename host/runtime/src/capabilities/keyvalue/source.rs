@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capabilities::rate_budget::RateBudget;
 
-/// What an entry of a write costs beside its bytes. The database takes about as long for an entry as for a kibibyte.
+/// The cost of an entry of a write beside its bytes: each entry takes the database time, however small it is.
 const ENTRY_BYTES: usize = 1 << 10;
 
 /// The most bytes that a plugin's keys, values and bucket names may have together.
