@@ -62,7 +62,7 @@ async fn the_pods_controller_syncs_retries_five_times_and_gives_up_and_goes_on()
     let text = std::fs::read_to_string("../examples/pods-workqueue/informer.toml").unwrap();
     let built = tokio::task::spawn_blocking(pods_workqueue).await.unwrap();
     let text = text
-        .replace("../../target/wasm32-wasip2/plugin/pods_workqueue.wasm", built.to_str().unwrap())
+        .replace("\"pods.wasm\"", &format!("{built:?}"))
         .replace("attempts = 6", "attempts = 6\n  min = \"1ms\"");
     let host = TestHost::start(&server.url(), &text).await.unwrap();
     host.synced().await;

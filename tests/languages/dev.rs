@@ -8,7 +8,10 @@ use std::{
 use informer_tests::{deployments::Deployments, dev::Dev, host::PATIENT};
 use tempfile::TempDir;
 
-use crate::projects::{command, informer};
+use crate::{
+    example::{Scripted, examples},
+    projects::{command, informer},
+};
 
 /// A new project.
 async fn project(scratch: &TempDir, language: &str) -> PathBuf {
@@ -22,8 +25,13 @@ async fn project(scratch: &TempDir, language: &str) -> PathBuf {
 
 /// Starts the project in this folder.
 async fn start(folder: &Path) -> Dev {
-    let mut command = command(folder, &["dev", "--config", "informer.toml", "--output", "json"]).await;
-    command.env("TMPDIR", folder.parent().unwrap());
+    start_with(folder, "informer.toml", folder.parent().unwrap()).await
+}
+
+/// Starts a configuration in this folder.
+async fn start_with(folder: &Path, configuration: &str, scratch: &Path) -> Dev {
+    let mut command = command(folder, &["dev", "--config", configuration, "--output", "json"]).await;
+    command.env("TMPDIR", scratch);
     Dev::start(command)
 }
 
@@ -78,4 +86,58 @@ async fn a_second_start_does_not_build_what_has_not_changed() {
     let text = fs::read_to_string(&source).unwrap();
     fs::write(&source, text.replace("\"added\"", "\"welcome\"")).unwrap();
     dev.logs("built ").await;
+}
+
+/// The line `build` that makes one command of building an example and running it.
+#[test]
+fn every_example_runs_what_dev_builds_in_its_folder() {
+    let folders = fs::read_dir(examples()).unwrap().map(|entry| entry.unwrap().path());
+    let examples: Vec<PathBuf> = folders.filter(|folder| folder.join("README.md").is_file()).collect();
+    assert!(examples.len() >= 14, "{examples:?}");
+
+    for folder in examples {
+        let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+        let (configuration, manifest) = (read("informer.toml"), read("informer-plugin.toml"));
+        let name =
+            manifest.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"')).unwrap();
+        for line in [format!("source = \"{name}.wasm\""), "build = \".\"".to_owned()] {
+            assert!(configuration.lines().any(|found| found == line), "{line}: {}", folder.display());
+        }
+    }
+}
+
+/// An example outside of the workspace of this repository.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Python with pip: run by cargo xtask test --all"]
+async fn one_command_builds_and_runs_an_example() {
+    let scratch = TempDir::new().unwrap();
+    let folder = scratch.path().join("example");
+    Scripted::C.copy(&folder);
+    fs::copy(examples().join("../.gitignore"), folder.join(".gitignore")).unwrap();
+
+    one_command(&folder, scratch.path()).await;
+}
+
+/// An example in Rust is a member of the workspace, so cargo builds it with the versions of the workspace.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "builds the example for a minute: run by cargo xtask test --all"]
+async fn one_command_builds_and_runs_an_example_of_the_workspace() {
+    let scratch = TempDir::new().unwrap();
+
+    one_command(&examples().join("deployments-rust"), scratch.path()).await;
+}
+
+/// Runs the example with its own configuration, except that its limits suit a busy machine.
+async fn one_command(folder: &Path, scratch: &Path) {
+    let text = fs::read_to_string(folder.join("informer.toml")).unwrap();
+    let text = text.replace("\"deployments.wasm\"", &format!("{:?}", folder.join("deployments.wasm")));
+    let text = text.replace("build = \".\"", &format!("build = {folder:?}"));
+    let configuration = scratch.join("informer.toml");
+    fs::write(&configuration, format!("[host]\n{PATIENT}{text}")).unwrap();
+    let mut dev = start_with(folder, configuration.to_str().unwrap(), scratch).await;
+
+    dev.logs("built ").await;
+    Deployments::at(&dev.url().await).create("one").await;
+
+    dev.logs("added default/one (rv ").await;
 }

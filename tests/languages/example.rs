@@ -16,6 +16,7 @@ use crate::projects::informer;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scripted {
     JavaScript,
+    TypeScript,
     Python,
     Go,
     C,
@@ -32,7 +33,7 @@ pub(crate) enum Scripted {
 }
 
 /// The directory of the examples.
-fn examples() -> PathBuf {
+pub(crate) fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
 }
 
@@ -43,6 +44,7 @@ impl Scripted {
     pub(crate) fn folder(self) -> &'static str {
         match self {
             Self::JavaScript => "deployments-js",
+            Self::TypeScript => "deployments-ts",
             Self::Python => "deployments-python",
             Self::Go => "deployments-go",
             Self::C => "deployments-c",
@@ -98,7 +100,7 @@ impl Scripted {
     }
 
     /// Copies the sources of the example.
-    fn copy(self, to: &Path) {
+    pub(crate) fn copy(self, to: &Path) {
         let directory = examples().join(self.folder());
         for source in files(&directory) {
             let copy = to.join(source.strip_prefix(&directory).unwrap());

@@ -1,4 +1,4 @@
-//! The same changes in five languages.
+//! The same changes in six languages.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -20,7 +20,7 @@ const LISTING: [&str; 3] = ["deployments in default: 2", "1 -> nginx", "2 -> web
 
 /// A host with all plugins, and the lines that each of them must have logged so far, without the listing.
 struct Story {
-    plugins: [(&'static str, PathBuf); 5],
+    plugins: [(&'static str, PathBuf); 6],
     host: TestHost,
     expected: Vec<String>,
 }
@@ -29,7 +29,7 @@ struct Story {
 
 impl Story {
     /// Starts the host. The plugins must log the expected lines first.
-    async fn begin(plugins: [(&'static str, PathBuf); 5], cluster: &Cluster, expected: &[String]) -> Self {
+    async fn begin(plugins: [(&'static str, PathBuf); 6], cluster: &Cluster, expected: &[String]) -> Self {
         let tables = plugins.iter().map(|(name, component)| plugin(name, component, ""));
         let configuration = WATCH.to_owned() + &tables.collect::<String>();
         let host = TestHost::start(&cluster.server.url(), &configuration).await.unwrap();
@@ -69,10 +69,11 @@ impl Story {
 }
 
 /// The components with the names of their plugins.
-async fn components() -> [(&'static str, PathBuf); 5] {
+async fn components() -> [(&'static str, PathBuf); 6] {
     [
         ("rust", tokio::task::spawn_blocking(deployments_rust).await.unwrap()),
         ("javascript", Scripted::JavaScript.component().await),
+        ("typescript", Scripted::TypeScript.component().await),
         ("python", Scripted::Python.component().await),
         ("go", Scripted::Go.component().await),
         ("c", Scripted::C.component().await),

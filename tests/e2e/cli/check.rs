@@ -108,6 +108,31 @@ async fn a_component_that_needs_more_than_its_grants_is_reported_before_it_runs(
     assert_eq!(answer["problems"], json!([{"plugin": "some", "message": problem}]));
 }
 
+/// Such a component compiles, and has all that a plugin imports and exports.
+#[tokio::test]
+async fn a_component_that_traps_before_it_has_described_itself_is_reported() {
+    let whole = include_str!("broken.wat");
+    for (start, problem) in [
+        (
+            "(start $broken)",
+            "the component cannot be instantiated: wasm trap: wasm `unreachable` instruction executed",
+        ),
+        ("", "the call of describe failed: wasm trap: wasm `unreachable` instruction executed"),
+    ] {
+        let (directory, path) = file(&configuration(CLOSED_PORT, "v1/configmaps", "echo"));
+        let source = directory.path().join("broken.wasm");
+        fs::write(&source, wat::parse_str(whole.replace("START", start)).unwrap()).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let echo = format!("{:?}", guest("echo"));
+        fs::write(&path, text.replace(&echo, &format!("{source:?}"))).unwrap();
+
+        let checked = informer(&["check", "--config", path.to_str().unwrap()]).await;
+
+        assert_eq!(checked.status, Some(1), "{}", checked.stderr);
+        assert!(checked.stdout.starts_with(&format!("plugin some: {problem}")), "{}", checked.stdout);
+    }
+}
+
 #[tokio::test]
 async fn a_timer_of_a_component_that_handles_none_is_reported() {
     let timer = "[[plugin.timer]]\nname = \"pulse\"\nevery = \"1s\"\n";

@@ -22,12 +22,10 @@ impl Host {
     async fn start(server: &DevServer, directory: &Path) -> Self {
         let counter = tokio::task::spawn_blocking(configmaps_keyvalue).await.unwrap();
         let example = fs::read_to_string("../examples/configmaps-keyvalue/informer.toml").unwrap();
-        let example = example
-            .replace("../../target/wasm32-wasip2/plugin/configmaps_keyvalue.wasm", counter.to_str().unwrap())
-            .replace(
-                "name = \"counter\"",
-                "name = \"counter\"\nretry = { max = \"200ms\", attempts = 1000 }",
-            );
+        let example = example.replace("\"counter.wasm\"", &format!("{counter:?}")).replace(
+            "name = \"counter\"",
+            "name = \"counter\"\nretry = { max = \"200ms\", attempts = 1000 }",
+        );
         let configuration = format!(
             r#"
             [cluster]
