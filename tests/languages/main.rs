@@ -27,7 +27,7 @@
 //! | pages, a conflict, errors of the host, unicode, own writes, failures with a stack if the language has one | x | x | x | x | x | x | x | `story` |
 //! | complete caches, timers, calls that a handler asks for, files that change, the age of a cache, values of an index | x | x | x | x | x | x | x | `story`, `guide` |
 //! | 10,000 calls without growth of guest and host, every second one fails; an object of 1 MiB; unicode | x | x | x | with `max-calls` | x | x | x | `calls` |
-//! | exception or trap, missed deadline, memory limit | x | x | | | x | x | x | `mistakes` |
+//! | exception or trap, missed deadline, memory limit | x | x | x | x | x | x | x | `mistakes` |
 //! | HTTP requests, answered and denied | x | | | x | x | x | x | `story`, `guide` |
 #![expect(
     clippy::unwrap_used,

@@ -13,11 +13,13 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::projects::{command, informer, new_project};
+use crate::projects::{command, informer, new_project, runs_in};
 
 /// The beginner of one language.
 struct Beginner {
     language: &'static str,
+    /// The engine, if the language has several and it is not the usual one.
+    engine: Option<&'static str>,
     source: &'static str,
     /// A plugin that makes the mistakes at run time.
     careless: &'static str,
@@ -30,9 +32,11 @@ struct Beginner {
     /// What is seen without the compiler.
     tool: &'static str,
     /// A replacement in the source, and what is seen then.
-    syntax: (&'static str, &'static str, &'static [&'static str]),
-    misnamed: (&'static str, &'static str, &'static [&'static str]),
+    syntax: Mistake,
+    misnamed: Mistake,
 }
+
+type Mistake = (&'static str, &'static str, &'static [&'static str]);
 
 /// What is said about memory in each language.
 const MEMORY: &str =
@@ -40,6 +44,7 @@ const MEMORY: &str =
 
 const RUST: Beginner = Beginner {
     language: "rust",
+    engine: None,
     source: "src/lib.rs",
     careless: include_str!("mistakes/careless.rs"),
     memory: "16MiB",
@@ -61,6 +66,7 @@ const RUST: Beginner = Beginner {
 
 const JAVASCRIPT: Beginner = Beginner {
     language: "js",
+    engine: None,
     source: "src/index.js",
     careless: include_str!("mistakes/careless.js"),
     memory: "16MiB",
@@ -86,7 +92,7 @@ const JAVASCRIPT: Beginner = Beginner {
     ),
 };
 
-/// The code at run time is that of JavaScript.
+/// esbuild removes the types, so the code at run time is that of JavaScript.
 const TYPESCRIPT: Beginner = Beginner {
     language: "ts",
     source: "src/index.ts",
@@ -109,8 +115,26 @@ const TYPESCRIPT: Beginner = Beginner {
     ..JAVASCRIPT
 };
 
+/// TypeScript in the other engine, which makes other errors and stacks.
+const STARLINGMONKEY: Beginner = Beginner {
+    engine: Some("starlingmonkey"),
+    memory: "32MiB",
+    boom: "retry: TypeError: *boom@*",
+    eat: "*MEMORY*",
+    misnamed: (
+        "onAdd(object)",
+        "onAdded(object)",
+        &[
+            "src/index.ts throws when it is loaded:\n",
+            "TypeError: definePlugin: there is no `onAdded`; there are start, stop, onAdd,",
+        ],
+    ),
+    ..TYPESCRIPT
+};
+
 const PYTHON: Beginner = Beginner {
     language: "python",
+    engine: None,
     source: "src/app.py",
     careless: include_str!("mistakes/careless.py"),
     memory: "64MiB",
@@ -128,6 +152,7 @@ const PYTHON: Beginner = Beginner {
 
 const GO: Beginner = Beginner {
     language: "go",
+    engine: None,
     source: "main.go",
     careless: include_str!("mistakes/careless.go"),
     memory: "32MiB",
@@ -149,6 +174,7 @@ const GO: Beginner = Beginner {
 
 const C: Beginner = Beginner {
     language: "c",
+    engine: None,
     source: "src/plugin.c",
     careless: include_str!("mistakes/careless.c"),
     memory: "16MiB",
@@ -179,30 +205,43 @@ impl Beginner {
     /// Makes all mistakes in one project, which is built once without a mistake of the source.
     async fn learns(&self) {
         let scratch = tempfile::tempdir().unwrap();
-        let project = self.builds_nothing(&scratch).await;
-        informer(&project, &["build"]).await;
-        self.fails(&project).await;
-        self.is_checked(&project).await;
+        let project = self.project(&scratch).await;
+        self.builds_without_tools(&scratch, &project).await;
+        self.builds_nothing(&project, self.syntax).await;
+        self.learns_at_run_time(&project).await;
+        self.is_of_another_version(&project).await;
     }
 
-    /// `informer build` notices the mistakes of the source. Returns the project, without them.
-    async fn builds_nothing(&self, scratch: &TempDir) -> PathBuf {
-        let project = self.project(scratch).await;
+    /// Makes the mistakes that depend on the engine of the language.
+    async fn learns_about_the_engine(&self) {
+        let scratch = tempfile::tempdir().unwrap();
+        let project = self.project(&scratch).await;
+        self.learns_at_run_time(&project).await;
+    }
+
+    async fn learns_at_run_time(&self, project: &Path) {
+        self.builds_nothing(project, self.misnamed).await;
+        fs::write(project.join(self.source), self.careless).unwrap();
+        informer(project, &["build"]).await;
+        self.fails(project).await;
+        self.lacks_a_grant(project).await;
+    }
+
+    async fn builds_without_tools(&self, scratch: &TempDir, project: &Path) {
         let empty = scratch.path().join("empty");
         fs::create_dir(&empty).unwrap();
-        let mut without_tools = command(&project, &["build"]).await;
+        let mut without_tools = command(project, &["build"]).await;
         without_tools.env("PATH", &empty).env_remove("WASI_SDK_PATH");
         let output = without_tools.output().await.unwrap();
         self.sees(output.status.success(), &output.stderr, &[self.tool]);
-        let source = project.join(self.source);
-        for (right, wrong, seen) in [self.syntax, self.misnamed] {
-            assert!(self.careless.contains(right), "{right}");
-            fs::write(&source, self.careless.replacen(right, wrong, 1)).unwrap();
-            let output = command(&project, &["build"]).await.output().await.unwrap();
-            self.sees(output.status.success(), &output.stderr, seen);
-        }
-        fs::write(&source, self.careless).unwrap();
-        project
+    }
+
+    /// `informer build` notices a mistake of the source.
+    async fn builds_nothing(&self, project: &Path, (right, wrong, seen): Mistake) {
+        assert!(self.careless.contains(right), "{right}");
+        fs::write(project.join(self.source), self.careless.replacen(right, wrong, 1)).unwrap();
+        let output = command(project, &["build"]).await.output().await.unwrap();
+        self.sees(output.status.success(), &output.stderr, seen);
     }
 
     async fn project(&self, scratch: &TempDir) -> PathBuf {
@@ -211,6 +250,9 @@ impl Beginner {
         let text =
             fs::read_to_string(&configuration).unwrap().replace("apps/v1/deployments", "v1/configmaps");
         fs::write(configuration, text).unwrap();
+        if let Some(engine) = self.engine {
+            runs_in(&project, engine);
+        }
         project
     }
 
@@ -231,8 +273,8 @@ impl Beginner {
         assert!(output.status.success(), "{}: {printed}{errors}", self.language);
     }
 
-    /// `informer check` notices a grant that is missing and another version of the interface.
-    async fn is_checked(&self, project: &Path) {
+    /// `informer check` notices a grant that is missing.
+    async fn lacks_a_grant(&self, project: &Path) {
         let configuration = project.join("informer.toml");
         let text = fs::read_to_string(&configuration).unwrap();
         let without: Vec<&str> =
@@ -241,6 +283,10 @@ impl Beginner {
         let not_granted = "which is not granted: add `read = [\"v1/configmaps\"]` under [plugin.grant]";
         self.check(project, &[not_granted]).await;
         fs::write(&configuration, text).unwrap();
+    }
+
+    /// `informer check` notices another version of the interface.
+    async fn is_of_another_version(&self, project: &Path) {
         let component = project.join("careless.wasm");
         let bytes = fs::read(&component).unwrap();
         fs::write(&component, of_version(b"@0.9.0", &bytes)).unwrap();
@@ -302,12 +348,16 @@ async fn the_mistakes_of_a_beginner_in_javascript_say_what_to_do() {
     JAVASCRIPT.learns().await;
 }
 
-/// At run time there is no difference to JavaScript.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Node.js: run by cargo xtask test --all"]
 async fn the_mistakes_of_a_beginner_in_typescript_say_what_to_do() {
-    let scratch = tempfile::tempdir().unwrap();
-    TYPESCRIPT.builds_nothing(&scratch).await;
+    TYPESCRIPT.learns().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js: run by cargo xtask test --all"]
+async fn the_mistakes_of_a_beginner_with_starling_monkey_say_what_to_do() {
+    STARLINGMONKEY.learns_about_the_engine().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
