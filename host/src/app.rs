@@ -38,7 +38,7 @@ use std::{
 use futures::future::join_all;
 use informer_cache::{FactoryConfig, InformerFactory, Lister, SharedInformer};
 use informer_dispatch::Backlog;
-use informer_runtime::{Engine, EngineConfig, EngineError, GuestThreads, LogSink};
+use informer_runtime::{Engine, EngineConfig, EngineError, GuestThreads, LogSink, capabilities::HttpClient};
 use informer_system::HttpAddress;
 use informer_telemetry::{CollectorError, Exporter, Pending};
 use informer_types::{Gvr, Tracer};
@@ -80,6 +80,10 @@ use staging::Stage;
 use telemetry::Observers;
 use tenants::Tenants;
 use trace::Trace;
+
+/// The endpoints of the host, as a plugin reads in the refusal of a request to one of them.
+const ADMIN: &str = "the host's admin endpoint";
+const HEALTH: &str = "the host's health endpoint";
 
 /// Time for the last requests to the endpoints, on top of the time to stop.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
@@ -141,6 +145,8 @@ pub struct App {
     /// The exporter of traces, if there is one.
     exporter: Option<Exporter>,
     engine: Engine,
+    /// The HTTP client of all plugins, which keeps them from the endpoints.
+    http: HttpClient,
     /// The threads of all calls of guests.
     guests: GuestThreads,
     admin: Option<Endpoint>,
@@ -210,7 +216,7 @@ impl App {
             api,
             log: Arc::clone(&lines) as _,
             keyvalue: Arc::new(KeyValues::new(state.clone())),
-            http,
+            http: http.clone(),
             directories: Directories::new(),
             puller: Arc::new(puller(&config)),
             lock: file.as_deref().map(Lock::path),
@@ -234,6 +240,7 @@ impl App {
             trace: observers.trace,
             exporter: None,
             engine,
+            http,
             guests,
             admin: None,
             health: None,
@@ -377,16 +384,25 @@ impl App {
         StopReport { undelivered }
     }
 
+    /// Opens the endpoints. A plugin reaches neither: a port is closed before it is opened, or, if the system chooses it, at once.
     async fn listen(&mut self, host: &Host, client: kube::Client) -> Result<(), BindError> {
+        let http = self.http.clone();
+        let close = |what, address: Option<SocketAddr>| {
+            address.into_iter().for_each(|address| http.close_port(what, address.port()));
+        };
         if let Some(address) = host.admin.clone() {
+            close(ADMIN, address.tcp());
             let serving = serve_admin(address, Arc::new(self.probe()), self.endpoint_stop.clone());
             let admin = self.admin.insert(serving.await?);
+            close(ADMIN, admin.address().tcp());
             tracing::info!(address = %admin.address(), "the admin endpoint listens");
         }
         if let Some(address) = host.health {
+            close(HEALTH, Some(address));
             let reviewer = reviewer(host.metrics_auth, client);
             let serving = serve_health(address, Arc::new(self.probe()), reviewer, self.endpoint_stop.clone());
             let health = self.health.insert(serving.await?);
+            close(HEALTH, health.address().tcp());
             tracing::info!(address = %health.address(), "the health endpoint listens");
         }
         Ok(())

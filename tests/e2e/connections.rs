@@ -11,6 +11,7 @@ use informer::{
 };
 use informer_devserver::DevServer;
 use informer_guests::guest;
+use informer_system::HttpAddress;
 use informer_tests::{
     host::{TestHost, configuration},
     writer::Writer,
@@ -159,4 +160,37 @@ async fn a_proxy_that_refuses_is_named_without_its_password() {
         assert!(!host.status().to_string().contains("s3cret"));
         host.stop().await;
     }
+}
+
+/// The ports are those that the system chose, which no configuration names.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_plugin_reaches_the_endpoints_of_its_host() {
+    let server = server().await;
+    let host = TestHost::start_adjusted(&server.url(), WATCH, |config| {
+        config.host.admin = Some(HttpAddress::Tcp("127.0.0.1:0".parse().unwrap()));
+        config.host.health = Some("127.0.0.1:0".parse().unwrap());
+    })
+    .await
+    .unwrap();
+    let admin = host.app().admin_address().and_then(HttpAddress::tcp).unwrap();
+    let health = host.app().health_address().unwrap();
+    let (grants, requests): (Vec<_>, Vec<_>) = [admin, health]
+        .map(|address| {
+            (format!("\"http://{address}/\""), format!("{{ authority = \"{address}\", path = \"/livez\" }}"))
+        })
+        .into_iter()
+        .unzip();
+    let fetch = format!(
+        "[[plugin]]\nname = \"fetch\"\nsource = {:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n\
+         [plugin.grant]\nhttp = [{}]\n[plugin.config]\nrequests = [{}]\n",
+        guest("fetch"),
+        grants.join(", "),
+        requests.join(", "),
+    );
+
+    host.app().apply(configuration(&format!("{WATCH}{fetch}")).unwrap()).await.unwrap();
+    host.lines.until("fetch", "both answers", |lines| lines.len() > 1).await;
+
+    assert_eq!(host.lines.of("fetch")[..2], ["HttpRequestDenied", "HttpRequestDenied"]);
+    host.stop().await;
 }

@@ -10,7 +10,10 @@ use informer_tests::host::configuration;
 /// The folders in a folder of the repository.
 fn folders(of: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(of)).unwrap();
-    entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
+    // A hidden folder has settings of tools.
+    let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let folders = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    folders.filter(|path| !hidden(path)).collect()
 }
 
 #[test]

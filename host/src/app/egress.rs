@@ -2,15 +2,11 @@
 
 mod control_plane;
 
-use std::{
-    net::{Ipv4Addr, SocketAddr},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use http::{Uri, uri::Scheme};
 use informer_runtime::capabilities::{ApiClient, HttpClient, HttpConfig, HttpConfigError, Protected, Wire};
-use informer_system::{HttpAddress, read_file};
+use informer_system::read_file;
 
 use super::blocking::on_a_thread;
 use crate::config::Host;
@@ -43,7 +39,7 @@ pub enum EgressError {
 
 /// Makes the client. It opens no connection, and reads the file of `http-ca`.
 ///
-/// No plugin may reach the endpoints of the host and the API server: at `server`, at the Service `kubernetes` if the host runs in a
+/// No plugin may reach the API server: at `server`, at the Service `kubernetes` if the host runs in a
 /// Pod, and at the addresses that the API server lists through `api`. The host cannot find other ways to the control plane,
 /// such as a load balancer in front of it that no list names: list them in `http-deny`. With a `wire`, nothing leaves this process.
 ///
@@ -68,7 +64,7 @@ pub(crate) async fn http_client(
     };
     let control_plane = api_server(server).into_iter().chain(service());
     Ok(HttpClient::new(HttpConfig {
-        protected: control_plane.chain(endpoints(host)).collect(),
+        protected: control_plane.collect(),
         api_server: Some(Arc::new(ControlPlane::new(api))),
         deny: host.http_deny.clone(),
         extra_authorities,
@@ -90,40 +86,9 @@ fn service() -> Option<Protected> {
     Some(Protected { what: "the API server", host, port })
 }
 
-/// The endpoints of this host. No request of a plugin reaches a Unix socket.
-fn endpoints(host: &Host) -> impl Iterator<Item = Protected> {
-    let admin_address = host.admin.as_ref().and_then(HttpAddress::tcp);
-    admin_address.map(admin).into_iter().chain(host.health.map(health))
-}
-
-fn admin(address: SocketAddr) -> Protected {
-    let host = address.ip().to_string();
-    Protected { what: "the host's admin endpoint", host, port: address.port() }
-}
-
-/// Its port is closed on every address of this machine, because the loopback address is one of them.
-fn health(address: SocketAddr) -> Protected {
-    let host = Ipv4Addr::LOCALHOST.to_string();
-    Protected { what: "the host's health endpoint", host, port: address.port() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_endpoints_of_the_host_are_protected_on_this_machine() {
-        let place = |what, port| Protected { what, host: "127.0.0.1".to_owned(), port };
-        let mut host = Host::default();
-        assert_eq!(endpoints(&host).collect::<Vec<_>>(), [place("the host's admin endpoint", 8080)]);
-
-        host.admin = Some(HttpAddress::Unix("/run/admin.sock".into()));
-        for address in ["0.0.0.0:8081", "[::]:8081", "10.1.2.3:8081"] {
-            host.health = Some(address.parse().unwrap());
-            let protected: Vec<_> = endpoints(&host).collect();
-            assert_eq!(protected, [place("the host's health endpoint", 8081)], "{address}");
-        }
-    }
 
     #[test]
     fn the_api_server_of_a_url_is_protected_by_host_and_port() {

@@ -4,10 +4,10 @@
 //! [`VISIBLE`]. Every other field and annotation is masked, because tools keep values and copies of the whole object in
 //! annotations of their own. Secrets are masked in the cache, and in any answer of the API server, whatever its path was.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use informer_types::{Gvr, JsonText, Object, SecretGrants};
+use informer_types::{Gvr, JsonText, NotJson, Object, Scanner, SecretGrants};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -87,17 +87,66 @@ impl Masks {
 
 /// The object's text with the mask in place of each value. The type, the keys and the metadata stay.
 pub(super) fn masked(object: &Object) -> Result<JsonText, Error> {
-    // The text is parsed, not searched: if a key appears twice, both values must be masked.
-    let mut secret: Value = serde_json::from_str(&object.json()?).map_err(|_| {
-        // The message of serde may quote the text, so it is not logged.
+    let text = object.json()?;
+    let hidden = hidden(&text).map_err(|NotJson| {
         tracing::error!(namespace = object.namespace(), name = object.name(), "a cached Secret is not JSON");
         Error::new(ErrorCode::Internal, "a cached Secret is not JSON")
     })?;
-    match &mut secret {
-        Value::Object(fields) => mask_secret(fields),
-        other => mask(other),
+    let (mut shown, mut copied) = (String::with_capacity(text.len()), 0);
+    for value in hidden {
+        shown.push_str(text.get(copied..value.start).unwrap_or_default());
+        shown.extend(["\"", MASK, "\""]);
+        copied = value.end;
     }
-    Ok(JsonText::Unpacked(secret.to_string()))
+    shown.push_str(text.get(copied..).unwrap_or_default());
+    Ok(JsonText::Unpacked(shown))
+}
+
+/// The values in the text of a Secret that are not shown, in their order, as [`mask_secret`] decides. One pass over the text finds
+/// them, because a Secret may have tens of thousands of keys. If a key appears twice, both values count.
+fn hidden(text: &str) -> Result<Vec<Range<usize>>, NotJson> {
+    let (mut hidden, mut scanner) = (Vec::new(), Scanner::new(text));
+    if scanner.peek() != Some(b'{') {
+        hidden.push(scanner.value()?);
+        return Ok(hidden);
+    }
+    scanner.object(|scanner, field| {
+        let (field, first) = (field.unescaped(), scanner.peek());
+        match (&*field, first) {
+            ("metadata", Some(b'{')) => hidden_annotations(scanner, &mut hidden)?,
+            (field, Some(b'{')) if BY_KEY.contains(&field) => {
+                scanner.object(|scanner, _| scanner.value().map(|value| hidden.push(value)))?;
+            }
+            // The only value that begins so is null.
+            (field, first) if first == Some(b'n') || FIELDS.contains(&field) => {
+                scanner.value()?;
+            }
+            _ => hidden.push(scanner.value()?),
+        }
+        Ok::<_, NotJson>(())
+    })?;
+    scanner.end()?;
+    Ok(hidden)
+}
+
+/// Adds the values of annotations that are not shown. The scanner is at the metadata.
+fn hidden_annotations(scanner: &mut Scanner<'_>, hidden: &mut Vec<Range<usize>>) -> Result<(), NotJson> {
+    scanner.object(|scanner, field| {
+        match (&*field.unescaped(), scanner.peek()) {
+            ("annotations", Some(b'{')) => scanner.object(|scanner, name| {
+                let value = scanner.value()?;
+                if !VISIBLE.contains(&&*name.unescaped()) {
+                    hidden.push(value);
+                }
+                Ok::<_, NotJson>(())
+            })?,
+            ("annotations", first) if first != Some(b'n') => hidden.push(scanner.value()?),
+            _ => {
+                scanner.value()?;
+            }
+        }
+        Ok(())
+    })
 }
 
 /// An answer of the API server with every Secret masked that the grants do not name, also inside a list, a table or an event
@@ -256,6 +305,27 @@ mod tests {
         }
         assert_eq!(shown(r#"{"data":null}"#), r#"{"data":null}"#);
         assert_eq!(shown(r#"{"metadata":{"annotations":null}}"#), r#"{"metadata":{"annotations":null}}"#);
+    }
+
+    /// The cache is masked by ranges of the text, an answer by its tree. Both show the same.
+    #[test]
+    fn the_cache_and_an_answer_show_the_same_of_a_secret() {
+        for json in [
+            r#" { "kind" : "Secret" , "data" : { "a" : "x" , "b" : null , "\u0063" : { "d" : [ 1 , "]" ] } } , "type" : "t" } "#,
+            r#"{"kind":"Secret","metadata":{"name":"a","annotations":{"a":null,"cert-manager.io/issuer-name":"x","\u0062":"}"}}}"#,
+            r#"{"kind":"Secret","metadata":{"annotations":null},"data":null,"other":null,"stringData":{}}"#,
+            r#"{"kind":"Secret","metadata":null,"immutable":true,"other":[1],"data":3}"#,
+            r#"{"kind":"Secret","metadata":{"annotations":7,"ownerReferences":[{"annotations":{"a":"b"}}]}}"#,
+            "{}",
+        ] {
+            let mut tree: Map<String, Value> = serde_json::from_str(json).unwrap();
+            mask_secret(&mut tree);
+
+            assert_eq!(serde_json::from_str::<Value>(&shown(json)).unwrap(), Value::Object(tree), "{json}");
+        }
+        let broken = Object::new(&Header::default(), Body::Raw(r#"{"data":{"a":"hunter2"}"#.into())).unwrap();
+        let Err(error) = masked(&broken) else { panic!("it is shown") };
+        assert!(!error.message.contains(VALUE), "{error:?}");
     }
 
     #[test]

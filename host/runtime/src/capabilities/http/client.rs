@@ -115,6 +115,12 @@ impl HttpClient {
         })))
     }
 
+    /// Closes a port of this machine to all plugins, on each address of the machine. `what` listens there, with its article: "the
+    /// host's admin endpoint". Requests that are connected stay.
+    pub fn close_port(&self, what: &'static str, port: u16) {
+        self.0.protected.close_port(what, port);
+    }
+
     /// The wire that answers in place of the network.
     pub(super) fn wire(&self) -> Option<&dyn Wire> {
         self.0.wire.as_deref()

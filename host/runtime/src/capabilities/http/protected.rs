@@ -1,7 +1,7 @@
 //! The places that no plugin reaches: the API server and the host's own endpoints.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io,
     net::{IpAddr, SocketAddr},
     sync::Arc,
@@ -9,6 +9,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
+use parking_lot::RwLock;
 use tokio::sync::Mutex;
 
 use super::{
@@ -56,6 +57,8 @@ pub trait Directory: Send + Sync + 'static {
 pub(super) struct Places {
     configured: Vec<Place>,
     listed: Option<Listed>,
+    /// Ports of this machine, closed on each of its addresses, with what listens there.
+    closed: RwLock<BTreeMap<u16, &'static str>>,
 }
 
 struct Place {
@@ -103,7 +106,12 @@ impl Places {
         };
         let configured: Result<_, Protected> = protected.into_iter().map(place).collect();
         let listed = directory.map(|(what, directory)| Listed { what, directory, known: Mutex::default() });
-        Ok(Self { configured: configured?, listed })
+        Ok(Self { configured: configured?, listed, closed: RwLock::default() })
+    }
+
+    /// Closes a port of this machine.
+    pub(super) fn close_port(&self, what: &'static str, port: u16) {
+        self.closed.write().insert(port, what);
     }
 
     /// Refuses a destination that is one of the places. The ticket counts a lookup as a request of the plugin until it returns.
@@ -114,6 +122,10 @@ impl Places {
         ticket: &Ticket,
     ) -> Result<(), Denied> {
         let address = to.address;
+        let closed = self.closed.read().get(&to.port).copied();
+        if let Some(what) = closed.filter(|_| forms(address).any(|form| to.machine.has(form))) {
+            return Err(Denied::Protected { address, what });
+        }
         for place in &self.configured {
             // No lookup can make this a match: on loopback only the port of a place is protected.
             if reach(address.to_canonical()) == Reach::Loopback && to.port != place.port {

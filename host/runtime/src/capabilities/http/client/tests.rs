@@ -212,6 +212,29 @@ async fn the_port_of_a_place_on_this_machine_is_closed_on_every_address_of_it() 
 }
 
 #[tokio::test]
+async fn a_port_that_is_closed_later_is_closed_on_every_address_of_this_machine() {
+    let client = HttpClient::new(named("127.0.0.1")).unwrap();
+    let denied = async |url: &str| {
+        let (grant, target) = (url.parse().unwrap(), Target::of(&url.parse().unwrap()).unwrap());
+        client.addresses(&target, &grant, Ticket::default()).await.err().map(|problem| problem.to_string())
+    };
+    let urls = ["http://127.0.0.1:8081/", "http://10.1.2.3:8081/", "http://[::ffff:10.1.2.3]:8081/"];
+    for url in urls {
+        assert_eq!(denied(url).await, None);
+    }
+
+    client.close_port("the host's admin endpoint", 8081);
+
+    for url in urls {
+        let denied = denied(url).await.unwrap();
+        assert!(denied.ends_with("is the host's admin endpoint"), "{url}: {denied}");
+    }
+    for url in ["http://127.0.0.1:8082/", "http://198.51.100.7:8081/"] {
+        assert_eq!(denied(url).await, None, "{url}");
+    }
+}
+
+#[tokio::test]
 async fn the_places_that_the_api_server_lists_are_closed() {
     let listed = || Arc::new(Endpoints(&["10.96.0.1:443", "10.1.2.3:6443"], AtomicUsize::new(0)));
     for (url, closed) in [
