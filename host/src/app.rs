@@ -145,8 +145,6 @@ pub struct App {
     /// The exporter of traces, if there is one.
     exporter: Option<Exporter>,
     engine: Engine,
-    /// The HTTP client of all plugins, which keeps them from the endpoints.
-    http: HttpClient,
     /// The threads of all calls of guests.
     guests: GuestThreads,
     admin: Option<Endpoint>,
@@ -240,7 +238,6 @@ impl App {
             trace: observers.trace,
             exporter: None,
             engine,
-            http,
             guests,
             admin: None,
             health: None,
@@ -250,7 +247,7 @@ impl App {
             endpoint_stop: CancellationToken::new(),
         };
         app.run_background(reloader, connection.client.clone(), observers.exporter);
-        app.listen(&host, connection.client).await?;
+        app.listen(&host, connection.client, &http).await?;
         Ok(app)
     }
 
@@ -385,8 +382,12 @@ impl App {
     }
 
     /// Opens the endpoints. A plugin reaches neither: a port is closed before it is opened, or, if the system chooses it, at once.
-    async fn listen(&mut self, host: &Host, client: kube::Client) -> Result<(), BindError> {
-        let http = self.http.clone();
+    async fn listen(
+        &mut self,
+        host: &Host,
+        client: kube::Client,
+        http: &HttpClient,
+    ) -> Result<(), BindError> {
         let close = |what, address: Option<SocketAddr>| {
             address.into_iter().for_each(|address| http.close_port(what, address.port()));
         };
