@@ -17,7 +17,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{host::PATIENCE, metrics};
+use crate::{
+    host::{PATIENCE, PATIENT},
+    metrics,
+};
 
 /// The interval between two looks at the process.
 const POLL: Duration = Duration::from_millis(20);
@@ -71,7 +74,7 @@ impl Daemon {
     }
 
     /// The lines of `[host]` for a host with its state in this directory. All such hosts share compiled code, so only the first one
-    /// compiles a component.
+    /// compiles a component, and has time for it on a busy machine.
     #[must_use]
     pub fn state(directory: &Path) -> String {
         let cache = std::env::temp_dir().join("informer-tests-daemon");
@@ -79,7 +82,7 @@ impl Daemon {
         let key = directory.join("compile-cache.key");
         fs::write(&key, [0; CodeKey::BYTES]).unwrap();
         mode(&key, 0o600);
-        format!("admin = \"127.0.0.1:0\"\nstate-dir = {directory:?}\ncache-dir = {cache:?}\n")
+        format!("admin = \"127.0.0.1:0\"\nstate-dir = {directory:?}\ncache-dir = {cache:?}\n{PATIENT}")
     }
 
     /// The process number.
