@@ -143,7 +143,11 @@ impl Engine {
             cache: cache.map(Arc::new),
             look_up: Arc::new(LookUp::new(Arc::clone(&compiler))),
             compiler,
-            limits: CompileLimits { time: config.compile_timeout, memory: config.compile_memory_bytes },
+            limits: CompileLimits {
+                time: config.compile_timeout,
+                cpu_seconds: None,
+                memory: config.compile_memory_bytes,
+            },
             compiling: Arc::new(Compiling::new(config.compiler.can_be_stopped())),
             reading: Arc::new(Semaphore::new(guest_threads().get().max(READERS))),
             prepared: Arc::default(),

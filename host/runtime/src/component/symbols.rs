@@ -27,8 +27,8 @@ use crate::{
 const REMEMBERED: usize = 512;
 const REMEMBERED_BYTES: usize = 1 << 20;
 
-/// The longest time that all look-ups of one component may take together. Those of a large plugin take a tenth of a second each.
-const ALL_LOOK_UPS: Duration = Duration::from_secs(30);
+/// The longest time that all look-ups of one component may take together, with the waits for their turns and for a processor.
+const ALL_LOOK_UPS: Duration = Duration::from_secs(120);
 
 /// Functions and lines of a component.
 pub(crate) struct Symbols {

@@ -7,8 +7,9 @@ use tokio::{sync::Semaphore, time::timeout};
 use super::compiler::{CompileLimits, Compiler, NotCompiled};
 use crate::debug_info::Place;
 
-/// The limits of one look-up. That of a plugin in Rust takes 30 ms and 20 MiB.
-const LIMITS: CompileLimits = CompileLimits { time: Duration::from_secs(5), memory: 256 << 20 };
+/// The limits of one look-up. It takes much less than a second of a processor, and may wait long for one on a busy machine.
+const LIMITS: CompileLimits =
+    CompileLimits { time: Duration::from_secs(60), cpu_seconds: Some(5), memory: 256 << 20 };
 
 /// Runs one look-up at a time.
 pub(crate) struct LookUp {
@@ -39,7 +40,7 @@ impl LookUp {
             NotCompiled::TooMuchMemory { limit } => {
                 format!("a look-up in it needs more than {} MiB of memory", limit >> 20)
             }
-            error => error.to_string(),
+            error => format!("a look-up in it failed: {error}"),
         })?;
         serde_json::from_slice(&answer).map(Some).map_err(|error| error.to_string())
     }

@@ -137,7 +137,8 @@ async fn converse(
 
 /// Sends the request. A process that does not read it gives its reason by its answer or its end.
 async fn send(mut stdin: ChildStdin, work: Work, input: &[u8], limits: CompileLimits) {
-    let cpu_seconds = limits.time.as_secs().saturating_add(1).saturating_mul(threads() as u64);
+    let on_each = || limits.time.as_secs().saturating_add(1).saturating_mul(threads() as u64);
+    let cpu_seconds = limits.cpu_seconds.unwrap_or_else(on_each);
     let task = Task { work, memory: limits.memory, cpu_seconds, input: input.len() as u64 };
     if stdin.write_all(&task.encode()).await.is_ok() {
         stdin.write_all(input).await.ok();

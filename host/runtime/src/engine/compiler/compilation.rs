@@ -8,10 +8,12 @@ use std::{
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
-/// The limits of one compilation.
+/// The limits of one compilation, or of another work of the process that compiles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompileLimits {
     pub(crate) time: Duration,
+    /// Time of all processors together. `None` means `time` on each processor that the process uses.
+    pub(crate) cpu_seconds: Option<u64>,
     /// Memory of the process that compiles, in bytes.
     pub(crate) memory: u64,
 }

@@ -10,7 +10,7 @@ use super::*;
 /// Longer than any step of these tests takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-const LIMITS: CompileLimits = CompileLimits { time: PATIENCE, memory: 1 << 20 };
+const LIMITS: CompileLimits = CompileLimits { time: PATIENCE, cpu_seconds: None, memory: 1 << 20 };
 
 /// Reads the whole request.
 const READ: &str = "cat >/dev/null;";
