@@ -381,7 +381,8 @@ impl App {
         StopReport { undelivered }
     }
 
-    /// Opens the endpoints. A plugin reaches neither: a port is closed before it is opened, or, if the system chooses it, at once.
+    /// Opens the endpoints. No plugin reaches them: a configured port is closed to plugins before the endpoint opens it, and a port that
+    /// the system chooses is closed to plugins as soon as it is known.
     async fn listen(
         &mut self,
         host: &Host,

@@ -85,8 +85,9 @@ impl RateLimitingQueue {
         Work::new(self.0.next().await?)
     }
 
-    /// Adds a key that a notification concerns, in the lane of the notification's cause, with the trace of its event and the version
-    /// of its object, if the key is that of the object. The capacity does not apply.
+    /// Adds the key of a notification, in the lane of the notification's cause. The call for the key continues the trace of the event.
+    /// `version` is the version of the object; it is `None` if the key belongs to the owner of the object. The capacity limits the
+    /// keys that a plugin adds itself, and not these keys.
     ///
     /// # Errors
     /// [`AddError::TooLong`]: nothing was added.

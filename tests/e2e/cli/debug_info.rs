@@ -67,7 +67,7 @@ async fn a_table_of_lines_that_expands_is_given_up_and_the_host_stays_small() {
     fs::write(&bomb, with_sections(&component, &table_of_lines())).unwrap();
     let mut host = stage.run("", &[("bomb", &*bomb)]).await;
 
-    let line = host.logged("a component has debug information that cannot be used").await;
+    let line = host.logged("the debug information of a component cannot be used").await;
 
     assert!(line.contains("a look-up in it"), "{line}");
     let most = status(host.id(), "VmHWM").unwrap();

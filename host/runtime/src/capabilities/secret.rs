@@ -105,11 +105,10 @@ pub(super) fn masked(object: &Object) -> Result<JsonText, Error> {
 /// The values in the text of a Secret that are not shown, in their order, as [`mask_secret`] decides. One pass over the text finds
 /// them, because a Secret may have tens of thousands of keys. If a key appears twice, both values count.
 fn hidden(text: &str) -> Result<Vec<Range<usize>>, NotJson> {
-    let (mut hidden, mut scanner) = (Vec::new(), Scanner::new(text));
-    if scanner.peek() != Some(b'{') {
-        hidden.push(scanner.value()?);
-        return Ok(hidden);
+    if Scanner::new(text).peek() != Some(b'{') {
+        return Ok(vec![0..text.len()]);
     }
+    let (mut hidden, mut scanner) = (Vec::new(), Scanner::new(text));
     scanner.object(|scanner, field| {
         let (field, first) = (field.unescaped(), scanner.peek());
         match (&*field, first) {
@@ -117,7 +116,7 @@ fn hidden(text: &str) -> Result<Vec<Range<usize>>, NotJson> {
             (field, Some(b'{')) if BY_KEY.contains(&field) => {
                 scanner.object(|scanner, _| scanner.value().map(|value| hidden.push(value)))?;
             }
-            // The only value that begins so is null.
+            // Only `null` begins with this byte.
             (field, first) if first == Some(b'n') || FIELDS.contains(&field) => {
                 scanner.value()?;
             }
@@ -323,9 +322,12 @@ mod tests {
 
             assert_eq!(serde_json::from_str::<Value>(&shown(json)).unwrap(), Value::Object(tree), "{json}");
         }
-        let broken = Object::new(&Header::default(), Body::Raw(r#"{"data":{"a":"hunter2"}"#.into())).unwrap();
-        let Err(error) = masked(&broken) else { panic!("it is shown") };
-        assert!(!error.message.contains(VALUE), "{error:?}");
+        for broken in [r#"{"data":{"a":"hunter2"}"#, r#"{"data":{}} hunter2"#] {
+            let broken = Object::new(&Header::default(), Body::Raw(broken.into())).unwrap();
+            let Err(error) = masked(&broken) else { panic!("it is shown") };
+            assert!(!error.message.contains(VALUE), "{error:?}");
+        }
+        assert_eq!(shown(r#""a" hunter2"#), "\"***\"");
     }
 
     #[test]

@@ -39,15 +39,15 @@ pub(crate) struct Symbols {
     remembered: Mutex<Remembered>,
 }
 
-/// What was looked up.
+/// The places that look-ups found, and the bounds of further ones.
 #[derive(Default)]
 struct Remembered {
     /// The places of frames by their offset in the component.
     places: HashMap<usize, Vec<Place>>,
     bytes: usize,
-    /// The time that was spent.
+    /// The time that the look-ups took.
     spent: Duration,
-    /// A look-up failed, and would fail again.
+    /// True after a look-up that failed. The next one would fail too, so there is none.
     failed: bool,
 }
 
@@ -112,7 +112,8 @@ impl fmt::Debug for Symbols {
 // === impl Remembered ===
 
 impl Remembered {
-    /// The frames that are worth a look-up.
+    /// The frames to look up: those in the code of the component whose places are not remembered. Empty if there are no more look-ups,
+    /// because a bound is reached or one failed.
     fn unknown(&self, frames: &[Frame], sections: &Sections) -> Vec<Frame> {
         let no_more = self.failed
             || self.places.len() >= REMEMBERED
@@ -140,7 +141,7 @@ impl Remembered {
             Err(error) => {
                 tracing::warn!(
                     error,
-                    "a component has debug information that cannot be used: its failures name no more lines"
+                    "the debug information of a component cannot be used, so failures of its plugins name no more lines"
                 );
                 self.failed = true;
             }

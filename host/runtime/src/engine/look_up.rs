@@ -24,11 +24,11 @@ impl LookUp {
         Self { compiler, turn: Semaphore::new(1) }
     }
 
-    /// Answers a [`query`](crate::debug_info::query): the places of each of its frames. Returns `None` if no turn comes in time,
-    /// because look-ups for other components take so long.
+    /// Answers a [`query`](crate::debug_info::query): the places of each of its frames. Returns `None` if the turn of this look-up does
+    /// not come within a minute; a later look-up for the component may succeed.
     ///
     /// # Errors
-    /// Why no question about this component can be answered: what the look-up took more of than it may.
+    /// The limit that the look-up exceeded, or how its process failed. Another look-up for the component would fail again.
     ///
     /// # Cancel safety
     /// If the future is dropped, the look-up ends, or its result is lost.

@@ -9,18 +9,13 @@ use informer_types::{EventHandler, EventTrace, FailureKind, Outcome, Reconciled,
 
 use crate::host::{PATIENCE, Running, Setup, added, component, delivery, pod};
 
+fn request(key: &str, attempt: u32) -> Request {
+    let (queued, trace) = (Duration::from_millis(7), EventTrace::default());
+    Request { key: key.into(), attempt, queued, trace, version: None }
+}
+
 async fn reconcile(running: &Running, key: &str, attempt: u32) -> Reconciled {
-    running
-        .plugin
-        .reconcile(Request {
-            key: key.into(),
-            attempt,
-            queued: Duration::from_millis(7),
-            trace: EventTrace::default(),
-            version: None,
-        })
-        .await
-        .unwrap()
+    running.plugin.reconcile(request(key, attempt)).await.unwrap()
 }
 
 /// The kind and the message of a failure that is to be retried.
@@ -111,14 +106,7 @@ async fn a_notification_or_key_without_an_export_for_it_makes_no_call() {
 
     let running = Setup::new("{}").load("echo").await;
     assert!(running.plugin.handles() && !running.plugin.reconciles());
-    let request = Request {
-        key: "a".into(),
-        attempt: 1,
-        queued: Duration::ZERO,
-        trace: EventTrace::default(),
-        version: None,
-    };
-    assert_eq!(running.plugin.reconcile(request).await, None);
+    assert_eq!(running.plugin.reconcile(request("a", 1)).await, None);
     assert_eq!(running.plugin.stats().calls, 0);
 }
 
@@ -141,14 +129,7 @@ async fn a_call_that_waited_while_a_reload_removed_its_export_is_neither_made_no
     assert_eq!(reconcile(&running, "a", 1).await, Reconciled::Done);
 
     let running = Setup::new("{}").load("echo").await;
-    let request = Request {
-        key: "a".into(),
-        attempt: 1,
-        queued: Duration::ZERO,
-        trace: EventTrace::default(),
-        version: None,
-    };
-    assert_eq!(running.plugin.reconcile(request).await, None);
+    assert_eq!(running.plugin.reconcile(request("a", 1)).await, None);
 }
 
 #[tokio::test]

@@ -41,8 +41,7 @@ const HTTP_REQUESTS: (Count, Count) = (Count(1), Count(1024));
 /// All series are written at each scrape.
 const METRIC_SERIES: (Count, Count) = (Count(0), Count(100_000));
 
-pub(in crate::config) static LIMITS: LazyLock<Section<Limits>> = LazyLock::new(|| {
-    Section {
+pub(in crate::config) static LIMITS: LazyLock<Section<Limits>> = LazyLock::new(|| Section {
     doc: "What the plugin may use. A call that exceeds `memory`, `deadline` or `host-calls` fails, and \
           its instance is replaced. Beyond `cpu` and `instances` calls wait. One call from the guest may \
           pass at most 4 MiB to the host; more is a trap.",
@@ -82,8 +81,8 @@ pub(in crate::config) static LIMITS: LazyLock<Section<Limits>> = LazyLock::new(|
             .within(KEYVALUE_WRITES)
             .doc(
                 "Writes through `wasi:keyvalue` per second, of all calls together. A write of more than 16 \
-                 KiB counts once for each 16 KiB, and each entry counts as 1 KiB more than its bytes. Further \
-                 writes wait, or are refused.",
+                 KiB counts once for each 16 KiB, and each entry counts as 1 KiB more than its bytes. \
+                 Further writes wait, or are refused.",
             ),
         K::<Count>::new("http-requests", |limits| &mut limits.calls.http_requests)
             .within(HTTP_REQUESTS)
@@ -96,5 +95,4 @@ pub(in crate::config) static LIMITS: LazyLock<Section<Limits>> = LazyLock::new(|
              and counted.",
         ),
     ],
-}
 });

@@ -2,8 +2,8 @@
 //!
 //! The test host keeps the promises of the interface, with these limits: it has no grants, no limits and no deadlines, and
 //! the field selectors of [`client`](crate::client) have the two fields that the API server supports for every resource:
-//! `metadata.name` and `metadata.namespace`. Label selectors and indexes work as in the host, and key-values are kept until the next [`TestHost::new`]. The module exists in native
-//! builds only.
+//! `metadata.name` and `metadata.namespace`. Label selectors and indexes work as in the host, and key-values are kept until the next
+//! [`TestHost::new`]. The module exists in native builds only.
 //!
 //! ```
 //! use informer_sdk::testing::TestHost;

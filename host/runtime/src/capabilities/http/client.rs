@@ -115,8 +115,8 @@ impl HttpClient {
         })))
     }
 
-    /// Closes a port of this machine to all plugins, on each address of the machine. `what` listens there, with its article: "the
-    /// host's admin endpoint". Requests that are connected stay.
+    /// Closes a port of this machine to all plugins, on each address of the machine. `what` names the server
+    /// there, with its article: "the host's admin endpoint". Requests that are already connected go on.
     pub fn close_port(&self, what: &'static str, port: u16) {
         self.0.protected.close_port(what, port);
     }

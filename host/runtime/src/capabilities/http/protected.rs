@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -57,7 +57,7 @@ pub trait Directory: Send + Sync + 'static {
 pub(super) struct Places {
     configured: Vec<Place>,
     listed: Option<Listed>,
-    /// Ports of this machine, closed on each of its addresses, with what listens there.
+    /// The ports of this machine that are closed on each of its addresses, and the names of the servers there.
     closed: RwLock<BTreeMap<u16, &'static str>>,
 }
 
@@ -123,7 +123,7 @@ impl Places {
     ) -> Result<(), Denied> {
         let address = to.address;
         let closed = self.closed.read().get(&to.port).copied();
-        if let Some(what) = closed.filter(|_| forms(address).any(|form| to.machine.has(form))) {
+        if let Some(what) = closed.filter(|_| to.is_at(&[Ipv4Addr::LOCALHOST.into()], to.port)) {
             return Err(Denied::Protected { address, what });
         }
         for place in &self.configured {

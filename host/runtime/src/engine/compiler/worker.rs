@@ -24,8 +24,9 @@ const FILES: u64 = 16;
 /// Priority below the host and its plugins, in steps of `nice`.
 const NICE: i32 = 10;
 
-/// Compiles the component on stdin and writes the code to stdout, then returns. If stdin is a question about the debug information
-/// of a component, the answer is written instead. A host that starts this process with
+/// Does one piece of work for a host, then returns. The host writes the input to stdin and reads the result from stdout. The input is a
+/// component, and the result is its compiled code; or the input is a question about frames of a failed call, and the result is the
+/// list of their places in the sources. A host that starts this process with
 /// [`Compiler::Child`](crate::Compiler::Child) sends the limits first: the process gives up all other memory, files, processor time
 /// and priority before it reads the first byte of the input. It ends at once if the host ends or closes its pipe.
 ///
