@@ -105,10 +105,11 @@ pub(super) fn masked(object: &Object) -> Result<JsonText, Error> {
 /// The values in the text of a Secret that are not shown, in their order, as [`mask_secret`] decides. One pass over the text finds
 /// them, because a Secret may have tens of thousands of keys. If a key appears twice, both values count.
 fn hidden(text: &str) -> Result<Vec<Range<usize>>, NotJson> {
-    if Scanner::new(text).peek() != Some(b'{') {
-        return Ok(vec![0..text.len()]);
-    }
     let (mut hidden, mut scanner) = (Vec::new(), Scanner::new(text));
+    if scanner.peek() != Some(b'{') {
+        hidden.push(0..text.len());
+        return Ok(hidden);
+    }
     scanner.object(|scanner, field| {
         let (field, first) = (field.unescaped(), scanner.peek());
         match (&*field, first) {
