@@ -5,6 +5,9 @@ mod middlebox;
 mod proxies;
 mod tls;
 
+use std::net::SocketAddr;
+
+use axum::Router;
 use informer::{
     config::Access,
     connect::{Connection, connect},
@@ -16,8 +19,11 @@ use informer_tests::{
     host::{TestHost, configuration},
     writer::Writer,
 };
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kube::api::{Api, PostParams};
 use serde_json::json;
 use tempfile::TempDir;
+use tokio::net::TcpListener;
 
 use crate::configmaps::ConfigMaps;
 use middlebox::{Kind, Middlebox, Request};
@@ -162,6 +168,23 @@ async fn a_proxy_that_refuses_is_named_without_its_password() {
     }
 }
 
+/// A plugin that requests `/livez` of each of these addresses, which all are granted.
+fn fetching(addresses: &[SocketAddr]) -> String {
+    let (grants, requests): (Vec<_>, Vec<_>) = addresses
+        .iter()
+        .map(|address| {
+            (format!("\"http://{address}/\""), format!("{{ authority = \"{address}\", path = \"/livez\" }}"))
+        })
+        .unzip();
+    format!(
+        "[[plugin]]\nname = \"fetch\"\nsource = {:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n\
+         [plugin.grant]\nhttp = [{}]\n[plugin.config]\nrequests = [{}]\n",
+        guest("fetch"),
+        grants.join(", "),
+        requests.join(", "),
+    )
+}
+
 /// The ports are those that the system chose, which no configuration names.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_plugin_reaches_the_endpoints_of_its_host() {
@@ -174,23 +197,42 @@ async fn no_plugin_reaches_the_endpoints_of_its_host() {
     .unwrap();
     let admin = host.app().admin_address().and_then(HttpAddress::tcp).unwrap();
     let health = host.app().health_address().unwrap();
-    let (grants, requests): (Vec<_>, Vec<_>) = [admin, health]
-        .map(|address| {
-            (format!("\"http://{address}/\""), format!("{{ authority = \"{address}\", path = \"/livez\" }}"))
-        })
-        .into_iter()
-        .unzip();
-    let fetch = format!(
-        "[[plugin]]\nname = \"fetch\"\nsource = {:?}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n\
-         [plugin.grant]\nhttp = [{}]\n[plugin.config]\nrequests = [{}]\n",
-        guest("fetch"),
-        grants.join(", "),
-        requests.join(", "),
-    );
 
-    host.app().apply(configuration(&format!("{WATCH}{fetch}")).unwrap()).await.unwrap();
+    host.app()
+        .apply(configuration(&(WATCH.to_owned() + &fetching(&[admin, health]))).unwrap())
+        .await
+        .unwrap();
     host.lines.until("fetch", "both answers", |lines| lines.len() > 1).await;
 
     assert_eq!(host.lines.of("fetch")[..2], ["HttpRequestDenied", "HttpRequestDenied"]);
+    host.stop().await;
+}
+
+/// The address of the kubeconfig is not among those that the API server lists.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_plugin_reaches_an_endpoint_that_the_api_server_lists_for_itself() {
+    let server = server().await;
+    let mut open = Vec::new();
+    for _ in 0..2 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        open.push(listener.local_addr().unwrap());
+        tokio::spawn(axum::serve(listener, Router::new().fallback("alive")).into_future());
+    }
+    let [listed, other] = open[..] else { panic!("{open:?}") };
+    let slice = json!({
+        "metadata": {"name": "kubernetes", "labels": {"kubernetes.io/service-name": "kubernetes"}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [listed.ip()]}],
+        "ports": [{"name": "https", "port": listed.port()}],
+    });
+    let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+    let slices: Api<EndpointSlice> = Api::default_namespaced(client);
+    slices.create(&PostParams::default(), &serde_json::from_value(slice).unwrap()).await.unwrap();
+
+    let configuration = WATCH.to_owned() + &fetching(&[listed, other]);
+    let host = TestHost::start(&server.url(), &configuration).await.unwrap();
+    host.lines.until("fetch", "both answers", |lines| lines.len() > 1).await;
+
+    assert_eq!(host.lines.of("fetch")[..2], ["HttpRequestDenied", "200 alive"]);
     host.stop().await;
 }
