@@ -214,6 +214,11 @@ impl std::fmt::Debug for Component {
     }
 }
 
+/// The bytes of the host's structures for one instance.
+pub(crate) fn structure_bytes(component: &[u8]) -> Result<u64, LoadError> {
+    Ok(Census::of(component)?.structures().bytes)
+}
+
 /// Counts what an instance takes, and compiles the component or loads its code from the cache.
 async fn prepare(engine: &Engine, bytes: Bytes, digest: &str) -> Result<Prepared, LoadError> {
     let (begun, size) = (Instant::now(), bytes.len() as u64);

@@ -38,6 +38,7 @@ mod instance;
 mod interruption;
 mod log_sink;
 mod memory;
+pub mod offline;
 mod output;
 mod plugin;
 mod request_span;

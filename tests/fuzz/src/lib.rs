@@ -16,6 +16,7 @@
 
 mod admin;
 mod calls;
+mod components;
 mod config;
 mod decoder;
 mod frames;
@@ -38,7 +39,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "frames", longest: 512, run: frames::run },
     Target { name: "decoder", longest: 4096, run: decoder::run },
     Target { name: "json", longest: 1024, run: json::run },
@@ -48,6 +49,7 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "http-targets", longest: 512, run: http_targets::run },
     Target { name: "config", longest: 2048, run: config::run },
     Target { name: "calls", longest: 2048, run: calls::run },
+    Target { name: "components", longest: 4096, run: components::run },
     Target { name: "objects", longest: 2048, run: objects::run },
     Target { name: "admin", longest: 2048, run: admin::run },
 ];

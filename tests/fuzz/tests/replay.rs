@@ -58,6 +58,7 @@ replays! {
     http_requests_stay_within_their_grant "http-targets"
     any_text_is_a_configuration_or_has_problems_at_its_places "config"
     calls_of_a_guest_stay_within_its_grants "calls"
+    any_component_is_counted_inspected_and_looked_up_within_bounds "components"
     a_plugin_object_reaches_its_own_namespace_only "objects"
     any_request_to_the_admin_endpoint_gets_an_answer_of_http "admin"
 }
