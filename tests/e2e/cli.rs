@@ -16,6 +16,7 @@ mod identity;
 mod kills;
 mod log_level;
 mod metrics_auth;
+mod neighbour;
 mod page;
 mod rbac;
 mod recordings;

@@ -2,9 +2,15 @@
 
 use std::{io, net::SocketAddr, sync::Arc};
 
+use bytes::Bytes;
+use futures::stream;
 use http::{Method, Response, StatusCode, header};
-use http_body_util::BodyExt;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
+use hyper::{
+    body::{Frame, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use kube::{Client, client::Body};
 use parking_lot::Mutex;
@@ -51,7 +57,14 @@ pub enum Fault {
         /// If true, the API server handles the request.
         handled: bool,
     },
+    /// The API server does not receive it. The client gets a list of ever-new objects that never ends.
+    Endless,
 }
+
+/// The body of an answer.
+type AnswerBody = UnsyncBoxBody<Bytes, BodyError>;
+
+type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Decides about each request.
 type Decide = Box<dyn FnMut(&Passed) -> Option<Fault> + Send>;
@@ -73,6 +86,8 @@ enum Broken {
     Client(#[from] hyper::Error),
     #[error(transparent)]
     Server(#[from] kube::Error),
+    #[error("the answer of the server breaks off: {0}")]
+    Answer(#[from] BodyError),
 }
 
 // === impl Passed ===
@@ -176,7 +191,10 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     http1::Builder::new().serve_connection(TokioIo::new(stream), service).await.ok();
 }
 
-async fn answer(shared: Arc<Shared>, request: http::Request<Incoming>) -> Result<Response<Body>, Broken> {
+async fn answer(
+    shared: Arc<Shared>,
+    request: http::Request<Incoming>,
+) -> Result<Response<AnswerBody>, Broken> {
     let query = request.uri().query().unwrap_or_default();
     let is_watch = query.split('&').any(|part| matches!(part, "watch=true" | "watch=1"));
     let passed = Passed { method: request.method().clone(), path: request.uri().path().to_owned(), is_watch };
@@ -203,11 +221,12 @@ async fn answer(shared: Arc<Shared>, request: http::Request<Incoming>) -> Result
             released.await;
             Err(Broken::Wanted)
         }
+        Some(Fault::Endless) => Ok(endless_list()),
     }
 }
 
 impl Shared {
-    async fn forward(&self, request: http::Request<Incoming>) -> Result<Response<Body>, Broken> {
+    async fn forward(&self, request: http::Request<Incoming>) -> Result<Response<AnswerBody>, Broken> {
         let (mut head, body) = request.into_parts();
         // They belong to the connection of the client.
         for name in [header::HOST, header::CONNECTION, header::TRANSFER_ENCODING, header::CONTENT_LENGTH] {
@@ -217,12 +236,29 @@ impl Shared {
         let mut answer = self.client.send(http::Request::from_parts(head, Body::from(body))).await?;
         answer.headers_mut().remove(header::TRANSFER_ENCODING);
         answer.headers_mut().remove(header::CONNECTION);
-        Ok(answer)
+        Ok(answer.map(|body| body.map_err(Into::into).boxed_unsync()))
     }
 }
 
+/// A list of objects of a kilobyte, without an end.
+fn endless_list() -> Response<AnswerBody> {
+    let head = r#"{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":["#;
+    let item = |number: u64| {
+        let name = format!("endless-{number}");
+        json!({"metadata": {"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"},
+               "data": {"text": "x".repeat(1000)}})
+    };
+    let items = (0..u64::MAX).map(move |number| {
+        let separator = if number == 0 { head } else { "," };
+        Ok(Frame::data(Bytes::from(format!("{separator}{}", item(number)))))
+    });
+    let mut answer = Response::new(StreamBody::new(stream::iter(items)).boxed_unsync());
+    answer.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    answer
+}
+
 /// An answer in the form of the API server.
-fn refusal(status: StatusCode) -> Response<Body> {
+fn refusal(status: StatusCode) -> Response<AnswerBody> {
     let reason = match status {
         StatusCode::CONFLICT => "Conflict",
         StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",
@@ -232,7 +268,8 @@ fn refusal(status: StatusCode) -> Response<Body> {
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": status.as_u16(),
         "reason": reason, "message": "a fault of the test",
     });
-    let mut answer = Response::new(Body::from(document.to_string().into_bytes()));
+    let mut answer =
+        Response::new(Full::from(document.to_string()).map_err(|never| match never {}).boxed_unsync());
     *answer.status_mut() = status;
     answer.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
     answer

@@ -20,12 +20,12 @@ const MEMORY: &str = "192MiB";
 const HOST_KB: u64 = 160 << 10;
 
 /// A component in 600 KB whose compilation takes gigabytes: each of the nested blocks ends with 100 values.
-fn memory_bomb() -> Vec<u8> {
+pub(super) fn memory_bomb() -> Vec<u8> {
     nested_blocks(200_000, 100)
 }
 
 /// A component in 600 KB whose compilation takes minutes, but little memory.
-fn time_bomb() -> Vec<u8> {
+pub(super) fn time_bomb() -> Vec<u8> {
     nested_blocks(200_000, 0)
 }
 

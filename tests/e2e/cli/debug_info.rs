@@ -59,12 +59,16 @@ fn table_of_lines() -> Vec<(&'static str, Vec<u8>)> {
     vec![(".debug_abbrev", abbreviations), (".debug_info", information), (".debug_line", lines)]
 }
 
+/// A component that traps when it starts, with a table of lines that expands.
+pub(super) fn bomb() -> Vec<u8> {
+    with_sections(&fs::read(guest("trap_start")).unwrap(), &table_of_lines())
+}
+
 #[tokio::test]
 async fn a_table_of_lines_that_expands_is_given_up_and_the_host_stays_small() {
     let stage = Stage::new().await;
     let bomb = stage.path("bomb.wasm");
-    let component = fs::read(guest("trap_start")).unwrap();
-    fs::write(&bomb, with_sections(&component, &table_of_lines())).unwrap();
+    fs::write(&bomb, self::bomb()).unwrap();
     let mut host = stage.run("", &[("bomb", &*bomb)]).await;
 
     let line = host.logged("the debug information of a component cannot be used").await;

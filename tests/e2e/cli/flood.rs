@@ -29,7 +29,7 @@ const PROBE: Duration = Duration::from_secs(10);
 const HALF_HEADER: &str = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ";
 
 /// The requests that the strangers send.
-const ATTACKS: [(&str, &str); 5] = [
+pub(super) const ATTACKS: [(&str, &str); 5] = [
     ("nothing", ""),
     ("half a header", HALF_HEADER),
     (

@@ -180,10 +180,14 @@ fn tests_at_once(tests: Run, for_each_processor: usize) -> Run {
 /// Runs the suite of hostile plugins, also with limits for the neighbour's 99th percentile. It runs alone, one
 /// case at a time, because other work on the machine changes this figure more than any host does.
 fn time_hostile_plugins() -> Result<(), String> {
-    let suite = ["test", "--workspace", "--exclude", "informer-bench", "--test", "runtime", "hostile::"];
-    cargo(&[suite.as_slice(), &["--", "--test-threads=1"]].concat())
-        .env("INFORMER_QUIET_MACHINE", "1")
-        .run(&Step::new("measure a plugin beside hostile ones"))
+    let [guests, host] = [("runtime", "hostile::"), ("e2e", "cli::neighbour::")];
+    for ((suite, tests), what) in [(guests, "hostile ones"), (host, "attacks on its host")] {
+        let suite = ["test", "--workspace", "--exclude", "informer-bench", "--test", suite, tests];
+        cargo(&[suite.as_slice(), &["--", "--test-threads=1"]].concat())
+            .env("INFORMER_QUIET_MACHINE", "1")
+            .run(&Step::new(format!("measure a plugin beside {what}")))?;
+    }
+    Ok(())
 }
 
 // === impl Programs ===
