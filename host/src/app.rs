@@ -4,6 +4,7 @@ mod advice;
 mod applier;
 mod blocking;
 mod code_cache;
+mod declarations;
 mod descriptors;
 mod directories;
 mod egress;
@@ -56,7 +57,6 @@ use crate::{
     admin::{BindError, Endpoint, Probe, Reviewer, serve_admin, serve_health},
     config::{self, Config, Host, MetricsAuth, StateDir},
     connect::{ConnectError, Connection, KubeClient, Reviews, connect},
-    lock::Lock,
     logging::{PluginLog, RecentLines},
     state::{KeyValues, State},
 };
@@ -76,6 +76,7 @@ pub(crate) use origin::{Origin, puller};
 use plan::Started;
 use probe::HostProbe;
 use reload::Reload;
+use running_plugin::Supply;
 use staging::Stage;
 use telemetry::Observers;
 use tenants::Tenants;
@@ -207,6 +208,7 @@ impl App {
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let lines = Arc::new(RecentLines::new(options.log, config.host.admin.is_some()));
         let guests = GuestThreads::start().map_err(StartError::Threads)?;
+        let supply = Supply::new(puller(&config), file.as_deref());
         let parts = running_plugin::Parts {
             engine: engine.clone(),
             guests: guests.handle().clone(),
@@ -216,8 +218,7 @@ impl App {
             keyvalue: Arc::new(KeyValues::new(state.clone())),
             http: http.clone(),
             directories: Directories::new(),
-            puller: Arc::new(puller(&config)),
-            lock: file.as_deref().map(Lock::path),
+            supply,
             stop: stop.clone(),
             abort: abort.clone(),
             state: state.clone(),
@@ -424,6 +425,8 @@ impl App {
         self.tasks.spawn(async move { stop.run_until_cancelled(applier.directories().poll()).await });
         let (applier, stop) = (Arc::clone(&self.applier), self.stop.clone());
         self.tasks.spawn(async move { stop.run_until_cancelled(applier.follow_kinds()).await });
+        let (applier, stop) = (Arc::clone(&self.applier), self.stop.clone());
+        self.tasks.spawn(async move { stop.run_until_cancelled(applier.follow_declarations()).await });
         let tenants =
             Tenants::new(Arc::clone(&self.applier), Arc::clone(&self.factory), client, self.state.clone());
         let stop = self.stop.clone();

@@ -1,8 +1,10 @@
 //! The parts of objects that the host keeps for plugins, and the indexes of `informer.toml`.
 
+use std::fs;
+
 use informer::{config::Access, connect::connect};
 use informer_devserver::DevServer;
-use informer_guests::guest;
+use informer_guests::{guest, guest_with};
 use informer_tests::{host::TestHost, toml};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, PostParams};
@@ -118,6 +120,40 @@ async fn a_cache_keeps_only_what_its_plugins_declare_to_read() {
     // printf '"x"' | sha256sum
     let digest = "Some(\"\\\"ba2df4903a2c14e86dc3bcca58911b44ac1d2514b7227bf6eb08cfb978f55a1b\\\"\")";
     assert_eq!(lines, [digest, digest]);
+    host.stop().await;
+}
+
+/// The configuration says nothing about reads, so the component does (D-21).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cache_keeps_what_a_component_declares_to_read_and_follows_its_next_version() {
+    let server = server().await;
+    let folder = tempfile::tempdir().unwrap();
+    let component = folder.path().join("reader.wasm");
+    let install = |parts: Value| {
+        let declared = json!({ "v1/configmaps": parts }).to_string();
+        let new = folder.path().join("new");
+        fs::write(&new, guest_with("reader", "informer:reads", &declared)).unwrap();
+        fs::rename(new, &component).unwrap();
+    };
+    install(json!(["/data/team"]));
+    let grant = "[plugin.grant]\nread = [\"v1/configmaps\"]\n";
+    let config = grant.to_owned()
+        + "[plugin.config]\ngvr = \"v1/configmaps\"\nwhat = \"json\"\npointer = \"/data/secret\"";
+    let plugin = toml::plugin("reader", &component, "v1/configmaps", &config);
+    let host = TestHost::start(&server.url(), &(toml::watch("v1/configmaps") + &plugin)).await.unwrap();
+    host.synced().await;
+    assert_eq!(received(&host, "settings")["data"], json!({"team": "a"}));
+
+    install(json!(["/data/team", "/data/secret"]));
+
+    // Each object that has more now is delivered as an update.
+    host.lines
+        .until("reader", "the rest of the objects", |lines| {
+            let updates = lines.iter().filter(|line| line.starts_with("default/") && line.ends_with(" true"));
+            updates.count() == 2
+        })
+        .await;
+    assert_eq!(host.plugin("reader")["calls"]["failures"], json!({}));
     host.stop().await;
 }
 

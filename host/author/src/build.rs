@@ -12,11 +12,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use informer_types::DebugOf;
+use informer_types::{DebugOf, DeclaredReads};
 pub use step::BuildError;
 
 use crate::{
-    DeclaredReads, Language, Manifest, Project, component, debug, reads,
+    Language, Manifest, Project, component, debug,
     tool::{self, Cache, ToolError},
 };
 use step::Build;
@@ -79,14 +79,14 @@ fn declare_reads(component: &mut Vec<u8>, declared: &DeclaredReads) -> Result<()
         return Ok(());
     }
     let section = declared.to_section();
-    if section.len() > reads::BYTES {
+    if section.len() > DeclaredReads::BYTES {
         return Err(BuildError::Project(format!(
             "`reads` in informer-plugin.toml has {} bytes, more than {}: name a pointer above several others, such as \"/spec\"",
             section.len(),
-            reads::BYTES
+            DeclaredReads::BYTES
         )));
     }
-    component::section_into(component, reads::SECTION, section.as_bytes());
+    component::section_into(component, DeclaredReads::SECTION, section.as_bytes());
     Ok(())
 }
 
@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn a_damaged_or_long_declaration_says_nothing() {
-        let long = format!("{{\"v1/pods\": [\"/{}\"]}}", "a".repeat(reads::BYTES));
+        let long = format!("{{\"v1/pods\": [\"/{}\"]}}", "a".repeat(DeclaredReads::BYTES));
         for contents in ["{\"v1/pods\": [7]}", "{\"pods\": []}", "no JSON", &long] {
             let mut component = bare();
-            component::section_into(&mut component, reads::SECTION, contents.as_bytes());
+            component::section_into(&mut component, DeclaredReads::SECTION, contents.as_bytes());
 
             assert_eq!(Inspection::of(&component).unwrap().reads, DeclaredReads::default());
         }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_long_declaration_is_refused_with_what_to_do() {
-        let text = format!("{{\"v1/pods\": [\"/{}\"]}}", "a".repeat(reads::BYTES));
+        let text = format!("{{\"v1/pods\": [\"/{}\"]}}", "a".repeat(DeclaredReads::BYTES));
         let reads: DeclaredReads = serde_json::from_str(&text).unwrap();
 
         let refused = declare_reads(&mut bare(), &reads).unwrap_err().to_string();

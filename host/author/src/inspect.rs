@@ -5,11 +5,10 @@ mod toolchain;
 
 use std::fmt;
 
+use informer_types::DeclaredReads;
 use wasmparser::{CustomSectionReader, Encoding, KnownCustom, Parser, Payload};
 
 pub use toolchain::Toolchain;
-
-use crate::{DeclaredReads, reads};
 
 /// The package of the interfaces between the host and its plugins.
 const PACKAGE: &str = "informer:plugin/";
@@ -171,8 +170,8 @@ impl<'a> Reading<'a> {
         let bytes = section.range().len() as u64;
         self.inspection.custom_bytes = self.inspection.custom_bytes.saturating_add(bytes);
         self.signs.section(section.name());
-        if self.open.len() == 1 && section.name() == reads::SECTION {
-            self.inspection.reads = DeclaredReads::of_section(section.data()).unwrap_or_default();
+        if self.open.len() == 1 && section.name() == DeclaredReads::SECTION {
+            self.inspection.reads = DeclaredReads::of_section(section.data());
         }
         // A section that is damaged says nothing, and harms nothing.
         if let KnownCustom::Producers(fields) = section.as_known() {

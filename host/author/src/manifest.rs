@@ -1,8 +1,9 @@
 //! How a project is built: the contents of `informer-plugin.toml`.
 
+use informer_types::DeclaredReads;
 use serde::Deserialize;
 
-use crate::{DeclaredReads, Engine, Language};
+use crate::{Engine, Language};
 
 /// The name of the file, in the folder of the project.
 pub const MANIFEST: &str = "informer-plugin.toml";

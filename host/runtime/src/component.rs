@@ -1,6 +1,7 @@
 //! A component: compiled code, checked against the interfaces that the host serves and the plugin's grants.
 
 mod census;
+mod declared;
 mod interface;
 mod load_error;
 mod symbols;
@@ -14,8 +15,10 @@ use std::{
 
 use bytes::Bytes;
 use informer_system::{FileError, RegularFile};
+use informer_types::DeclaredReads;
 use tokio::sync::{AcquireError, SemaphorePermit};
 
+pub(crate) use declared::declared_reads;
 pub use load_error::LoadError;
 pub(crate) use symbols::Symbols;
 
@@ -157,6 +160,11 @@ impl Component {
         self.prepared.structures
     }
 
+    /// What the component declares to read.
+    pub fn declared_reads(&self) -> &DeclaredReads {
+        &self.prepared.reads
+    }
+
     /// The size of the component in bytes.
     pub fn bytes(&self) -> u64 {
         self.prepared.bytes
@@ -224,15 +232,17 @@ async fn prepare(engine: &Engine, bytes: Bytes, digest: &str) -> Result<Prepared
     let (begun, size) = (Instant::now(), bytes.len() as u64);
     let counted = bytes.clone();
     let turn = engine.reading.acquire().await;
-    let counting =
-        tokio::task::spawn_blocking(move || Ok::<_, LoadError>(Census::of(&counted)?.structures()));
-    let structures = counting.await.map_err(|error| LoadError::Compile(error.to_string()))??;
+    let counting = tokio::task::spawn_blocking(move || {
+        let structures = Census::of(&counted)?.structures();
+        Ok::<_, LoadError>((structures, declared_reads(&counted)))
+    });
+    let (structures, reads) = counting.await.map_err(|error| LoadError::Compile(error.to_string()))??;
     drop(turn);
     let (code, took) = match engine.cached(digest).await {
         Some(code) => (code, begun.elapsed()),
         None => engine.compile(bytes, digest).await?,
     };
-    Ok(Prepared { code, structures, bytes: size, took })
+    Ok(Prepared { code, structures, reads, bytes: size, took })
 }
 
 /// Reads a regular file up to the limit. Reading runs on another thread than the executor's.

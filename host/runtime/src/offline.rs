@@ -1,8 +1,9 @@
 //! Reads components without compiling them: bytes of an author, or bytes that were made by a test.
 
+use informer_types::DeclaredReads;
+
 use crate::{
-    LoadError,
-    component::structure_bytes as counted,
+    LoadError, component,
     debug_info::{Frame, Place, Sections, answer, query},
 };
 
@@ -11,7 +12,12 @@ use crate::{
 /// # Errors
 /// [`LoadError::TooMany`] if an instance has more than the host allows, and other errors if the bytes cannot be read.
 pub fn structure_bytes(component: &[u8]) -> Result<u64, LoadError> {
-    counted(component)
+    component::structure_bytes(component)
+}
+
+/// What a component declares to read. If it has several declarations, the last one counts. Bytes behind damage declare nothing.
+pub fn declared_reads(component: &[u8]) -> DeclaredReads {
+    component::declared_reads(component)
 }
 
 /// The places of an instruction in the sources, innermost first, as the failure of a call shows them. `offset` is the place of the

@@ -191,12 +191,34 @@ impl Applier {
         }
     }
 
-    /// Adds the plugins of the Plugin objects that run with this configuration of the file.
-    async fn with_objects(&self, file: &Config) -> Config {
+    /// Applies the configuration again whenever a component declares that it reads something else than its versions before. Never
+    /// returns.
+    pub(super) async fn follow_declarations(self: Arc<Self>) {
+        loop {
+            let waiting = self.parts.supply.declarations().changed().await;
+            match self.apply_again().await {
+                Ok(report) => {
+                    report.changes.iter().for_each(|change| {
+                        tracing::info!(%change, "a component reads something else than before");
+                    });
+                }
+                Err(error) => tracing::debug!(%error, "what a component declares to read is not applied"),
+            }
+            for applied in waiting {
+                // The load may have ended.
+                applied.send(()).ok();
+            }
+        }
+    }
+
+    /// Adds the plugins of the Plugin objects that run with this configuration of the file, and what components declare to read.
+    async fn completed(&self, file: &Config) -> Config {
         let (objects, mut config) = (self.objects.clone(), file.clone());
+        let parts = Arc::clone(&self.parts);
         off_the_workers(move || {
             let plugins = objects.choose(&config);
             config.plugins.extend(plugins);
+            parts.supply.declarations().complete(&mut config);
             config
         })
         .await
@@ -209,7 +231,7 @@ impl Applier {
     ) -> Result<Report, SubscribeError> {
         let single = self.kinds.expanded(&file, applied.config.as_ref());
         descriptors::check(&single);
-        let new = self.with_objects(&single).await;
+        let new = self.completed(&single).await;
         let plan = Plan::between(applied.config.as_ref(), &new);
         let watches = settings::watches(&new);
         let mut report = Report::default();
@@ -277,7 +299,7 @@ impl Applier {
 
     /// Applies the settings of registries and of their verification. Components from registries are verified anew.
     fn configure_registries(&self, new: &Config, report: &mut Report) {
-        if !self.parts.puller.configure(new.registries.clone()) {
+        if !self.parts.supply.puller().configure(new.registries.clone()) {
             return;
         }
         report.note("key", "[[registry]], [[signer]] and [[verify]]", Verdict::Changed, "");

@@ -53,7 +53,7 @@ impl Keeping {
                 continue;
             }
             let undeclared = || Reader::Undeclared(plugin.name.clone());
-            let reads = on.and_then(|on| Some((on, on.reads.as_ref()?)));
+            let reads = on.and_then(|on| Some((on, on.reads.parts()?)));
             let (on, reads) = reads.ok_or_else(undeclared)?;
             parts.extend(reads.iter().cloned());
             parts.extend(conditions(on).ok_or_else(|| Reader::When(plugin.name.clone()))?);
@@ -83,7 +83,7 @@ impl Keeping {
 fn conditions(on: &Subscription) -> Option<Vec<Part>> {
     let filter = &on.filter;
     let when = filter.when.as_ref().map_or_else(|| Some(Vec::new()), |when| when.reads())?;
-    let digests = on.reads.iter().flatten().filter(|part| part.is_digest());
+    let digests = on.reads.parts().into_iter().flatten().filter(|part| part.is_digest());
     let digests: Vec<&Pointer> = digests.map(Part::pointer).collect();
     // A digest is enough to see a change.
     let changed = filter.changed.pointers.iter().filter(|pointer| !digests.contains(pointer)).cloned();
@@ -126,7 +126,10 @@ impl fmt::Display for Reader {
         match self {
             Self::Nobody => f.write_str("no plugin uses the watch"),
             Self::Undeclared(plugin) => {
-                write!(f, "`{plugin}` does not declare what it reads (`reads` of [[plugin.on]])")
+                write!(
+                    f,
+                    "`{plugin}` does not declare what it reads, neither in `reads` of [[plugin.on]] nor in its component"
+                )
             }
             Self::When(plugin) => write!(f, "`when` of `{plugin}` reads the whole object"),
             Self::Tenancy => f.write_str("`read` of [tenancy] names the resource"),
@@ -187,7 +190,7 @@ mod tests {
 
         assert_eq!(
             keeping("", &[reads, ""]).unwrap(),
-            "keeps whole objects: `p1` does not declare what it reads (`reads` of [[plugin.on]])"
+            "keeps whole objects: `p1` does not declare what it reads, neither in `reads` of [[plugin.on]] nor in its component"
         );
         assert!(keeping("", &[reads, "reads = \"all\""]).unwrap().contains("`p1` does not declare"));
         assert!(keeping("", &[reads, "+"]).unwrap().contains("`p1` does not declare"));

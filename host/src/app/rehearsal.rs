@@ -143,7 +143,7 @@ pub fn narrowed_watches(config: &Config) -> Vec<(String, String)> {
 pub fn kept_parts(config: &Config) -> Vec<(String, String)> {
     let declared = |watch: &Watch| {
         let mut subscriptions = config.plugins.iter().flat_map(|plugin| &plugin.subscriptions);
-        subscriptions.any(|on| on.watch == watch.gvr && on.reads.is_some())
+        subscriptions.any(|on| on.watch == watch.gvr && on.reads.parts().is_some())
     };
     let kept = |watch: &Watch| Some((watch.gvr.to_string(), Keeping::of(watch, config)?.to_string()));
     config.watches.iter().filter(|watch| declared(watch)).filter_map(kept).collect()

@@ -8,14 +8,13 @@ mod signals;
 mod subscriptions;
 mod versions;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use informer_cache::{InformerFactory, Subscription};
 use informer_dispatch::{
     Backlog, Dispatcher, Queue, QueueConfig,
     workqueue::{DroppedKey, RateLimitingQueue, ReconcileLoop},
 };
-use informer_registry::Puller;
 use informer_runtime::{
     Engine, Grants, LogSink, Plugin, PluginConfig, Sources,
     capabilities::{ClientSource, HttpClient, KeyValueSource},
@@ -44,12 +43,11 @@ use crate::{
 
 use gate::Gate;
 pub(super) use letters::{Letters, NotReplayed};
-use pulls::Pulls;
 use receipts::KeptBehind;
 use signals::Signals;
 pub use subscriptions::SubscribeError;
 pub(super) use subscriptions::{Interest, Subscriptions, Watches};
-pub(super) use versions::{Look, Versions};
+pub(super) use versions::{Look, Supply, Versions};
 
 /// Time for a slow disk when a plugin is removed.
 const LETTERS_WRITTEN_WITHIN: Duration = Duration::from_secs(5);
@@ -72,9 +70,7 @@ pub(super) struct Parts {
     pub(super) keyvalue: Arc<dyn KeyValueSource>,
     pub(super) http: HttpClient,
     pub(super) directories: Directories,
-    pub(super) puller: Arc<Puller>,
-    /// The lock file, which need not exist; `None` if there is no configuration file.
-    pub(super) lock: Option<PathBuf>,
+    pub(super) supply: Supply,
     /// Ends the background tasks.
     pub(super) stop: CancellationToken,
     /// Ends the workers at once, at the deadline of the stop.
@@ -161,10 +157,8 @@ impl RunningPlugin {
                 ReconcileLoop::spawn(reconcile, workqueue.clone(), Arc::clone(&calls), &parts.abort),
             )
         };
-        let place = (Origin::of(&config), Pulls::new(Arc::clone(&parts.puller), parts.lock.clone()));
         Ok(Self {
-            versions: Versions::new(Arc::clone(&name), parts.engine.clone(), plugin, calls, place)
-                .advising(advice::resource(&config)),
+            versions: Versions::new(&config, parts.engine.clone(), &parts.supply, plugin, calls),
             parts: Arc::clone(parts),
             name,
             config: Mutex::new(Arc::new(config)),

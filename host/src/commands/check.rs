@@ -7,10 +7,10 @@ use std::{
 };
 
 use clap::Args;
-use informer_author::{DeclaredReads, Inspection, Kind, Toolchain};
+use informer_author::{Inspection, Kind, Toolchain};
 use informer_registry::{Interfaces, Puller, Wish};
 use informer_runtime::{Component, Engine, InstancePolicy, LoadError};
-use informer_types::{Gvr, one_line, visible_json};
+use informer_types::{DeclaredReads, one_line, visible_json};
 use serde_json::{Value, json};
 
 use crate::{
@@ -70,6 +70,8 @@ struct Shown {
     problems: Vec<Problem>,
     /// For [`Notes`].
     advice: Vec<(String, String)>,
+    /// What the component of each plugin declares to read.
+    declared: Vec<DeclaredReads>,
 }
 
 /// What the bytes of a component say about it.
@@ -104,8 +106,11 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
         }
         Err(error) => return Err(error.into()),
     };
-    let Shown { mut problems, advice } =
+    let Shown { mut problems, advice, declared } =
         if args.file_only { Shown::default() } else { check_components(&config, &args.config).await? };
+    for (plugin, DeclaredReads(declared)) in config.plugins.iter_mut().zip(declared) {
+        plugin.declare(|gvr| declared.get(gvr).cloned());
+    }
     let mut patterns = app::Patterns::of(&config);
     if args.cluster || args.access.is_given() {
         args.access.apply(&mut config.cluster.access);
@@ -147,8 +152,8 @@ async fn check_components(config: &Config, file: &Path) -> anyhow::Result<Shown>
         if let Some(message) = message {
             shown.problems.push(Problem { table: "plugin", name: plugin.name.clone(), message });
         }
-        let advice = suggested(plugin, &traits.reads).chain(limited(plugin, &traits));
-        shown.advice.extend(advice.map(|text| (plugin.name.clone(), text)));
+        shown.advice.extend(limited(plugin, &traits).map(|text| (plugin.name.clone(), text)));
+        shown.declared.push(traits.reads);
     }
     Ok(shown)
 }
@@ -162,20 +167,6 @@ fn unread(plugin: &Plugin, DeclaredReads(declared): &DeclaredReads) -> Option<St
             "the component reads {:?} of {gvr}: add it to `reads` under [[plugin.on]]",
             part.to_string()
         ))
-    })
-}
-
-/// The lines that could be written, because the component declares what it reads.
-fn suggested(plugin: &Plugin, DeclaredReads(declared): &DeclaredReads) -> impl Iterator<Item = String> {
-    let reads = plugin.reads();
-    let subscribed = |gvr: &Gvr| plugin.subscriptions.iter().any(|on| on.watch == *gvr);
-    let open = declared.iter().filter(move |(gvr, _)| subscribed(gvr) && !reads.contains_key(*gvr));
-    open.map(|(gvr, parts)| {
-        let parts: Vec<String> = parts.iter().map(|part| format!("{:?}", part.to_string())).collect();
-        format!(
-            "the component reads a part of {gvr}; under [[plugin.on]] you can write: reads = [{}]",
-            parts.join(", ")
-        )
     })
 }
 

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use informer_author::{DeclaredReads, Inspection, Kind};
+use informer_author::{Inspection, Kind};
 use informer_runtime::Component;
 use informer_system::read_file;
-use informer_types::{excerpt, one_line};
+use informer_types::{DeclaredReads, excerpt, one_line};
 use serde_json::{Value, json};
 
 use crate::{

@@ -17,7 +17,7 @@ use std::{
 use informer_dispatch::{DeliveryMode, QuarantineConfig};
 use informer_registry::{Digest, Reference};
 use informer_runtime::{Grants, InstancePolicy, LogLevel, TrialConfig};
-use informer_types::{Gvr, Reads, ServiceAccount};
+use informer_types::{Gvr, Part, Reads, ServiceAccount};
 
 use super::{
     context::{Components, Context, is_default, useless},
@@ -41,7 +41,7 @@ use workqueue::WORKQUEUE;
 pub use limits::Limits;
 pub use queue::Queue;
 pub use retry::Retry;
-pub use subscription::{Enqueue, Relist, Subscription};
+pub use subscription::{Enqueue, Reading, Relist, Subscription};
 pub use timer::{Schedule, Timer};
 pub use workqueue::Workqueue;
 
@@ -115,9 +115,24 @@ impl Plugin {
         self.subscriptions.iter().any(Subscription::follows_namespaces)
     }
 
+    /// Returns true if the configuration leaves to the component what is read of a resource.
+    pub fn follows_declaration(&self) -> bool {
+        self.subscriptions.iter().any(|on| on.reads == Reading::AsDeclared)
+    }
+
+    /// Completes what the configuration leaves to the component. `declared` returns what it reads of a resource, and `None` if that may
+    /// be everything.
+    pub fn declare(&mut self, declared: impl Fn(&Gvr) -> Option<Vec<Part>>) {
+        for on in &mut self.subscriptions {
+            if let Some(parts) = declared(&on.watch) {
+                on.declare(parts);
+            }
+        }
+    }
+
     /// What the plugin declares to read of the objects of each resource. A resource that is missing is read whole.
     pub fn reads(&self) -> BTreeMap<Gvr, Reads> {
-        let declared = |on: &Subscription| Some(Reads::new(on.reads.as_ref()?, on.whole_if.is_some()));
+        let declared = |on: &Subscription| Some(Reads::new(on.reads.parts()?, on.whole_if.is_some()));
         self.subscriptions.iter().filter_map(|on| Some((on.watch.clone(), declared(on)?))).collect()
     }
 

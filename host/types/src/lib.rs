@@ -25,6 +25,7 @@ mod backoff;
 mod cause;
 mod condition;
 mod debug_file;
+mod declared_reads;
 mod failure;
 mod grant;
 mod gvr;
@@ -50,6 +51,7 @@ pub use backoff::Backoff;
 pub use cause::Cause;
 pub use condition::{Condition, Judge};
 pub use debug_file::{DEBUG_FILE, DebugOf};
+pub use declared_reads::DeclaredReads;
 pub use failure::{Failure, FailureKind};
 pub use grant::{
     InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use informer_devserver::DevServer;
-use informer_guests::guest;
+use informer_guests::{guest, guest_with};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -219,23 +219,13 @@ async fn a_pattern_is_explained_and_with_a_cluster_listed() {
     assert_eq!((&answer["problems"], online.status), (&json!([]), Some(0)));
 }
 
-/// The component of the guest `echo` with a custom section.
-fn echo_with(name: &str, contents: &str) -> Vec<u8> {
-    let mut component = fs::read(guest("echo")).unwrap();
-    // A custom section: its number, its length, the length of its name, its name, its contents.
-    let byte = |number: usize| u8::try_from(number).unwrap();
-    component.extend([0, byte(1 + name.len() + contents.len()), byte(name.len())]);
-    component.extend(name.bytes().chain(contents.bytes()));
-    component
-}
-
 #[tokio::test]
 async fn what_a_component_declares_to_read_is_shown_and_compared_with_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let (component, configuration) =
         (directory.path().join("echo.wasm"), directory.path().join("informer.toml"));
     // As `informer build` writes it.
-    fs::write(&component, echo_with("informer:reads", r#"{"v1/configmaps": ["/data"]}"#)).unwrap();
+    fs::write(&component, guest_with("echo", "informer:reads", r#"{"v1/configmaps": ["/data"]}"#)).unwrap();
     let check = async |reads: &str| {
         let plugin = "[[watch]]\ngvr = \"v1/configmaps\"\n[[plugin]]\nname = \"echo\"\nsource = \"echo.wasm\"\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n";
         fs::write(&configuration, format!("{plugin}{reads}")).unwrap();
@@ -245,12 +235,14 @@ async fn what_a_component_declares_to_read_is_shown_and_compared_with_the_file()
     let inspected = informer(&["inspect", component.to_str().unwrap()]).await;
     assert!(inspected.stdout.contains("\nreads of v1/configmaps: /data\n"), "{}", inspected.stdout);
     let nothing = check("").await;
-    let line = "plugin echo: the component reads a part of v1/configmaps; under [[plugin.on]] you can write: reads = [\"/data\"]";
+    let line = "watch v1/configmaps: keeps /data, which is all that its plugins read";
     assert!(nothing.status == Some(0) && nothing.stdout.contains(line), "{}", nothing.stdout);
     let other = check("reads = [\"/metadata/annotations\"]\n").await;
     let line =
         "plugin echo: the component reads \"/data\" of v1/configmaps: add it to `reads` under [[plugin.on]]";
     assert!(other.status == Some(1) && other.stdout.contains(line), "{}", other.stdout);
+    let all = check("reads = \"all\"\n").await;
+    assert!(all.status == Some(0) && !all.stdout.contains("keeps /data"), "{}", all.stdout);
     let same = check("reads = [\"/data\"]\n").await;
     assert!(same.status == Some(0) && !same.stdout.contains("plugin echo"), "{}", same.stdout);
 }
@@ -260,7 +252,7 @@ async fn a_component_whose_instances_grow_is_shown_with_the_line_that_limits_the
     let directory = tempfile::tempdir().unwrap();
     let configuration = directory.path().join("informer.toml");
     // The name stands in the engine of each such component.
-    fs::write(directory.path().join("echo.wasm"), echo_with("engine", "StarlingMonkey")).unwrap();
+    fs::write(directory.path().join("echo.wasm"), guest_with("echo", "engine", "StarlingMonkey")).unwrap();
     let check = async |limit: &str| {
         let watch = "[[watch]]\ngvr = \"v1/configmaps\"\n";
         let plugin = format!("[[plugin]]\nname = \"echo\"\nsource = \"echo.wasm\"\n{limit}");

@@ -62,7 +62,7 @@ const HOST_KB: u64 = 256 << 10;
 /// The hostile plugins. Each subscribes to one of the resources whose lists never end.
 const HOSTILE: [&str; 3] = ["bad-0", "bad-1", "bad-2"];
 
-/// The resources whose lists never end. Nobody creates objects of them.
+/// The resources whose lists never end. No client creates objects of them.
 const ENDLESS: [&str; 3] = ["pods", "secrets", "services"];
 
 /// The time between two versions of the hostile plugins.

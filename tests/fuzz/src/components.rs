@@ -32,6 +32,7 @@ pub(crate) fn run(input: &[u8]) {
         Err(error) => assert!(error.to_string().len() <= MESSAGE_BYTES, "{error}"),
     }
     if let Ok(inspection) = Inspection::of(&component) {
+        assert_eq!(offline::declared_reads(&component), inspection.reads);
         let custom_bytes = inspection.custom_bytes + 1;
         assert_eq!(Inspection::of(&longer).ok(), Some(Inspection { custom_bytes, ..inspection }));
     }

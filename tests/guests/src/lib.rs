@@ -31,6 +31,21 @@ pub fn guest(name: &str) -> PathBuf {
     found(built.join("examples").join(format!("{name}.wasm")))
 }
 
+/// The bytes of the component of a fixture, with a custom section of less than 128 bytes.
+///
+/// # Panics
+/// Panics as [`guest`] does, and if the section is longer.
+pub fn guest_with(name: &str, section: &str, contents: &str) -> Vec<u8> {
+    let mut component = std::fs::read(guest(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    // The number of custom sections, the length, the length of the name, the name, the contents.
+    let byte = |number: usize| u8::try_from(number).ok().filter(|byte| *byte < 0x80);
+    let lengths = byte(1 + section.len() + contents.len()).zip(byte(section.len()));
+    let (length, of_name) = lengths.unwrap_or_else(|| panic!("{section} is too long"));
+    component.extend([0, length, of_name]);
+    component.extend(section.bytes().chain(contents.bytes()));
+    component
+}
+
 /// The component of `examples/deployments-rust`.
 ///
 /// # Panics

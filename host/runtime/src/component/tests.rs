@@ -71,7 +71,15 @@ async fn a_preparation_that_is_dropped_is_left_to_the_next_caller_with_its_bytes
     let (component, digest) = (loaded(&engine, EMPTY).await, Arc::from("of one component"));
     let prepare = |bytes: Bytes| {
         let (code, structures) = (component.code().clone(), component.structures());
-        async move { Ok::<_, ()>(Prepared { code, structures, bytes: bytes.len() as u64, took: Duration::ZERO }) }
+        async move {
+            Ok::<_, ()>(Prepared {
+                code,
+                structures,
+                reads: DeclaredReads::default(),
+                bytes: bytes.len() as u64,
+                took: Duration::ZERO,
+            })
+        }
     };
     let mut stuck = Box::pin(engine.prepared.get_or(&digest, vec![0; 7], |_| pending::<Result<_, ()>>()));
     let mut next = Box::pin(engine.prepared.get_or(&digest, vec![0; 7], prepare));

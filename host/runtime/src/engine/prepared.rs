@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use informer_types::DeclaredReads;
 
 use super::in_use::InUse;
 use crate::memory::Amount;
@@ -12,6 +13,8 @@ pub(crate) struct Prepared {
     pub(crate) code: wasmtime::component::Component,
     /// What wasmtime allocates for one instance besides memories and tables.
     pub(crate) structures: Amount,
+    /// What the component declares to read.
+    pub(crate) reads: DeclaredReads,
     /// The size of the component in bytes.
     pub(crate) bytes: u64,
     /// How long it took to compile the component, or to load its code from the cache.

@@ -1,7 +1,12 @@
 //! The versions of a plugin's component: loaded, and loaded again when the file changes.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
+use informer_registry::Puller;
 use informer_runtime::{Component, Engine, LoadError, Plugin, PluginConfig, VersionInfo};
 use informer_types::{Backoff, Gvr};
 use parking_lot::Mutex;
@@ -13,11 +18,13 @@ use tokio::{
 use super::pulls::{Pulls, Wanted};
 use crate::{
     app::{
-        advice::advised,
+        advice::{self, advised},
+        declarations::Declarations,
         directories::{Directories, look, settle},
         origin::Origin,
     },
-    config::Source,
+    config::{self, Source},
+    lock::Lock,
     wiring::Calls,
 };
 
@@ -34,10 +41,20 @@ pub(in crate::app) enum Look {
     Requested,
 }
 
+/// Where the components of all plugins come from, and what they declare.
+pub(in crate::app) struct Supply {
+    puller: Arc<Puller>,
+    /// The lock file, which need not exist; `None` if there is no configuration file.
+    lock: Option<PathBuf>,
+    declarations: Arc<Declarations>,
+}
+
 /// The component of one plugin.
 pub(in crate::app) struct Versions {
     name: Arc<str>,
     engine: Engine,
+    /// What the components of all plugins declare to read.
+    declarations: Arc<Declarations>,
     plugin: Arc<Plugin>,
     calls: Arc<Calls>,
     /// The origin of the component.
@@ -56,24 +73,44 @@ pub(in crate::app) struct Versions {
     loading: tokio::sync::Mutex<()>,
 }
 
+// === impl Supply ===
+
+impl Supply {
+    /// `file` is the configuration file, if there is one.
+    pub(in crate::app) fn new(puller: Puller, file: Option<&Path>) -> Self {
+        Self { puller: Arc::new(puller), lock: file.map(Lock::path), declarations: Declarations::new() }
+    }
+
+    /// Pulls components from registries.
+    pub(in crate::app) fn puller(&self) -> &Puller {
+        &self.puller
+    }
+
+    /// What the components declare to read.
+    pub(in crate::app) fn declarations(&self) -> &Arc<Declarations> {
+        &self.declarations
+    }
+}
+
 // === impl Versions ===
 
 impl Versions {
     pub(super) fn new(
-        name: Arc<str>,
+        config: &config::Plugin,
         engine: Engine,
+        supply: &Supply,
         plugin: Arc<Plugin>,
         calls: Arc<Calls>,
-        (origin, pulls): (Origin, Pulls),
     ) -> Self {
         Self {
-            name,
+            name: config.name.as_str().into(),
             engine,
+            declarations: Arc::clone(&supply.declarations),
             plugin,
             calls,
-            origin: Mutex::new(origin),
-            resource: Mutex::default(),
-            pulls,
+            origin: Mutex::new(Origin::of(config)),
+            resource: Mutex::new(advice::resource(config)),
+            pulls: Pulls::new(Arc::clone(&supply.puller), supply.lock.clone()),
             source_changed: Notify::new(),
             loaded: watch::Sender::new(false),
             refused: Mutex::new(None),
@@ -92,12 +129,6 @@ impl Versions {
     /// The origin of the component.
     pub(in crate::app) fn origin(&self) -> Origin {
         self.origin.lock().clone()
-    }
-
-    /// The same, with a resource for advice.
-    pub(super) fn advising(self, resource: Option<Gvr>) -> Self {
-        self.advise(resource);
-        self
     }
 
     /// Names this resource in advice from now on.
@@ -220,7 +251,11 @@ impl Versions {
             }
         };
         match component {
-            Some(component) => plugin.load(&component).await.map(Some),
+            Some(component) => {
+                let declared = component.declared_reads();
+                self.declarations.announce(&self.name, &origin.source, declared).await;
+                plugin.load(&component).await.map(Some)
+            }
             None => Ok(None),
         }
     }

@@ -35,10 +35,22 @@ pub struct Subscription {
     pub enqueue: Enqueue,
     /// True if keys begin with their resource.
     pub resource_in_key: bool,
-    /// What the plugin reads of the objects, besides what identifies them; `None` means everything.
-    pub reads: Option<Vec<Part>>,
+    /// What the plugin reads of the objects, besides what identifies them.
+    pub reads: Reading,
     /// Objects that meet this condition are read whole. It names no variable but `object`.
     pub whole_if: Option<When>,
+}
+
+/// What a plugin reads of the objects of a watch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// What its component declares. A component that declares nothing may read everything.
+    #[default]
+    AsDeclared,
+    /// Everything.
+    All,
+    /// These parts.
+    Parts(Vec<Part>),
 }
 
 /// The objects that are delivered after a relist.
@@ -177,14 +189,14 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
         K::<Vec<ReadPart>>::new("reads", |on| &mut on.reads)
             .each(ReadPart::whole_object)
             .distinct()
-            .default("\"all\"")
             .example("[\"/spec/replicas\", \"sha256:/data\"]")
             .doc(
                 "What the plugin reads of the objects, besides what identifies them (see `keep` of [[watch]]): JSON pointers, or \
                  \"all\". With \"sha256:\" before a pointer only a digest of the value is kept, which shows whether the value \
                  changed. If all plugins that use a watch say what they read, and the watch has neither `keep` nor `drop` nor \
                  metadata-only, the host keeps nothing else, and what the conditions here and the indexes of the watch need; \
-                 `informer check` prints the result. A read of anything else is the error `invalid`, which names the pointer.",
+                 `informer check` prints the result. A read of anything else is the error `invalid`, which names the pointer. Default: what \
+                 the component declares, which `informer inspect` shows, and \"all\" if it declares nothing.",
             ),
         K::<When>::new("whole-if", |on| &mut on.whole_if)
             .example("\"has(object.metadata.annotations)\"\nreads = [\"/metadata/annotations\"]")
@@ -209,11 +221,20 @@ impl Subscription {
         self.follows_namespaces() || !self.filter.namespaces.is_empty()
     }
 
+    /// Reads these parts, because the component declares them. They apply only if the configuration says nothing.
+    pub(super) fn declare(&mut self, parts: Vec<Part>) {
+        if self.reads == Reading::AsDeclared {
+            self.reads = Reading::Parts(parts);
+            self.filter.changed.partial = self.filter.changed.generation;
+        }
+    }
+
     /// The subscription to one resource of its pattern, which this watch serves.
     pub fn of_pattern(&self, pattern: &Watch, watch: &Watch) -> Self {
         let mut on = Self { watch: watch.gvr.clone(), ..self.clone() };
         let filter = &mut on.filter;
-        filter.changed.partial = filter.changed.generation && (on.reads.is_some() || watch.keeps_part());
+        filter.changed.partial =
+            filter.changed.generation && (on.reads.parts().is_some() || watch.keeps_part());
         // The resource may have a watch of its own, with other objects.
         if watch.labels != pattern.labels {
             filter.labels = filter.labels.clone().and(&pattern.labels);
@@ -222,6 +243,36 @@ impl Subscription {
             filter.namespaces = pattern.namespaces.iter().cloned().collect();
         }
         on
+    }
+}
+
+// === impl Reading ===
+
+impl Reading {
+    /// The parts. Returns `None` if they are not limited.
+    pub fn parts(&self) -> Option<&[Part]> {
+        match self {
+            Self::Parts(parts) => Some(parts),
+            Self::AsDeclared | Self::All => None,
+        }
+    }
+}
+
+impl Holds<Vec<ReadPart>> for Reading {
+    fn put(&mut self, parts: Vec<ReadPart>) {
+        let only = |part| match part {
+            ReadPart::All => None,
+            ReadPart::Only(part) => Some(part),
+        };
+        *self = parts.into_iter().map(only).collect::<Option<_>>().map_or(Self::All, Self::Parts);
+    }
+
+    fn get(&self) -> Option<Vec<ReadPart>> {
+        match self {
+            Self::AsDeclared => None,
+            Self::All => Some(vec![ReadPart::All]),
+            Self::Parts(parts) => Some(parts.iter().cloned().map(ReadPart::Only).collect()),
+        }
     }
 }
 
@@ -236,7 +287,7 @@ impl Default for Subscription {
             settle: Duration::ZERO,
             enqueue: Enqueue::default(),
             resource_in_key: false,
-            reads: None,
+            reads: Reading::default(),
             whole_if: None,
         }
     }
@@ -286,7 +337,7 @@ fn whole_if_fault(on: &Subscription, watch: Option<&Watch>) -> Option<Fault> {
         let message = "it decides what is kept of an object, so it can name `object` only";
         return Some(Fault::new(message, "remove `old`, `event` and `cause` from it"));
     }
-    if on.reads.is_none() {
+    if on.reads.parts().is_none() {
         let message = "every object is read as a whole without `reads`";
         return Some(Fault::new(
             message,
@@ -327,7 +378,9 @@ fn compare(draft: &Draft<Subscription>, watch: &Watch, problems: &mut Problems<'
         }
     }
     for place in draft.items("reads") {
-        if let Some(part) = on.reads.iter().flatten().find(|part| part.to_string() == place.value) {
+        if let Some(part) =
+            on.reads.parts().into_iter().flatten().find(|part| part.to_string() == place.value)
+        {
             watch.keeps(part.pointer(), place, problems);
         }
     }
@@ -370,7 +423,7 @@ pub(super) fn subscription(
         let fault = watches.find_map(|watch| whole_if_fault(on, watch));
         fault.into_iter().for_each(|fault| problems.refuse(whole_if, fault));
     }
-    let keeps_part = on.reads.is_some() || watch.is_some_and(Watch::keeps_part);
+    let keeps_part = on.reads.parts().is_some() || watch.is_some_and(Watch::keeps_part);
     let partial = on.filter.changed.generation && keeps_part;
     let resync = match draft.written("resync") {
         Some(_) => never_if_zero(on.resync),

@@ -2,7 +2,7 @@
 
 use informer_types::Part;
 
-use super::{field::Holds, scalar::Scalar};
+use super::scalar::Scalar;
 use crate::config::{problem::Fault, watch::whole_object};
 
 /// What a plugin reads of an object.
@@ -60,19 +60,5 @@ impl Scalar for ReadPart {
             Self::All => ALL.to_owned(),
             Self::Only(part) => part.to_string(),
         }
-    }
-}
-
-impl Holds<Vec<ReadPart>> for Option<Vec<Part>> {
-    fn put(&mut self, parts: Vec<ReadPart>) {
-        let only = |part| match part {
-            ReadPart::All => None,
-            ReadPart::Only(part) => Some(part),
-        };
-        *self = parts.into_iter().map(only).collect();
-    }
-
-    fn get(&self) -> Option<Vec<ReadPart>> {
-        self.as_ref().map(|parts| parts.iter().cloned().map(ReadPart::Only).collect())
     }
 }

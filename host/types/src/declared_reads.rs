@@ -2,33 +2,39 @@
 
 use std::collections::BTreeMap;
 
-use informer_types::{Gvr, Part};
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// The custom section of a component with this declaration, in JSON: `{"v1/pods": ["/spec/nodeName"]}`.
-pub(crate) const SECTION: &str = "informer:reads";
-
-/// The most bytes of the section. A longer one says nothing: commands print what is in it.
-pub(crate) const BYTES: usize = 64 << 10;
+use crate::{Gvr, Part};
 
 /// What a plugin reads of the objects of each resource: JSON pointers, and digests such as `sha256:/data`. Empty if a component
 /// declares nothing, which says nothing about its reads.
+///
+/// A component carries it in a custom section, in JSON: `{"v1/pods": ["/spec/nodeName"]}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeclaredReads(pub BTreeMap<Gvr, Vec<Part>>);
 
 // === impl DeclaredReads ===
 
 impl DeclaredReads {
+    /// The name of the custom section.
+    pub const SECTION: &str = "informer:reads";
+
+    /// The most bytes of the section. A longer one says nothing: commands print what is in it.
+    pub const BYTES: usize = 64 << 10;
+
     /// The contents of the section.
-    pub(crate) fn to_section(&self) -> String {
+    #[must_use]
+    pub fn to_section(&self) -> String {
         let texts = |parts: &Vec<Part>| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
         let written = self.0.iter().map(|(gvr, parts)| (gvr.to_string(), texts(parts)));
         serde_json::json!(written.collect::<BTreeMap<_, _>>()).to_string()
     }
 
-    /// Reads the contents of the section. Returns `None` if they are damaged or too long.
-    pub(crate) fn of_section(contents: &[u8]) -> Option<Self> {
-        serde_json::from_slice(contents).ok().filter(|_| contents.len() <= BYTES)
+    /// Reads the contents of the section. Contents that are damaged or too long declare nothing.
+    #[must_use]
+    pub fn of_section(contents: &[u8]) -> Self {
+        let read = (contents.len() <= Self::BYTES).then(|| serde_json::from_slice(contents).ok());
+        read.flatten().unwrap_or_default()
     }
 }
 
