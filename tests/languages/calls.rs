@@ -197,6 +197,9 @@ async fn ten_thousand_calls_of_instances_in_starling_monkey_that_end_after_a_tho
         let ended = |lines: &[String]| lines.iter().filter(|line| *line == "1000 calls").count() >= instance;
         host.lines.until(&name, "the end of an instance", ended).await;
     }
+    cluster.deployments.create("big").await;
+    cluster.deployments.patch("big", with_text(&format!("{}späti", "x".repeat(1 << 20)))).await;
+    host.lines.said(&name, "big: 1048581 characters, päti", "").await;
     let failures = format!("informer_runtime_call_failures_total{{plugin=\"{name}\"");
     let metrics = host.metrics();
     let others = metrics.lines().filter(|line| line.starts_with(&failures) && !line.contains("\"handler\""));

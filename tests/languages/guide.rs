@@ -232,7 +232,7 @@ async fn a_plugin_that_takes_many_notifications_does_what_its_story_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs Python, Go and zig or a WASI SDK: run by cargo xtask test --all"]
+#[ignore = "needs Node.js, Python, Go and zig or a WASI SDK: run by cargo xtask test --all"]
 async fn a_plugin_with_timers_and_http_requests_does_what_its_story_says() {
     Reader::follows("signals.md").await;
 }

@@ -123,13 +123,17 @@ pub(crate) fn runs_in(project: &Path, engine: &str) {
 
 pub(crate) async fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary::informer().await);
-    // Projects in Rust share what they depend on. Flags for the tests are not valid for a guest.
+    command.args(arguments).current_dir(folder);
+    builds_projects(&mut command);
+    command
+}
+
+/// Projects in Rust share what they depend on. Flags for the tests are not valid for a guest.
+pub(crate) fn builds_projects(command: &mut Command) {
     command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects"));
     for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
         command.env_remove(flags);
     }
-    command.args(arguments).current_dir(folder);
-    command
 }
 
 /// Runs the binary, which must succeed, and returns what it printed.

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use crate::{
     guide::recipes,
-    projects::{informer, lock_versions},
+    projects::{builds_projects, informer, lock_versions},
     story::typed_with_http,
 };
 
@@ -164,7 +164,7 @@ async fn the_wheel_of_the_python_sdk_has_the_files_of_the_binary() {
     }
 }
 
-/// Nothing is uploaded. The project compiles what is in the packages, for WebAssembly.
+/// Nothing is uploaded. The project compiles what is in the packages, for WebAssembly and natively for its unit tests.
 #[tokio::test]
 #[ignore = "asks crates.io: run by cargo xtask test --all"]
 async fn a_project_uses_the_crates_that_would_be_published() {
@@ -189,6 +189,13 @@ async fn a_project_uses_the_crates_that_would_be_published() {
     fs::write(manifest, text).unwrap();
     informer(&project, &["build"]).await;
     informer(&project, &["test"]).await;
+
+    let mut tests = Command::new("cargo");
+    tests.arg("test").current_dir(&project);
+    builds_projects(&mut tests);
+    let output = tests.output().await.unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}{stderr}");
 }
 
 /// Checks the sources, and writes their declarations into a folder.
