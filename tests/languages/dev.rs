@@ -88,6 +88,25 @@ async fn a_second_start_does_not_build_what_has_not_changed() {
     dev.logs("built ").await;
 }
 
+/// The baseline compiler ends loops, and its traps have lines of the sources.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Python with pip: run by cargo xtask test --all"]
+async fn dev_uses_the_baseline_compiler_with_deadlines_and_lines_of_sources() {
+    let scratch = TempDir::new().unwrap();
+    let folder = project(&scratch, "c").await;
+    fs::write(folder.join("src/plugin.c"), include_str!("mistakes/careless.c")).unwrap();
+    let mut command = command(&folder, &["dev", "--config", "informer.toml", "--output", "json"]).await;
+    command.env("TMPDIR", scratch.path()).env("INFORMER_LOG", "info,informer_runtime=debug");
+    let mut dev = Dev::start(command);
+    dev.logs("compiler=\"winch\"").await;
+    let deployments = Deployments::at(&dev.url().await);
+
+    deployments.create("boom").await;
+    dev.logs("boom (src/plugin.c:14)").await;
+    deployments.create("spin").await;
+    dev.logs("the call took longer than its deadline").await;
+}
+
 /// The line `build` that makes one command of building an example and running it.
 #[test]
 fn every_example_runs_what_dev_builds_in_its_folder() {

@@ -185,8 +185,8 @@ impl Component {
     ///
     /// # Errors
     /// [`LoadError`], which names everything that is missing and what to change.
-    pub fn check(&self, engine: &Engine, grants: &Grants) -> Result<(), LoadError> {
-        interface::check(&self.code().component_type(), &engine.wasmtime, grants)
+    pub fn check(&self, grants: &Grants) -> Result<(), LoadError> {
+        interface::check(&self.code().component_type(), self.code().engine(), grants)
     }
 
     /// Checks imports and exports like [`Component::check`], by their full names and without the component. What is missing in
@@ -208,10 +208,10 @@ impl Component {
     }
 
     /// The names of the imports and exports, each list in the order of the component.
-    pub fn names(&self, engine: &Engine) -> (Vec<String>, Vec<String>) {
-        let component = self.code().component_type();
-        let imports = component.imports(&engine.wasmtime).map(|(name, _)| name.to_owned()).collect();
-        let exports = component.exports(&engine.wasmtime).map(|(name, _)| name.to_owned()).collect();
+    pub fn names(&self) -> (Vec<String>, Vec<String>) {
+        let (component, engine) = (self.code().component_type(), self.code().engine());
+        let imports = component.imports(engine).map(|(name, _)| name.to_owned()).collect();
+        let exports = component.exports(engine).map(|(name, _)| name.to_owned()).collect();
         (imports, exports)
     }
 }

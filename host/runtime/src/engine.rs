@@ -1,5 +1,6 @@
 //! The compiler and the clock that all plugins share.
 
+mod backend;
 mod compile_cache;
 mod compiler;
 mod compiling;
@@ -22,7 +23,7 @@ use bytes::Bytes;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 pub use compile_cache::{CodeCache, CodeKey};
-pub use compiler::{Compiler, compile_on_stdio};
+pub use compiler::{Codegen, Compiler, compile_on_stdio};
 
 pub(crate) use compile_cache::sha256_hex;
 pub(crate) use compiler::NotCompiled;
@@ -36,8 +37,8 @@ use crate::{
     schedule::{TURN, Turnstile},
     threads::guest_threads,
 };
-use compile_cache::CompileCache;
-use compiler::{CompileLimits, wasmtime_engine};
+use backend::Backend;
+use compiler::CompileLimits;
 use compiling::Compiling;
 use prepared::PreparedComponents;
 
@@ -50,6 +51,8 @@ const READERS: usize = 8;
 pub struct EngineConfig {
     /// Where compiled code is kept between runs. `None` means that it is not kept.
     pub cache: Option<CodeCache>,
+    /// How code is made of a component that the cache does not have. The cache keeps the code of each compiler apart.
+    pub codegen: Codegen,
     /// Largest component that is compiled, in bytes.
     pub component_bytes: u64,
     /// The compiler of components. If it is this process, the next two limits do not apply.
@@ -77,9 +80,9 @@ pub struct EngineError(String);
 /// passed. While no guest runs, the clock rests.
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) wasmtime: wasmtime::Engine,
+    /// The compilers in the order in which they are tried. There is at least one.
+    backends: Arc<[Arc<Backend>]>,
     pub(crate) component_bytes: u64,
-    cache: Option<Arc<CompileCache>>,
     compiler: Arc<Compiler>,
     limits: CompileLimits,
     compiling: Arc<Compiling>,
@@ -103,11 +106,12 @@ struct Ticker {
 // === impl EngineConfig ===
 
 impl Default for EngineConfig {
-    /// No cache, components of at most 64 MiB (a Python component has 20), compilations in this process, which in another one may
+    /// No cache, optimised code, components of at most 64 MiB (a Python component has 20), compilations in this process, which in another one may
     /// take two minutes (it takes ten seconds) and 1 GiB, and one turn for each processor.
     fn default() -> Self {
         Self {
             cache: None,
+            codegen: Codegen::Optimised,
             component_bytes: 64 << 20,
             compiler: Compiler::InProcess,
             compile_timeout: Duration::from_secs(120),
@@ -128,19 +132,14 @@ impl Engine {
     /// and components are compiled at each start.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         let failed = |error: &dyn std::fmt::Display| EngineError(error.to_string());
-        let wasmtime = wasmtime_engine().map_err(|error| failed(&error))?;
+        let backends = backends(config).map_err(|error| failed(&error))?;
         let turnstile = Arc::new(Turnstile::new(config.turns.unwrap_or_else(guest_threads)));
-        let ticker = Ticker::start(wasmtime.clone(), &turnstile).map_err(|error| failed(&error))?;
-        let cache = config.cache.as_ref().and_then(|cache| {
-            CompileCache::open(cache, &wasmtime)
-                .inspect_err(|error| tracing::warn!(%error, "compiled code is not cached: the directory cannot be used"))
-                .ok()
-        });
+        let engines = backends.iter().map(|backend| backend.engine.clone()).collect();
+        let ticker = Ticker::start(engines, &turnstile).map_err(|error| failed(&error))?;
         let compiler = Arc::new(config.compiler.clone());
         Ok(Self {
-            wasmtime,
+            backends,
             component_bytes: config.component_bytes,
-            cache: cache.map(Arc::new),
             look_up: Arc::new(LookUp::new(Arc::clone(&compiler))),
             compiler,
             limits: CompileLimits {
@@ -177,64 +176,93 @@ impl Engine {
             let begun = Instant::now();
             let compiled = match self.cached(digest).await {
                 Some(compiled) => compiled,
-                None => {
-                    let code = self.compiler.compile(&self.wasmtime, &component, self.limits).await?;
-                    self.keep(code, digest).await?
-                }
+                None => self.compile_now(&component, digest).await?,
             };
             Ok((compiled, begun.elapsed()))
         };
         self.compiling.run(attempt).await
     }
 
-    /// Loads compiled code from the cache. Returns `None` if the cache does not have it.
+    /// Compiles with the first compiler that accepts the component. If none does, the last one gives the reason.
+    async fn compile_now(
+        &self,
+        component: &Bytes,
+        digest: &str,
+    ) -> Result<wasmtime::component::Component, NotCompiled> {
+        let mut refused = NotCompiled::Failed("there is no compiler".to_owned());
+        for backend in self.backends.iter() {
+            let (begun, compiler) = (Instant::now(), backend.codegen.compiler());
+            let engine = (backend.codegen, &backend.engine);
+            match self.compiler.compile(engine, component, self.limits).await {
+                Ok(code) => {
+                    tracing::debug!(digest, compiler, took = ?begun.elapsed(), "compiled a component");
+                    return keep(Arc::clone(backend), code, digest).await;
+                }
+                // The next compiler is slower.
+                Err(why @ NotCompiled::TooLong { .. }) => return Err(why),
+                Err(why) => {
+                    tracing::debug!(digest, compiler, %why, "the compiler refuses a component");
+                    refused = why;
+                }
+            }
+        }
+        Err(refused)
+    }
+
+    /// Loads compiled code from the cache, the fastest that it has. Returns `None` if the cache has none.
     pub(crate) async fn cached(&self, digest: &str) -> Option<wasmtime::component::Component> {
-        let (cache, wasmtime) = (Arc::clone(self.cache.as_ref()?), self.wasmtime.clone());
-        let digest = digest.to_owned();
+        let (backends, digest) = (Arc::clone(&self.backends), digest.to_owned());
         // The semaphore is never closed.
         let _turn = self.reading.acquire().await;
         // The task does not panic.
-        spawn_blocking(move || cache.load(&wasmtime, &digest)).await.ok()?
+        spawn_blocking(move || backends.iter().rev().find_map(|backend| backend.cached(&digest)))
+            .await
+            .ok()?
     }
+}
 
-    /// Stores new code in the cache and loads it from there, so that it is shared with the page cache. If that fails, the code
-    /// stays in memory.
-    async fn keep(&self, code: File, digest: &str) -> Result<wasmtime::component::Component, NotCompiled> {
-        let (engine, digest) = (self.clone(), digest.to_owned());
-        let keeping = spawn_blocking(move || {
-            let stored = engine.cache.as_ref().and_then(|cache| {
-                cache
-                    .store(&digest, &code)
-                    .inspect_err(
-                        |error| tracing::warn!(%error, "the compiled code could not be stored in the cache"),
-                    )
-                    .ok()?;
-                cache.load(&engine.wasmtime, &digest)
-            });
-            stored.map_or_else(|| compile_cache::load(&engine.wasmtime, &code), Ok)
-        });
-        let kept = keeping.await.map_err(|error| NotCompiled::Failed(error.to_string()))?;
-        kept.map_err(|error| NotCompiled::Failed(format!("the compiled code cannot be loaded: {error:#}")))
+/// The compilers that work on this machine. The optimising one must; the baseline compiler does not know each processor.
+fn backends(config: &EngineConfig) -> wasmtime::Result<Arc<[Arc<Backend>]>> {
+    let mut backends = Vec::new();
+    for codegen in config.codegen.tried() {
+        match Backend::new(*codegen, config.cache.as_ref()) {
+            Ok(backend) => backends.push(Arc::new(backend)),
+            Err(error) if *codegen == Codegen::Optimised => return Err(error),
+            Err(error) => tracing::info!(%error, "the baseline compiler does not work on this machine"),
+        }
     }
+    Ok(backends.into())
+}
+
+/// Stores new code and loads it. The work runs on another thread than the executor's.
+async fn keep(
+    backend: Arc<Backend>,
+    code: File,
+    digest: &str,
+) -> Result<wasmtime::component::Component, NotCompiled> {
+    let digest = digest.to_owned();
+    let keeping = spawn_blocking(move || backend.keep(&code, &digest));
+    let kept = keeping.await.map_err(|error| NotCompiled::Failed(error.to_string()))?;
+    kept.map_err(|error| NotCompiled::Failed(format!("the compiled code cannot be loaded: {error:#}")))
 }
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("cache", &self.cache).finish_non_exhaustive()
+        f.debug_struct("Engine").field("backends", &self.backends).finish_non_exhaustive()
     }
 }
 
 // === impl Ticker ===
 
 impl Ticker {
-    fn start(engine: wasmtime::Engine, turnstile: &Arc<Turnstile>) -> std::io::Result<Self> {
+    fn start(engines: Vec<wasmtime::Engine>, turnstile: &Arc<Turnstile>) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, turns) = (Arc::clone(&stop), Arc::clone(turnstile));
         // A thread of its own: a busy executor must not delay the clock that interrupts its guests.
         let thread = std::thread::Builder::new().name("epoch".to_owned()).spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
                 park_timeout(TURN);
-                engine.increment_epoch();
+                engines.iter().for_each(wasmtime::Engine::increment_epoch);
                 // `drop` sets `stop` before it unparks this thread, so either the flag is seen here or the unpark is still to
                 // come.
                 if turns.may_rest() && !stopped.load(Ordering::Relaxed) {

@@ -50,7 +50,9 @@ mod threads;
 
 pub use component::{Component, LoadError};
 pub use config::{Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
-pub use engine::{CodeCache, CodeKey, Compiler, Engine, EngineConfig, EngineError, compile_on_stdio};
+pub use engine::{
+    CodeCache, CodeKey, Codegen, Compiler, Engine, EngineConfig, EngineError, compile_on_stdio,
+};
 pub use log_sink::{LogLevel, LogLine, LogSink, LogStream, Subject};
 pub use memory::GuestMemory;
 pub use plugin::{Plugin, Rejected, VersionInfo};

@@ -59,7 +59,8 @@ const LONGEST_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 /// # Cancel safety
 /// Always poll or drop the future of a call: it may hold a turn, and other plugins wait for the turn.
 pub struct Plugin {
-    engine: Engine,
+    /// Its clock interrupts the guests.
+    _engine: Engine,
     name: Arc<str>,
     /// The next version starts with these parts. Each version keeps the ones that it was started with.
     shared: ArcSwap<Shared>,
@@ -101,7 +102,7 @@ impl Plugin {
             sources,
         };
         Self {
-            engine,
+            _engine: engine,
             name: Arc::clone(&shared.config.name),
             shared: ArcSwap::from_pointee(shared),
             version: ArcSwapOption::empty(),

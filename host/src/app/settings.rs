@@ -7,7 +7,7 @@ use informer_dispatch::{
     DispatchConfig, QueueConfig,
     workqueue::{RateLimiter, ReconcileConfig},
 };
-use informer_runtime::{CodeCache, Compiler, EngineConfig, PluginConfig};
+use informer_runtime::{CodeCache, Codegen, Compiler, EngineConfig, PluginConfig};
 use informer_system::memory::memory_bytes;
 use informer_types::{Gvr, Part, Source};
 
@@ -59,6 +59,7 @@ fn informer_threads() -> usize {
 pub fn engine(host: &Host, cache: Option<CodeCache>) -> EngineConfig {
     EngineConfig {
         cache,
+        codegen: Codegen::Optimised,
         component_bytes: host.component_bytes as u64,
         compiler: Compiler::Child { program: THIS_PROGRAM.into(), arguments: vec![COMPILE.into()] },
         compile_timeout: host.compile_timeout,

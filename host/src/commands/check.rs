@@ -142,7 +142,7 @@ async fn check_components(config: &Config, file: &Path) -> anyhow::Result<Shown>
             |(component, traits)| (Ok(component), traits),
         );
         let unheard = loaded.as_ref().ok().and_then(|component| {
-            let (_, exports) = component.names(&engine);
+            let (_, exports) = component.names();
             plugin.unheard_timers(exports.iter().any(|name| name.starts_with(TIMER_HANDLER)))
         });
         let message = match app::check_component(&engine, plugin, loaded).await {

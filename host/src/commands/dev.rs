@@ -15,13 +15,14 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use informer_devserver::DevServer;
+use informer_runtime::{Codegen, EngineConfig};
 use informer_system::HttpAddress;
 use tempfile::TempDir;
 
 use projects::Projects;
 
 use crate::{
-    app::{App, Options},
+    app::{App, Options, code_cache, engine_config},
     cli::{GlobalArgs, Output},
     config::{Access, Config, StateDir, loopback},
     connect::connect,
@@ -96,6 +97,11 @@ pub(super) async fn serve(
                         config.host.admin = Some(admin.clone());
                     }
                 }),
+                // An author waits for the first event after each build.
+                engine: |host| EngineConfig {
+                    codegen: Codegen::Baseline,
+                    ..engine_config(host, code_cache(host))
+                },
                 ..Options::default()
             };
             Some(App::start(config, options).await?)

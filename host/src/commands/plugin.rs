@@ -141,7 +141,7 @@ async fn push(args: PushArgs, (host, settings): &(Host, Settings), output: Outpu
     let engine = Engine::new(&engine_config(host, existing_code_cache(host)))?;
     let bytes = Component::read_file(&engine, &args.file).await?;
     let component = Component::from_bytes(&engine, bytes.clone()).await?;
-    let (imports, exports) = component.names(&engine);
+    let (imports, exports) = component.names();
     let target = world(&exports);
     let artifact = Push {
         component: bytes,

@@ -16,7 +16,7 @@ use std::{
 use bytes::Bytes;
 
 pub(crate) use compilation::{CompileLimits, NotCompiled};
-pub(crate) use engine::wasmtime_engine;
+pub use engine::Codegen;
 pub use worker::compile_on_stdio;
 
 use answer::{Answer, Work};
@@ -43,13 +43,13 @@ pub enum Compiler {
 // === impl Compiler ===
 
 impl Compiler {
-    /// Compiles a component. Returns the code in a file that has no name and never changes again.
+    /// Compiles a component for this engine, which this compiler's settings made. Returns the code in a file that has no name and never changes again.
     ///
     /// # Cancel safety
     /// If the future is dropped, a process of its own is killed. In this process the compilation goes on without a caller.
     pub(crate) async fn compile(
         &self,
-        engine: &wasmtime::Engine,
+        (codegen, engine): (Codegen, &wasmtime::Engine),
         component: &Bytes,
         limits: CompileLimits,
     ) -> Result<File, NotCompiled> {
@@ -62,7 +62,7 @@ impl Compiler {
                     .map_err(|error| NotCompiled::Failed(format!("the compiler panicked: {error}")))?
             }
             Self::Child { program, arguments } => {
-                child::work((program, arguments), Work::Compile, component, limits).await
+                child::work((program, arguments), Work::Compile(codegen), component, limits).await
             }
         }
     }

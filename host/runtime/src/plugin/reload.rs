@@ -59,8 +59,8 @@ impl Plugin {
     /// A dropped future has changed nothing.
     pub async fn rehearse(&self, component: &Component) -> Result<VersionInfo, LoadError> {
         let shared = self.shared.load_full();
-        component.check(&self.engine, &shared.config.grants)?;
-        let described = Version::described(&self.engine, component, &shared, None);
+        component.check(&shared.config.grants)?;
+        let described = Version::described(component, &shared, None);
         let (version, _) = Box::pin(self.by_turns(described)).await?;
         Ok(version.info)
     }
@@ -160,11 +160,11 @@ impl Plugin {
         component: &Component,
         shared: &Arc<Shared>,
     ) -> Result<Option<Swap>, LoadError> {
-        component.check(&self.engine, &shared.config.grants)?;
+        component.check(&shared.config.grants)?;
         let last_good = self.version.load().as_ref().map(|version| version.last_good());
         let last_good = last_good.filter(|good| good.differs(component, &shared.config));
         // Boxed: it is rare, and would enlarge every future that loads.
-        let start = Box::pin(Version::start(&self.engine, component, shared, last_good));
+        let start = Box::pin(Version::start(component, shared, last_good));
         let version = select! {
             biased;
             () = self.outdated(shared) => return Ok(None),
@@ -224,11 +224,11 @@ impl Plugin {
             let config =
                 PluginConfig { config_json: config_json.clone(), ..PluginConfig::clone(&now.config) };
             let shared = Arc::new(Shared { config: Arc::new(config), ..Shared::clone(&now) });
-            component.check(&self.engine, &shared.config.grants)?;
+            component.check(&shared.config.grants)?;
             select! {
                 biased;
                 () = self.outdated(&now) => {}
-                version = Version::start(&self.engine, component, &shared, None) => return version,
+                version = Version::start(component, &shared, None) => return version,
             }
         }
     }

@@ -15,7 +15,7 @@ use super::{
     trial::{LastGood, Trial},
 };
 use crate::{
-    Component, Engine, Grants, InstancePolicy, LoadError, PluginConfig, Sources,
+    Component, Grants, InstancePolicy, LoadError, PluginConfig, Sources,
     call::{Describe, Start},
     capabilities::interfaces,
     counters::Counters,
@@ -81,7 +81,6 @@ pub(super) struct Shared {
 }
 
 pub(super) struct Version {
-    engine: wasmtime::Engine,
     linked: Linked,
     pub(super) component: Component,
     shared: Arc<Shared>,
@@ -96,12 +95,11 @@ pub(super) struct Version {
 impl Version {
     /// Links the component and makes a first instance: calls `describe` and `start`.
     pub(super) async fn start(
-        engine: &Engine,
         component: &Component,
         shared: &Arc<Shared>,
         last_good: Option<LastGood>,
     ) -> Result<Self, LoadError> {
-        let (version, mut instance) = Self::described(engine, component, shared, last_good).await?;
+        let (version, mut instance) = Self::described(component, shared, last_good).await?;
         version.begin(&mut instance).await.map_err(|f| LoadError::Start(f.message))?;
         version.give_back(instance).await;
         Ok(version)
@@ -109,17 +107,15 @@ impl Version {
 
     /// Links the component and makes a first instance, which has answered `describe`.
     pub(super) async fn described(
-        engine: &Engine,
         component: &Component,
         shared: &Arc<Shared>,
         last_good: Option<LastGood>,
     ) -> Result<(Self, Instance), LoadError> {
         let instantiate = |error: wasmtime::Error| LoadError::Instantiate(format!("{error:#}"));
-        let linker = linker(engine, &shared.config.grants).map_err(instantiate)?;
+        let linker = linker(component.code().engine(), &shared.config.grants).map_err(instantiate)?;
         let linked = linker.instantiate_pre(component.code()).map_err(instantiate)?;
         let linked = Linked::new(linked).map_err(instantiate)?;
         let mut version = Self {
-            engine: engine.wasmtime.clone(),
             component: component.clone(),
             shared: Arc::clone(shared),
             trial: Trial::new(shared.config.trial, last_good),
@@ -254,9 +250,10 @@ impl Version {
         let limit = config.limits.memory_bytes;
         let memory = MemoryLimit::new(limit, Arc::clone(account));
         let (config, counters) = (Arc::clone(config), Arc::clone(counters));
-        let mut guest = Guest::new(&self.engine, config, sources.clone(), counters, memory, clock);
+        let mut guest =
+            Guest::new(self.component.code().engine(), config, sources.clone(), counters, memory, clock);
         guest.symbols = self.component.symbols();
-        Instance::new(&self.engine, &self.linked, self.component.structures(), guest).await
+        Instance::new(self.component.code().engine(), &self.linked, self.component.structures(), guest).await
     }
 
     /// Calls `start`. A trap and an error that the guest returns are reported alike.
@@ -273,8 +270,8 @@ fn shown(mut text: String) -> String {
 }
 
 /// A linker with the interfaces that a plugin with these grants may call.
-fn linker(engine: &Engine, grants: &Grants) -> wasmtime::Result<Linker<Guest>> {
-    let mut linker = Linker::new(&engine.wasmtime);
+fn linker(engine: &wasmtime::Engine, grants: &Grants) -> wasmtime::Result<Linker<Guest>> {
+    let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     for interface in interfaces().filter(|interface| interface.is_granted(grants)) {
         interface.link(&mut linker)?;

@@ -19,7 +19,7 @@ use informer_types::{FailureKind, Outcome};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::host::{ENGINE, PATIENCE, Running, Setup, component};
+use crate::host::{PATIENCE, Running, Setup, component};
 use server::{AUTHORITY, STRANGER, Server};
 
 /// A resolver with a list of answers for each name. Each lookup of a name gets the next answer; the last one repeats.
@@ -526,7 +526,7 @@ async fn without_the_grant_the_component_is_refused_with_the_line_to_add() {
     assert!(refused.contains("imports wasi:http/"), "{refused}");
     let remedy = "add `http = [\"https://hooks.example.com/services/\"]` under [plugin.grant]";
     assert!(refused.ends_with(remedy), "{refused}");
-    assert!(component("echo").await.check(&ENGINE, &Default::default()).is_ok());
+    assert!(component("echo").await.check(&Default::default()).is_ok());
 }
 
 async fn in_flight_ends(running: &Running) {

@@ -5,7 +5,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::*;
+use super::{super::compiler::Codegen, *};
 
 const DIGEST: &str = "0123";
 
@@ -185,6 +185,24 @@ fn code_for_other_settings_is_not_loaded() {
 
     let of_other = open(cache.directory.path(), key(1), &other);
     assert_ne!(of_other.name(DIGEST), cache.name(DIGEST));
+}
+
+/// `informer dev` and the other commands have one cache.
+#[test]
+fn baseline_code_and_optimised_code_of_a_component_are_kept_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let [optimised, baseline] = [Codegen::Optimised, Codegen::Baseline].map(|codegen| {
+        let engine = codegen.engine().unwrap();
+        (open(&directory.path().join("cache"), key(1), &engine), engine)
+    });
+    baseline.0.put(DIGEST, &compiled(&baseline.1));
+
+    assert!(optimised.0.load(&optimised.1, DIGEST).is_none());
+
+    optimised.0.put(DIGEST, &compiled(&optimised.1));
+    assert_ne!(optimised.0.code(DIGEST), baseline.0.code(DIGEST));
+    assert!(baseline.0.load(&baseline.1, DIGEST).is_some());
+    assert!(optimised.0.load(&optimised.1, DIGEST).is_some());
 }
 
 #[test]

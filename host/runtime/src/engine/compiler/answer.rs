@@ -5,8 +5,11 @@
 
 use wasmtime::OutOfMemory;
 
+use super::engine::Codegen;
+
 /// The starts of requests, so that a program that is started by hand refuses other input.
 const COMPILE: [u8; 8] = *b"compile\n";
+const COMPILE_FAST: [u8; 8] = *b"baseline";
 const LOOK_UP: [u8; 8] = *b"look up\n";
 
 /// The bytes of a [`Task`].
@@ -22,7 +25,7 @@ pub(super) const REASON_BYTES: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     /// Compiles a component. The result is its code.
-    Compile,
+    Compile(Codegen),
     /// Answers a question about frames. The result is their places.
     LookUp,
 }
@@ -62,7 +65,8 @@ impl Task {
     pub(super) fn encode(self) -> [u8; TASK_BYTES] {
         let mut bytes = [0; TASK_BYTES];
         let magic = match self.work {
-            Work::Compile => COMPILE,
+            Work::Compile(Codegen::Optimised) => COMPILE,
+            Work::Compile(Codegen::Baseline) => COMPILE_FAST,
             Work::LookUp => LOOK_UP,
         };
         let numbers = [u64::from_le_bytes(magic), self.memory, self.cpu_seconds, self.input];
@@ -76,7 +80,8 @@ impl Task {
     pub(super) fn decode(bytes: [u8; TASK_BYTES]) -> Option<Self> {
         let mut numbers = bytes.chunks_exact(8).map(number);
         let work = match numbers.next()?.to_le_bytes() {
-            COMPILE => Work::Compile,
+            COMPILE => Work::Compile(Codegen::Optimised),
+            COMPILE_FAST => Work::Compile(Codegen::Baseline),
             LOOK_UP => Work::LookUp,
             _ => return None,
         };
@@ -149,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_task_is_read_as_it_was_written_and_nothing_else_is_one() {
-        for work in [Work::Compile, Work::LookUp] {
+        for work in [Work::Compile(Codegen::Optimised), Work::Compile(Codegen::Baseline), Work::LookUp] {
             let task = Task { work, memory: 1 << 40, cpu_seconds: 7, input: u64::MAX };
 
             assert_eq!(Task::decode(task.encode()), Some(task));

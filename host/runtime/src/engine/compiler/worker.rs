@@ -12,10 +12,7 @@ use rustix::{
     process::{Resource, Rlimit, getrlimit, nice, setrlimit},
 };
 
-use super::{
-    answer::{Answer, TASK_BYTES, Task, Work},
-    engine::wasmtime_engine,
-};
+use super::answer::{Answer, TASK_BYTES, Task, Work};
 use crate::debug_info;
 
 /// Files that the work may have open: its pipes, and what the standard library reads about the processors.
@@ -51,8 +48,8 @@ pub fn compile_on_stdio() -> io::Result<()> {
         return Err(ErrorKind::UnexpectedEof.into());
     }
     let answer = match task.work {
-        Work::Compile => {
-            let engine = wasmtime_engine().map_err(io::Error::other)?;
+        Work::Compile(codegen) => {
+            let engine = codegen.engine().map_err(io::Error::other)?;
             Answer::of(engine.precompile_component(&input))
         }
         Work::LookUp => Answer::of_look_up(debug_info::answer(&input)),

@@ -5,7 +5,7 @@ use std::{fs, io::Read, time::Duration};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-use super::*;
+use super::{super::engine::Codegen, *};
 
 /// Longer than any step of these tests takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -17,7 +17,13 @@ const READ: &str = "cat >/dev/null;";
 
 /// Runs a script of the shell as the compiler.
 async fn script(text: &str, limits: CompileLimits) -> Result<File, NotCompiled> {
-    work(("/bin/sh".as_ref(), &["-c".into(), text.into()]), Work::Compile, &[7; 300_000], limits).await
+    work(
+        ("/bin/sh".as_ref(), &["-c".into(), text.into()]),
+        Work::Compile(Codegen::Optimised),
+        &[7; 300_000],
+        limits,
+    )
+    .await
 }
 
 async fn refusal(text: &str) -> String {
@@ -99,7 +105,8 @@ async fn a_program_without_memory_is_refused_with_its_limit() {
 
 #[tokio::test]
 async fn a_program_that_cannot_be_started_is_refused_with_its_name() {
-    let refused = work(("/not/there".as_ref(), &[]), Work::Compile, b"", LIMITS).await.unwrap_err();
+    let refused =
+        work(("/not/there".as_ref(), &[]), Work::Compile(Codegen::Optimised), b"", LIMITS).await.unwrap_err();
 
     assert_eq!(refused.to_string(), "/not/there cannot be started: No such file or directory (os error 2)");
 }
