@@ -41,7 +41,7 @@ pub(in crate::app) enum Look {
     Requested,
 }
 
-/// Where the components of all plugins come from, and what they declare.
+/// The sources of the components of all plugins, and what the components declare.
 pub(in crate::app) struct Supply {
     puller: Arc<Puller>,
     /// The lock file, which need not exist; `None` if there is no configuration file.
