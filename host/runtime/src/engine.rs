@@ -106,8 +106,8 @@ struct Ticker {
 // === impl EngineConfig ===
 
 impl Default for EngineConfig {
-    /// No cache, optimised code, components of at most 64 MiB (a Python component has 20), compilations in this process, which in another one may
-    /// take two minutes (it takes ten seconds) and 1 GiB, and one turn for each processor.
+    /// No cache, optimised code, components of at most 64 MiB (a Python component has 20), compilations in this process, which in
+    /// another one may take two minutes (it takes ten seconds) and 1 GiB, and one turn for each processor.
     fn default() -> Self {
         Self {
             cache: None,
@@ -192,8 +192,8 @@ impl Engine {
         let mut refused = NotCompiled::Failed("there is no compiler".to_owned());
         for backend in self.backends.iter() {
             let (begun, compiler) = (Instant::now(), backend.codegen.compiler());
-            let engine = (backend.codegen, &backend.engine);
-            match self.compiler.compile(engine, component, self.limits).await {
+            let Backend { codegen, engine, .. } = &**backend;
+            match self.compiler.compile(*codegen, engine, component, self.limits).await {
                 Ok(code) => {
                     tracing::debug!(digest, compiler, took = ?begun.elapsed(), "compiled a component");
                     return keep(Arc::clone(backend), code, digest).await;

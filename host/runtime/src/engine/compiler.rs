@@ -43,13 +43,15 @@ pub enum Compiler {
 // === impl Compiler ===
 
 impl Compiler {
-    /// Compiles a component for this engine, which this compiler's settings made. Returns the code in a file that has no name and never changes again.
+    /// Compiles a component. The engine was set up for this kind of code. Returns the code in a file that has no name and never
+    /// changes again.
     ///
     /// # Cancel safety
     /// If the future is dropped, a process of its own is killed. In this process the compilation goes on without a caller.
     pub(crate) async fn compile(
         &self,
-        (codegen, engine): (Codegen, &wasmtime::Engine),
+        codegen: Codegen,
+        engine: &wasmtime::Engine,
         component: &Bytes,
         limits: CompileLimits,
     ) -> Result<File, NotCompiled> {
