@@ -99,8 +99,8 @@ impl Sides {
         informers.stop().await;
         let late = Compared::of(
             truth,
-            side(&theirs.late, since(&their_lists, &they_had)),
-            side(&ours.late, since(&our_lists, &we_had)),
+            side(&theirs.late, since(&their_lists, &they_had, undelivered_by_client_go)),
+            side(&ours.late, since(&our_lists, &we_had, |_| 0)),
         );
         let mut early = Compared::of(truth, side(&theirs.early, their_lists), side(&ours.early, our_lists));
         early.findings.splice(..0, unfinished);
@@ -132,10 +132,20 @@ fn side(journal: &Journal, lists: Lists) -> Side {
     Side { calls: journal.calls(), lists }
 }
 
-/// The lists that may have affected a late handler: those since it joined, and its initial notifications.
-fn since(lists: &Lists, before: &Lists) -> Lists {
-    let before = |resource| before.get(resource).copied().unwrap_or_default();
-    lists.iter().map(|(resource, lists)| (*resource, lists - before(resource) + 1)).collect()
+/// The lists that may have affected a late handler: those since it joined, its initial notifications, and lists that were made before and
+/// not delivered yet.
+fn since(lists: &Lists, before: &Lists, undelivered: impl Fn(u64) -> u64) -> Lists {
+    let since = |(resource, lists): (&Resource, &u64)| {
+        let before = before.get(resource).copied().unwrap_or_default();
+        (*resource, lists - before + 1 + undelivered(before))
+    };
+    lists.iter().map(since).collect()
+}
+
+/// The lists of client-go are counted when they are requested, so the last one may not have been delivered when the late handler joined.
+/// The first one was: the cache had synced.
+fn undelivered_by_client_go(before: u64) -> u64 {
+    u64::from(before > 1)
 }
 
 /// The objects that differ in canonical JSON, without spaces and with sorted keys.
