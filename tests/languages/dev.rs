@@ -95,6 +95,10 @@ async fn dev_uses_the_baseline_compiler_with_deadlines_and_lines_of_sources() {
     let scratch = TempDir::new().unwrap();
     let folder = project(&scratch, "c").await;
     fs::write(folder.join("src/plugin.c"), include_str!("mistakes/careless.c")).unwrap();
+    // An earlier test may have compiled the component.
+    let configuration = folder.join("informer.toml");
+    let text = fs::read_to_string(&configuration).unwrap();
+    fs::write(configuration, text.replace("[host]\n", "[host]\ncache-dir = \"code\"\n")).unwrap();
     let mut command = command(&folder, &["dev", "--config", "informer.toml", "--output", "json"]).await;
     command.env("TMPDIR", scratch.path()).env("INFORMER_LOG", "info,informer_runtime=debug");
     let mut dev = Dev::start(command);
