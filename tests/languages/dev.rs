@@ -19,7 +19,8 @@ async fn project(scratch: &TempDir, language: &str) -> PathBuf {
     let folder = scratch.path().join("hello");
     let configuration = folder.join("informer.toml");
     let text = fs::read_to_string(&configuration).unwrap();
-    fs::write(configuration, format!("[host]\n{PATIENT}{text}")).unwrap();
+    // Several tests start at the same time, and the port 8080 is only free until one of them has it.
+    fs::write(configuration, format!("[host]\nadmin = \"127.0.0.1:0\"\n{PATIENT}{text}")).unwrap();
     folder
 }
 
