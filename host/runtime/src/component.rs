@@ -1,7 +1,7 @@
 //! A component: compiled code, checked against the interfaces that the host serves and the plugin's grants.
 
 mod census;
-mod declared;
+mod custom_section;
 mod interface;
 mod load_error;
 mod symbols;
@@ -18,7 +18,7 @@ use informer_system::{FileError, RegularFile};
 use informer_types::DeclaredReads;
 use tokio::sync::{AcquireError, SemaphorePermit};
 
-pub(crate) use declared::declared_reads;
+pub(crate) use custom_section::declared_reads;
 pub use load_error::LoadError;
 pub(crate) use symbols::Symbols;
 

@@ -15,8 +15,8 @@ use std::{
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use informer_types::{
-    Delivery, EventHandler, Failure, FailureKind, Gvr, JsonText, Object, Outcome, Reconciled, Reconciler,
-    Request, SignalCall, SignalHandler,
+    DeclaredReads, Delivery, EventHandler, Failure, FailureKind, Gvr, JsonText, Object, Outcome, Reconciled,
+    Reconciler, Request, SignalCall, SignalHandler,
 };
 use tokio::{
     sync::{Mutex, Notify, watch},
@@ -153,6 +153,11 @@ impl Plugin {
     /// The version in service. Returns `None` if no version is loaded.
     pub fn version(&self) -> Option<VersionInfo> {
         self.version.load().as_ref().map(|version| version.info.clone())
+    }
+
+    /// What the component of the version in service declares to read. Returns `None` if no version is loaded.
+    pub fn declared_reads(&self) -> Option<DeclaredReads> {
+        self.version.load().as_ref().map(|version| version.component.declared_reads().clone())
     }
 
     /// The plugin's own metrics, over all versions, by name.

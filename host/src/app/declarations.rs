@@ -71,7 +71,7 @@ impl Declarations {
         }
     }
 
-    /// A version of a component is about to be put into service. Returns once the configuration in force has what it declares to
+    /// A version of a component serves, or is about to be put into service. Returns once the configuration in force has what it declares to
     /// read.
     ///
     /// # Cancel safety
@@ -79,7 +79,8 @@ impl Declarations {
     pub(super) async fn announce(&self, plugin: &str, source: &Source, declared: &DeclaredReads) {
         {
             let mut of_plugins = self.of_plugins.lock();
-            let versions = of_plugins.entry(plugin.to_owned()).or_default();
+            // The configuration of other plugins says what they read.
+            let Some(versions) = of_plugins.get_mut(plugin) else { return };
             if !versions.add(source, declared.clone()) {
                 return;
             }
@@ -176,6 +177,19 @@ mod tests {
         }
 
         assert_eq!(reads(&versions).unwrap(), ["/spec/0", "/spec/1", "/spec/2", "/spec/3"]);
+    }
+
+    #[test]
+    fn the_version_in_service_stays_however_many_versions_are_refused_after_it() {
+        let (mut versions, source) = (Versions::default(), Source::File("a.wasm".into()));
+        let in_service = declared(r#"{"v1/pods": ["/spec/a"]}"#);
+        versions.add(&source, in_service.clone());
+        for refused in 0..2 * VERSIONS {
+            versions.add(&source, declared(&format!(r#"{{"v1/pods": ["/spec/{refused}"]}}"#)));
+            versions.add(&source, in_service.clone());
+        }
+
+        assert!(reads(&versions).unwrap().contains(&"/spec/a".to_owned()));
     }
 
     #[test]

@@ -15,8 +15,8 @@ use std::{
 use informer_system::read_file;
 use informer_types::DebugOf;
 use parking_lot::Mutex;
-use wasmparser::{Parser, Payload};
 
+use super::custom_section::custom_section;
 use crate::{
     debug_info::{Frame, Place, Sections, query},
     engine::{InUse, LookUp, sha256_hex},
@@ -151,12 +151,7 @@ impl Remembered {
 
 /// The component that a debug file belongs to. Returns `None` if it is not a debug file.
 fn debug_of(debug: &[u8]) -> Option<DebugOf> {
-    let payloads = Parser::new(0).parse_all(debug).map_while(Result::ok);
-    let sections = payloads.filter_map(|payload| match payload {
-        Payload::CustomSection(section) if section.name() == DebugOf::SECTION => Some(section.data()),
-        _ => None,
-    });
-    serde_json::from_slice(sections.last()?).ok()
+    serde_json::from_slice(custom_section(debug, DebugOf::SECTION)?).ok()
 }
 
 #[cfg(test)]

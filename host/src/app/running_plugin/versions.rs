@@ -254,7 +254,9 @@ impl Versions {
             Some(component) => {
                 let declared = component.declared_reads();
                 self.declarations.announce(&self.name, &origin.source, declared).await;
-                plugin.load(&component).await.map(Some)
+                let loaded = plugin.load(&component).await;
+                self.announce_the_one_in_service().await;
+                loaded.map(Some)
             }
             None => Ok(None),
         }
@@ -336,6 +338,14 @@ impl Versions {
         let mut swaps = self.plugin.swaps();
         while swaps.changed().await.is_ok() {
             self.calls.note_swaps();
+            self.announce_the_one_in_service().await;
+        }
+    }
+
+    /// Keeps the declaration of the version in service, however many versions were refused or taken out of service after it.
+    async fn announce_the_one_in_service(&self) {
+        if let Some(declared) = self.plugin.declared_reads() {
+            self.declarations.announce(&self.name, &self.origin().source, &declared).await;
         }
     }
 }
