@@ -21,4 +21,4 @@ pub(crate) use endpoint::CONNECTIONS;
 pub use endpoint::{BindError, Endpoint};
 pub use health::serve_health;
 pub use probe::{Check, Outcome, Probe};
-pub use server::serve_admin;
+pub use server::{IfTaken, serve_admin};

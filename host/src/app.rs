@@ -54,7 +54,7 @@ pub use crate::{
     wiring::Witness,
 };
 use crate::{
-    admin::{BindError, Endpoint, Probe, Reviewer, serve_admin, serve_health},
+    admin::{BindError, Endpoint, IfTaken, Probe, Reviewer, serve_admin, serve_health},
     config::{self, Config, Host, MetricsAuth, StateDir},
     connect::{ConnectError, Connection, KubeClient, Reviews, connect},
     logging::{PluginLog, RecentLines},
@@ -65,7 +65,7 @@ pub use egress::EgressError;
 pub use rehearsal::{Patterns, check_component, check_watches, kept_parts, narrowed_watches};
 pub use reload::{Adjust, ReloadRefused};
 pub use running_plugin::SubscribeError;
-pub use settings::engine as engine_config;
+pub use settings::{author_engine, engine as engine_config};
 pub use staging::Staging;
 
 use applier::Applier;
@@ -100,6 +100,8 @@ pub struct Options {
     pub file: Option<PathBuf>,
     /// Adjusts every configuration that is read.
     pub adjust: Adjust,
+    /// What the admin endpoint does if another program has its address.
+    pub if_taken: IfTaken,
     /// Makes the settings of the engine from the file, before it is adjusted.
     pub engine: fn(&Host) -> EngineConfig,
     /// The stand-ins for the outside world in a test of plugins; `None` in production.
@@ -175,6 +177,7 @@ impl Default for Options {
             log: Arc::new(PluginLog),
             file: None,
             adjust: Arc::new(|_| {}),
+            if_taken: IfTaken::default(),
             engine: |host| engine_config(host, code_cache(host)),
             staging: None,
         }
@@ -248,7 +251,7 @@ impl App {
             endpoint_stop: CancellationToken::new(),
         };
         app.run_background(reloader, connection.client.clone(), observers.exporter);
-        app.listen(&host, connection.client, &http).await?;
+        app.listen(&host, options.if_taken, connection.client, &http).await?;
         Ok(app)
     }
 
@@ -387,6 +390,7 @@ impl App {
     async fn listen(
         &mut self,
         host: &Host,
+        if_taken: IfTaken,
         client: kube::Client,
         http: &HttpClient,
     ) -> Result<(), BindError> {
@@ -395,7 +399,8 @@ impl App {
         };
         if let Some(address) = host.admin.clone() {
             close(ADMIN, address.tcp());
-            let serving = serve_admin(address, Arc::new(self.probe()), self.endpoint_stop.clone());
+            let probe = Arc::new(self.probe());
+            let serving = serve_admin(address, if_taken, probe, self.endpoint_stop.clone());
             let admin = self.admin.insert(serving.await?);
             close(ADMIN, admin.address().tcp());
             tracing::info!(address = %admin.address(), "the admin endpoint listens");

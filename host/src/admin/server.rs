@@ -1,6 +1,6 @@
 //! The admin endpoint: liveness, readiness, status and commands over HTTP, for programs of this machine, and a page.
 
-use std::{io, sync::Arc};
+use std::{io, net::SocketAddr, sync::Arc};
 
 use axum::{
     Json, Router,
@@ -34,6 +34,16 @@ type Answer<T> = Result<Json<T>, (StatusCode, Json<Failed>)>;
 
 type Running = State<Arc<dyn Probe>>;
 
+/// What the admin endpoint does if another program listens on its address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IfTaken {
+    /// It does not start, and the error names the other program.
+    #[default]
+    Fail,
+    /// It listens on a free port of the same interface. A Unix socket has no other address, so that the endpoint does not start.
+    AnyPort,
+}
+
 /// Listens at once, and answers until the token is cancelled.
 ///
 /// - `GET /livez`: the answer of the health endpoint: 200, or 500 if only a new process may help.
@@ -62,10 +72,11 @@ type Running = State<Arc<dyn Probe>>;
 /// headers `informer-process` and `informer-configuration`.
 ///
 /// # Errors
-/// [`BindError`] if the address cannot be used. If another host listens there, it names that host. The directory of a Unix socket
-/// is made if it does not exist, and must be private; [`PrivateDir`] has the rules.
+/// [`BindError`] if the address cannot be used. If another host listens there, `if_taken` decides, and the error names that
+/// host. The directory of a Unix socket is made if it does not exist, and must be private; [`PrivateDir`] has the rules.
 pub async fn serve_admin(
     address: HttpAddress,
+    if_taken: IfTaken,
     probe: Arc<dyn Probe>,
     token: CancellationToken,
 ) -> Result<Endpoint, BindError> {
@@ -97,9 +108,16 @@ pub async fn serve_admin(
         .layer(map_response(move |answer| identified(host.clone(), answer)))
         .layer(from_fn_with_state(page_token, origin::check))
         .layer(map_response(page::guard));
-    match Endpoint::start("admin", address.clone(), router, token).await {
-        Err(error) if error.is_taken() => Err(error.because(taken(&address).await)),
-        started => started,
+    match (Endpoint::start("admin", address.clone(), router.clone(), token.clone()).await, address.tcp()) {
+        (Err(error), Some(tcp)) if error.is_taken() && if_taken == IfTaken::AnyPort => {
+            let any_port = SocketAddr::new(tcp.ip(), 0).into();
+            let started = Endpoint::start("admin", any_port, router, token).await?;
+            let free = started.address();
+            tracing::info!("another process listens at {address}; the admin endpoint takes {free}");
+            Ok(started)
+        }
+        (Err(error), _) if error.is_taken() => Err(error.because(taken(&address).await)),
+        (started, _) => started,
     }
 }
 

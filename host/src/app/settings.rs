@@ -11,7 +11,7 @@ use informer_runtime::{CodeCache, Codegen, Compiler, EngineConfig, PluginConfig}
 use informer_system::memory::memory_bytes;
 use informer_types::{Gvr, Part, Source};
 
-use super::{keeping::Keeping, narrowing::Narrowing};
+use super::{code_cache::code_cache, keeping::Keeping, narrowing::Narrowing};
 use crate::{
     config::{Cluster, Config, Host, Plugin, Relist, Subscription, Watch, Workqueue},
     connect::Connection,
@@ -67,6 +67,12 @@ pub fn engine(host: &Host, cache: Option<CodeCache>) -> EngineConfig {
         turns: None,
         guest_memory: host.guest_memory,
     }
+}
+
+/// The engine of the commands of an author, who waits for the first call after each build: like [`engine`] with the code cache of the host,
+/// but with the baseline compiler.
+pub fn author_engine(host: &Host) -> EngineConfig {
+    EngineConfig { codegen: Codegen::Baseline, ..engine(host, code_cache(host)) }
 }
 
 /// Every `[[watch]]`, narrowed to what its plugins can see. It keeps what they read of the objects.

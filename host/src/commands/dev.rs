@@ -5,8 +5,7 @@ mod sources;
 
 use std::{
     fs::{self, Permissions},
-    io::ErrorKind,
-    net::{SocketAddr, TcpListener},
+    net::SocketAddr,
     os::unix::fs::PermissionsExt,
     path::PathBuf,
     sync::Arc,
@@ -15,14 +14,14 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use informer_devserver::DevServer;
-use informer_runtime::{Codegen, EngineConfig};
 use informer_system::HttpAddress;
 use tempfile::TempDir;
 
 use projects::Projects;
 
 use crate::{
-    app::{App, Options, code_cache, engine_config},
+    admin::IfTaken,
+    app::{App, Options, author_engine},
     cli::{GlobalArgs, Output},
     config::{Access, Config, StateDir, loopback},
     connect::connect,
@@ -84,24 +83,16 @@ pub(super) async fn serve(
         Some((config, file)) => {
             projects = Projects::of(&config);
             projects.build_changed().await;
-            let admin = instead_of_taken(config.host.admin.as_ref())?;
             let url = server.url().parse().context("the embedded API server's own URL")?;
             let connection = connect(&Access::Server(url)).await?;
             let options = Options {
                 connection: Some(connection),
                 file: Some(file),
-                adjust: Arc::new(move |config| {
-                    // The objects end with the API server, and the state about them would be stale.
-                    config.host.state_dir = StateDir::Off;
-                    if let Some(admin) = &admin {
-                        config.host.admin = Some(admin.clone());
-                    }
-                }),
-                // An author waits for the first event after each build.
-                engine: |host| EngineConfig {
-                    codegen: Codegen::Baseline,
-                    ..engine_config(host, code_cache(host))
-                },
+                // The objects end with the API server, and the state about them would be stale.
+                adjust: Arc::new(|config| config.host.state_dir = StateDir::Off),
+                // Several commands run at a time.
+                if_taken: IfTaken::AnyPort,
+                engine: author_engine,
                 ..Options::default()
             };
             Some(App::start(config, options).await?)
@@ -123,20 +114,6 @@ pub(super) async fn serve(
     }
     server.shutdown().await;
     Ok(true)
-}
-
-/// A free port for the admin endpoint if another process has its port, so that several commands run at a time. Returns `None` if the
-/// endpoint can have its address.
-fn instead_of_taken(admin: Option<&HttpAddress>) -> anyhow::Result<Option<HttpAddress>> {
-    let Some(address) = admin.and_then(HttpAddress::tcp) else { return Ok(None) };
-    match TcpListener::bind(address) {
-        Err(error) if error.kind() == ErrorKind::AddrInUse => {}
-        // Another error is reported when the endpoint starts.
-        Ok(_) | Err(_) => return Ok(None),
-    }
-    let free = TcpListener::bind((address.ip(), 0)).and_then(|listener| listener.local_addr())?;
-    tracing::info!("another process listens at {address}; the admin endpoint takes {free}");
-    Ok(Some(HttpAddress::Tcp(free)))
 }
 
 /// Prints what a person can type.
@@ -175,23 +152,5 @@ impl Kubeconfig {
         write().with_context(|| {
             format!("the kubeconfig cannot be written to {}", std::env::temp_dir().display())
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_taken_port_of_the_admin_endpoint_is_replaced() {
-        let other = TcpListener::bind("127.0.0.1:0").unwrap();
-        let taken = other.local_addr().unwrap();
-
-        let instead = instead_of_taken(Some(&HttpAddress::Tcp(taken))).unwrap().unwrap().tcp().unwrap();
-
-        assert!(instead.ip() == taken.ip() && instead.port() != taken.port(), "{instead}");
-        drop(other);
-        assert_eq!(instead_of_taken(Some(&HttpAddress::Tcp(taken))).unwrap(), None);
-        assert_eq!(instead_of_taken(Some(&HttpAddress::Unix("/run/admin.sock".into()))).unwrap(), None);
     }
 }

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     admin::Probe,
-    app::{App, Options, Staging},
+    app::{App, Options, Staging, author_engine},
     config::{Access, Config, StateDir},
     connect::{Connection, connect},
 };
@@ -92,9 +92,8 @@ impl Stage {
     ///
     /// # Errors
     /// Why the plugin does not start.
-    pub(super) async fn start(&mut self, mut config: Config) -> anyhow::Result<()> {
+    pub(super) async fn start(&mut self, config: Config) -> anyhow::Result<()> {
         let state = StateDir::At(self.state.path().to_owned());
-        adjust(&mut config, state);
         let staging = Staging {
             witness: Box::new(self.observed.clone()),
             wire: Arc::clone(&self.network) as _,
@@ -103,6 +102,8 @@ impl Stage {
         let options = Options {
             connection: Some(self.connection.clone()),
             log: Arc::new(self.observed.clone()),
+            adjust: Arc::new(move |config| adjust(config, state.clone())),
+            engine: author_engine,
             staging: Some(staging),
             ..Options::default()
         };

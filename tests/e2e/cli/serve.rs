@@ -1,6 +1,12 @@
 //! The commands that run until they are stopped.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    collections::HashSet,
+    fs,
+    net::{SocketAddr, TcpListener},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
@@ -78,6 +84,29 @@ async fn dev_runs_plugins_against_its_own_api_server() {
 
     dev.logged("add default/something ").await;
     dev.stop().await;
+}
+
+/// A person works on several projects at a time, and their configurations have the same address.
+#[tokio::test]
+async fn dev_takes_a_free_port_for_the_admin_endpoint_if_its_port_is_taken() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap();
+    fs::write(&path, format!("[host]\nadmin = \"{taken}\"\n[[watch]]\ngvr = \"v1/configmaps\"\n")).unwrap();
+    let arguments = ["dev", "--output", "json", "--config", path.to_str().unwrap()];
+    let admin = |line: String| -> SocketAddr {
+        let printed: Value = serde_json::from_str(&line).unwrap();
+        printed["admin"].as_str().unwrap().parse().unwrap()
+    };
+
+    let (mut first, mut second) = tokio::join!(Running::start(&arguments), Running::start(&arguments));
+
+    let addresses = [taken, admin(first.line().await), admin(second.line().await)];
+    assert_eq!(addresses.iter().collect::<HashSet<_>>().len(), 3, "{addresses:?}");
+    assert!(addresses.iter().all(|address| address.ip() == taken.ip()), "{addresses:?}");
+    first.stop().await;
+    second.stop().await;
 }
 
 /// A container that holds nothing but the binary has none, and nothing here speaks TLS.

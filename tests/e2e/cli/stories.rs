@@ -1,6 +1,6 @@
 //! `informer test`: stories that pass, that fail, and that cannot be played.
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt, path::PathBuf};
 
 use informer_guests::{disruption_budgets, guest};
 use informer_tests::toml::{plugin, watch};
@@ -92,6 +92,28 @@ steps:
 "#,
         )
         .await;
+}
+
+/// A component in Python compiles for seconds.
+#[tokio::test]
+async fn a_component_is_compiled_for_the_first_of_its_stories_only() {
+    let folder = Folder::with("echo", "").await;
+    let path = |name: &str| folder.0.path().join(name);
+    let host = format!("[host]\ncache-dir = {:?}\nstate-dir = {:?}\n", path("code"), path("state"));
+    let plugins = fs::read_to_string(path("informer.toml")).unwrap();
+    fs::write(path("informer.toml"), host + &plugins).unwrap();
+    let story = format!("steps:\n{ADD}    expect: {{log: ['add default/settings *']}}\n");
+    let compiled = || -> BTreeSet<(PathBuf, u64)> {
+        let entries = fs::read_dir(path("code")).unwrap().map(|entry| entry.unwrap());
+        entries.map(|entry| (entry.path(), entry.metadata().unwrap().ino())).collect()
+    };
+
+    folder.passes(&story).await;
+    let first = compiled();
+    folder.passes(&story).await;
+
+    assert!(!first.is_empty());
+    assert_eq!(compiled(), first, "new code is a new file");
 }
 
 #[tokio::test]

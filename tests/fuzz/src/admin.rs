@@ -10,7 +10,7 @@ use std::{
 
 use futures::future::{BoxFuture, ready};
 use informer::admin::{
-    Check, Dashboard, Endpoint as Serving, Probe,
+    Check, Dashboard, Endpoint as Serving, IfTaken, Probe,
     dashboard::{
         ConfigurationInForce, LetterPage, LetterQuery, LinePage, LineQuery, Objects, ObjectsQuery, Overview,
         PluginDetail,
@@ -55,7 +55,7 @@ static ENDPOINTS: LazyLock<Endpoints> = LazyLock::new(|| {
     let _handled = runtime.block_on(async { signal(SignalKind::pipe()) }).unwrap();
     let host = Arc::new(Host::default());
     let (stop, any): (_, SocketAddr) = (CancellationToken::new(), "127.0.0.1:0".parse().unwrap());
-    let admin = serve_admin(any.into(), Arc::clone(&host) as _, stop.clone());
+    let admin = serve_admin(any.into(), IfTaken::Fail, Arc::clone(&host) as _, stop.clone());
     let admin = runtime.block_on(admin).unwrap();
     let health = runtime.block_on(serve_health(any, Arc::clone(&host) as _, None, stop)).unwrap();
     let address = |serving: &Serving| serving.address().tcp().unwrap();
