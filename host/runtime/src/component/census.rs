@@ -201,7 +201,7 @@ impl Definition {
                 census.take(imports, IMPORT);
             }
             Payload::FunctionSection(functions) => {
-                self.functions = self.functions.saturating_add(functions.count().into());
+                self.functions = self.functions.saturating_add(counted(functions.clone())?);
             }
             Payload::TableSection(tables) => {
                 for table in tables.clone() {
@@ -214,16 +214,18 @@ impl Definition {
                 }
             }
             Payload::MemorySection(memories) => {
-                census.memories = census.memories.saturating_add(memories.count().into());
-                census.take(memories.count().into(), MEMORY);
+                let memories = counted(memories.clone())?;
+                census.memories = census.memories.saturating_add(memories);
+                census.take(memories, MEMORY);
             }
             Payload::GlobalSection(globals) => {
-                census.globals = census.globals.saturating_add(globals.count().into());
-                census.take(globals.count().into(), GLOBAL);
-                self.references = self.references.saturating_add(globals.count().into());
+                let globals = counted(globals.clone())?;
+                census.globals = census.globals.saturating_add(globals);
+                census.take(globals, GLOBAL);
+                self.references = self.references.saturating_add(globals);
             }
             Payload::ExportSection(exports) => {
-                self.references = self.references.saturating_add(exports.count().into());
+                self.references = self.references.saturating_add(counted(exports.clone())?);
             }
             Payload::ElementSection(segments) => {
                 for segment in segments.clone() {
@@ -239,8 +241,8 @@ impl Definition {
                     }
                 }
             }
-            Payload::TagSection(tags) => census.take(tags.count().into(), TAG),
-            Payload::DataSection(segments) => census.take(segments.count().into(), DATA_SEGMENT),
+            Payload::TagSection(tags) => census.take(counted(tags.clone())?, TAG),
+            Payload::DataSection(segments) => census.take(counted(segments.clone())?, DATA_SEGMENT),
             _ => {}
         }
         Ok(())
@@ -281,7 +283,7 @@ impl Definition {
                 }
             }
             Payload::ComponentCanonicalSection(functions) => {
-                self.census.take(functions.count().into(), CANONICAL_FUNCTION);
+                self.census.take(counted(functions)?, CANONICAL_FUNCTION);
             }
             _ => {}
         }
@@ -306,9 +308,9 @@ fn define(space: &mut Vec<Definable>, definition: Definable, what: &'static str)
     Ok(())
 }
 
-/// The number of items, if all of them can be read.
-fn counted<T>(items: impl Iterator<Item = wasmparser::Result<T>>) -> wasmparser::Result<u64> {
-    items.map(|item| item.map(|_| 1)).sum()
+/// The number of items, if all of them can be read. The number that a section begins with may be wrong.
+fn counted<T>(items: impl IntoIterator<Item = wasmparser::Result<T>>) -> wasmparser::Result<u64> {
+    items.into_iter().map(|item| item.map(|_| 1)).sum()
 }
 
 // === impl Census ===

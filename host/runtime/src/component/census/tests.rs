@@ -165,3 +165,22 @@ fn a_component_that_is_cut_off_is_damaged() {
         assert!(matches!(refused, Err(LoadError::Compile(_)) | Ok(0)), "{end}: {refused:?}");
     }
 }
+
+#[test]
+fn a_section_without_the_items_that_it_announces_is_damaged() {
+    let two_million = [0xff, 0xff, 0x7f];
+    let section = |id: u8, content: &[u8]| [&[id, u8::try_from(content.len()).unwrap()], content].concat();
+    let component = |section: &[u8]| [b"\0asm\x0d\0\x01\0", section].concat();
+    let damaged = |component: &[u8]| {
+        let refused = Census::of(component);
+        assert!(matches!(refused, Err(LoadError::Compile(_))), "{component:x?}: {refused:?}");
+    };
+
+    let canonical_functions = 8;
+    damaged(&component(&section(canonical_functions, &two_million)));
+    let (functions, memories, globals, exports, data, tags) = (3, 5, 6, 7, 11, 13);
+    for id in [functions, memories, globals, exports, data, tags] {
+        let module = [b"\0asm\x01\0\0\0".as_slice(), &section(id, &two_million)].concat();
+        damaged(&component(&section(1, &module)));
+    }
+}
