@@ -22,7 +22,7 @@ use informer_types::Pattern;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::projects::{command, depends_on_serde, informer, lock_versions, new_project, sdk};
+use crate::projects::{command, depends_on_serde, informer, lock_versions, new_project, runs_in, sdk};
 
 /// The note of a block that needs a cluster or a running host.
 const CLUSTER: &str = "cluster";
@@ -184,8 +184,9 @@ pub(crate) fn recipes(language: &str) -> String {
     texts.join("\n")
 }
 
-/// Builds recipes, the blocks in `fence`, in a project of a language, and plays their story.
-async fn cook(language: &str, source: &str, fence: &str) {
+/// Builds recipes, the blocks in `fence`, in a project of a language, and plays their story. `engine` is that of JavaScript, if it is not
+/// the one that `informer new` chooses.
+async fn cook(language: &str, engine: Option<&str>, source: &str, fence: &str) {
     let scratch = tempfile::tempdir().unwrap();
     let project = new_project(scratch.path(), "recipes", language, &[]).await;
     fs::write(project.join(source), recipes(fence)).unwrap();
@@ -196,6 +197,9 @@ async fn cook(language: &str, source: &str, fence: &str) {
     let text = fs::read_to_string(&manifest).unwrap().replace("event-handler-with-standard", WORLD);
     assert!(language == "rust" || text.contains(WORLD), "{text}");
     fs::write(manifest, text).unwrap();
+    if let Some(engine) = engine {
+        runs_in(&project, engine);
+    }
     let configuration = fs::read_to_string(guide().join(CONFIGURATION)).unwrap();
     fs::write(project.join(CONFIGURATION), patient(&configuration)).unwrap();
     fs::copy(guide().join("recipes.test.yaml"), project.join("recipes.test.yaml")).unwrap();
@@ -240,38 +244,44 @@ async fn a_plugin_with_timers_and_http_requests_does_what_its_story_says() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "builds a project: run by cargo xtask test --all"]
 async fn the_recipes_in_rust_do_what_their_story_says() {
-    cook("rust", "src/lib.rs", "rust").await;
+    cook("rust", None, "src/lib.rs", "rust").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Node.js: run by cargo xtask test --all"]
 async fn the_recipes_in_javascript_do_what_their_story_says() {
-    cook("js", "src/index.js", "js").await;
+    cook("js", None, "src/index.js", "js").await;
 }
 
 /// The block of TypeScript itself is checked with the types of the SDK in `sdk.rs`.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Node.js: run by cargo xtask test --all"]
 async fn the_recipes_in_javascript_do_the_same_in_a_project_of_typescript() {
-    cook("ts", "src/index.ts", "js").await;
+    cook("ts", None, "src/index.ts", "js").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js: run by cargo xtask test --all"]
+async fn the_recipes_in_javascript_do_the_same_in_starling_monkey() {
+    cook("ts", Some("starlingmonkey"), "src/index.ts", "js").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Python: run by cargo xtask test --all"]
 async fn the_recipes_in_python_do_what_their_story_says() {
-    cook("python", "src/app.py", "python").await;
+    cook("python", None, "src/app.py", "python").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Go: run by cargo xtask test --all"]
 async fn the_recipes_in_go_do_what_their_story_says() {
-    cook("go", "main.go", "go").await;
+    cook("go", None, "main.go", "go").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs zig, a WASI SDK or Python: run by cargo xtask test --all"]
 async fn the_recipes_in_c_do_what_their_story_says() {
-    cook("c", "src/plugin.c", "c").await;
+    cook("c", None, "src/plugin.c", "c").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

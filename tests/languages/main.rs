@@ -23,7 +23,7 @@
 //!
 //! | | Rust | JavaScript | TypeScript | TS, S. | Python | Go | C | by |
 //! |---|---|---|---|---|---|---|---|---|
-//! | events, fields, configuration, log with fields, lister, indexes, key-values over a restart, apply, update, Events, metrics, retries with a time, permanent failures, workqueue and reconciler | x | x | x | | x | x | x | `guide`: one story for all |
+//! | events, fields, configuration, log with fields, lister, indexes, key-values over a restart, apply, update, Events, metrics, retries with a time, permanent failures, workqueue and reconciler | x | x | x | x | x | x | x | `guide`: one story for all |
 //! | pages, a conflict, errors of the host, unicode, own writes, failures with a stack if the language has one | x | x | x | x | x | x | x | `story` |
 //! | complete caches, timers, calls that a handler asks for, files that change, the age of a cache, values of an index | x | x | x | x | x | x | x | `story`, `guide` |
 //! | 10,000 calls without growth of guest and host, every second one fails; an object of 1 MiB; unicode | x | x | x | with `max-calls` | x | x | x | `calls` |
