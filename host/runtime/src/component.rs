@@ -90,7 +90,7 @@ impl Component {
     async fn from_read(
         engine: &Engine,
         path: &Path,
-        bytes: Vec<u8>,
+        bytes: Bytes,
         digest: String,
         turn: Turn<'_>,
     ) -> Result<Self, LoadError> {
@@ -114,7 +114,7 @@ impl Component {
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
-    pub async fn read_file(engine: &Engine, path: &Path) -> Result<Vec<u8>, LoadError> {
+    pub async fn read_file(engine: &Engine, path: &Path) -> Result<Bytes, LoadError> {
         read(engine, path).await
     }
 
@@ -126,12 +126,12 @@ impl Component {
     ///
     /// # Cancel safety
     /// The same as for [`Component::from_file`].
-    pub async fn from_bytes(engine: &Engine, bytes: Vec<u8>) -> Result<Self, LoadError> {
-        let (bytes, digest) = digested(bytes).await?;
+    pub async fn from_bytes(engine: &Engine, bytes: impl Into<Bytes>) -> Result<Self, LoadError> {
+        let (bytes, digest) = digested(bytes.into()).await?;
         Self::from_digested(engine, bytes, digest).await
     }
 
-    async fn from_digested(engine: &Engine, bytes: Vec<u8>, digest: String) -> Result<Self, LoadError> {
+    async fn from_digested(engine: &Engine, bytes: Bytes, digest: String) -> Result<Self, LoadError> {
         check_preamble(&bytes)?;
         check_size(engine, bytes.len() as u64)?;
         let digest: Arc<str> = digest.into();
@@ -246,7 +246,7 @@ async fn prepare(engine: &Engine, bytes: Bytes, digest: &str) -> Result<Prepared
 }
 
 /// Reads a regular file up to the limit. Reading runs on another thread than the executor's.
-async fn read(engine: &Engine, path: &Path) -> Result<Vec<u8>, LoadError> {
+async fn read(engine: &Engine, path: &Path) -> Result<Bytes, LoadError> {
     let (path, limit) = (path.to_owned(), engine.component_bytes);
     let unreadable = |path, source: FileError| LoadError::Read { path, source: source.into() };
     let reading = tokio::task::spawn_blocking(move || {
@@ -255,7 +255,7 @@ async fn read(engine: &Engine, path: &Path) -> Result<Vec<u8>, LoadError> {
             Err(error) => return Err(unreadable(path, error)),
         };
         let bytes = file.length();
-        match file.read(limit) {
+        match file.read_large(limit) {
             Ok(bytes) => Ok(bytes),
             Err(FileError::TooLarge { limit }) => {
                 Err(LoadError::TooLarge { bytes: bytes.max(limit.saturating_add(1)), limit })
@@ -267,7 +267,7 @@ async fn read(engine: &Engine, path: &Path) -> Result<Vec<u8>, LoadError> {
 }
 
 /// The bytes with their digest. It takes a tenth of a second for the largest component, so it runs on another thread.
-async fn digested(bytes: Vec<u8>) -> Result<(Vec<u8>, String), LoadError> {
+async fn digested(bytes: Bytes) -> Result<(Bytes, String), LoadError> {
     let digesting = tokio::task::spawn_blocking(move || {
         let digest = sha256_hex(&bytes);
         (bytes, digest)

@@ -144,7 +144,7 @@ async fn push(args: PushArgs, (host, settings): &(Host, Settings), output: Outpu
     let (imports, exports) = component.names();
     let target = world(&exports);
     let artifact = Push {
-        component: bytes,
+        component: bytes.into(),
         interfaces: Interfaces { imports, exports, target },
         created: modified(&args.file),
         author: args.author,

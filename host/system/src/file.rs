@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use bytes::Bytes;
+use memmap2::MmapMut;
 use rustix::fs::OFlags;
 
 /// Opening a named pipe without a writer does not wait, and a terminal does not become the terminal of the process.
@@ -98,6 +100,35 @@ impl RegularFile {
             return Err(FileError::TooLarge { limit });
         }
         Ok(bytes)
+    }
+
+    /// Like [`RegularFile::read`], into memory that goes back to the operating system when the bytes are dropped. It is for files of many
+    /// megabytes: an allocator keeps freed memory of this size, once for each thread that read such a file.
+    ///
+    /// # Errors
+    /// The same as for [`RegularFile::read`].
+    pub fn read_large(mut self, limit: u64) -> Result<Bytes, FileError> {
+        // The kernel reports no length of its own files.
+        if self.length == 0 || self.length > limit {
+            return self.read(limit).map(Bytes::from);
+        }
+        let mut memory = MmapMut::map_anon(usize::try_from(self.length).unwrap_or(usize::MAX))?;
+        let mut length = 0;
+        while let Some(rest @ [_, ..]) = memory.get_mut(length..) {
+            match self.file.read(rest) {
+                Ok(0) => break,
+                Ok(read) => length += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut more = Vec::new();
+        self.file.take(limit.saturating_add(1).saturating_sub(length as u64)).read_to_end(&mut more)?;
+        if (length + more.len()) as u64 > limit {
+            return Err(FileError::TooLarge { limit });
+        }
+        let bytes = Bytes::from_owner(memory).slice(..length);
+        Ok(if more.is_empty() { bytes } else { [bytes, more.into()].concat().into() })
     }
 }
 

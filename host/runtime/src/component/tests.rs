@@ -81,8 +81,9 @@ async fn a_preparation_that_is_dropped_is_left_to_the_next_caller_with_its_bytes
             })
         }
     };
-    let mut stuck = Box::pin(engine.prepared.get_or(&digest, vec![0; 7], |_| pending::<Result<_, ()>>()));
-    let mut next = Box::pin(engine.prepared.get_or(&digest, vec![0; 7], prepare));
+    let mut stuck =
+        Box::pin(engine.prepared.get_or(&digest, vec![0; 7].into(), |_| pending::<Result<_, ()>>()));
+    let mut next = Box::pin(engine.prepared.get_or(&digest, vec![0; 7].into(), prepare));
     assert!(poll!(&mut stuck).is_pending());
     assert!(poll!(&mut next).is_pending());
 
@@ -101,7 +102,8 @@ fn a_load_that_waits_uses_the_code_that_an_earlier_load_compiled() {
     // These bytes do not compile, so a second compilation would fail.
     let garbage = wat::parse_str("(component (core module (func (result i32))))").unwrap();
     let bytes = [COMPONENT.to_vec(), garbage.clone(), garbage.clone(), garbage];
-    let loads = bytes.map(|bytes| Component::from_digested(&engine, bytes, "of one component".to_owned()));
+    let loads =
+        bytes.map(|bytes| Component::from_digested(&engine, bytes.into(), "of one component".to_owned()));
 
     let loaded = runtime.block_on(join_all(loads));
 

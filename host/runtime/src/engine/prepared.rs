@@ -50,13 +50,13 @@ impl PreparedComponents {
     pub(crate) async fn get_or<E, F: Future<Output = Result<Prepared, E>>>(
         &self,
         digest: &Arc<str>,
-        bytes: Vec<u8>,
+        bytes: Bytes,
         prepare: impl FnOnce(Bytes) -> F,
     ) -> Result<Arc<Prepared>, E> {
         if let Some(prepared) = self.in_use.get(digest) {
             return Ok(prepared);
         }
-        let new = || Preparation { bytes: bytes.into(), turn: tokio::sync::Mutex::default() };
+        let new = || Preparation { bytes, turn: tokio::sync::Mutex::default() };
         let preparation = self.preparing.share(digest, new);
         let _turn = preparation.turn.lock().await;
         // Another caller may have prepared it meanwhile.

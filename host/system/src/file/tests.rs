@@ -27,7 +27,11 @@ fn a_regular_file_is_read_up_to_the_limit() {
     let link = directory.path().join("link");
     symlink(&path, &link).unwrap();
 
+    let large = |limit| RegularFile::open(&path).unwrap().read_large(limit);
+
     assert_eq!(read_file(&path, 100).unwrap(), [b'x'; 100]);
+    assert_eq!(large(100).unwrap(), [b'x'; 100].as_slice());
+    assert!(matches!(large(99), Err(FileError::TooLarge { limit: 99 })));
     assert_eq!(read_file(&link, 100).unwrap().len(), 100);
     assert!(matches!(read_file(&path, 99), Err(FileError::TooLarge { limit: 99 })));
 }
@@ -68,10 +72,26 @@ fn a_file_that_grows_after_it_was_opened_is_read_up_to_the_limit() {
     fs::write(&path, "short").unwrap();
     let file = RegularFile::open(&path).unwrap();
     assert_eq!(file.length(), 5);
+    let large = [100, 2000].map(|limit| (RegularFile::open(&path).unwrap(), limit));
 
     OpenOptions::new().append(true).open(&path).unwrap().write_all(&[b'x'; 1000]).unwrap();
 
     assert!(matches!(file.read(100), Err(FileError::TooLarge { limit: 100 })));
+    let [small_limit, large_limit] = large.map(|(file, limit)| file.read_large(limit));
+    assert!(matches!(small_limit, Err(FileError::TooLarge { limit: 100 })));
+    assert_eq!(large_limit.unwrap(), fs::read(&path).unwrap());
+}
+
+#[test]
+fn a_file_that_shrinks_after_it_was_opened_ends_earlier() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("file");
+    fs::write(&path, "long").unwrap();
+    let file = RegularFile::open(&path).unwrap();
+
+    fs::write(&path, "l").unwrap();
+
+    assert_eq!(file.read_large(100).unwrap(), "l");
 }
 
 /// Files of the kernel report a length of zero, and some of them never end.
