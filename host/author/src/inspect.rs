@@ -28,6 +28,9 @@ pub enum NotWasm {
     /// Components are nested deeper than any toolchain nests them.
     #[error("components are nested deeper than {DEPTH} levels")]
     Nested,
+    /// The end is missing, as in a copy that was interrupted.
+    #[error("the file is cut off")]
+    CutOff,
 }
 
 /// The two kinds of WebAssembly files.
@@ -70,6 +73,8 @@ struct Open {
 
 /// The data collected while a file is read.
 struct Reading<'a> {
+    /// The bytes of the file.
+    length: usize,
     inspection: Inspection,
     open: Vec<Open>,
     signs: toolchain::Signs<'a>,
@@ -131,7 +136,7 @@ impl<'a> Reading<'a> {
             toolchain: None,
             reads: DeclaredReads::default(),
         };
-        Self { inspection, open: Vec::new(), signs: toolchain::Signs::default() }
+        Self { length: bytes.len(), inspection, open: Vec::new(), signs: toolchain::Signs::default() }
     }
 
     fn read(&mut self, payload: Payload<'a>) -> Result<(), NotWasm> {
@@ -158,6 +163,13 @@ impl<'a> Reading<'a> {
                     let bytes = memory.initial.saturating_mul(page);
                     self.inspection.memory_bytes = self.inspection.memory_bytes.saturating_add(bytes);
                 }
+            }
+            // The parser accepts a definition that is cut off between two of its sections.
+            Payload::ModuleSection { unchecked_range, .. }
+            | Payload::ComponentSection { unchecked_range, .. }
+                if unchecked_range.end > self.length =>
+            {
+                return Err(NotWasm::CutOff);
             }
             Payload::CustomSection(section) => self.custom(&section),
             payload if self.open.len() == 1 => self.outermost(payload)?,

@@ -91,6 +91,17 @@ fn nesting_without_end_is_refused() {
 }
 
 #[test]
+fn a_file_that_is_cut_off_inside_a_module_is_refused() {
+    let whole = parse_str("(component (core module (memory 1) (@custom \"a\" \"b\")))").unwrap();
+
+    assert!(Inspection::of(&whole).is_ok());
+    for end in 9..whole.len() {
+        let refused = Inspection::of(&whole[..end]);
+        assert!(matches!(refused, Err(NotWasm::CutOff | NotWasm::Malformed(_))), "{end}: {refused:?}");
+    }
+}
+
+#[test]
 fn no_cut_and_no_flipped_byte_leads_to_a_panic() {
     let whole = parse_str(format!(
         "(component (import \"a:b/c@0.1.0\" (instance)) (core module (memory 2) {}))",

@@ -88,6 +88,8 @@ type Definable = Option<Census>;
 
 /// The definitions that are being read, the innermost last.
 struct Walk {
+    /// The bytes of the binary.
+    length: usize,
     open: Vec<Definition>,
     /// All modules of the binary once, whether they are instantiated or not: the compiled code has a part for each.
     defined: Census,
@@ -99,8 +101,12 @@ impl Walk {
     /// Reads one section. Returns the census at the end of the outermost component.
     fn read(&mut self, payload: Payload<'_>) -> Result<Option<Census>, LoadError> {
         match payload {
-            Payload::ModuleSection { .. } => self.begin(Definition::module())?,
-            Payload::ComponentSection { .. } => self.begin(Definition::component())?,
+            Payload::ModuleSection { unchecked_range, .. } => {
+                self.begin(Definition::module(), unchecked_range.end)?;
+            }
+            Payload::ComponentSection { unchecked_range, .. } => {
+                self.begin(Definition::component(), unchecked_range.end)?;
+            }
             Payload::End(_) => return self.end(),
             Payload::ComponentAliasSection(aliases) => {
                 for alias in aliases {
@@ -117,7 +123,11 @@ impl Walk {
         Ok(None)
     }
 
-    fn begin(&mut self, definition: Definition) -> Result<(), LoadError> {
+    /// Opens a definition. The parser accepts one that is cut off between two of its sections.
+    fn begin(&mut self, definition: Definition, end: usize) -> Result<(), LoadError> {
+        if end > self.length {
+            return Err(cut_off());
+        }
         if self.open.len() >= DEPTH {
             let found = self.open.len() as u64 + 1;
             return Err(LoadError::TooMany {
@@ -322,14 +332,15 @@ impl Census {
     /// [`LoadError::TooMany`] if it is more than this host allows, [`LoadError::Unknowable`] if it cannot be counted, and
     /// [`LoadError::Compile`] if the binary is damaged.
     pub(super) fn of(component: &[u8]) -> Result<Self, LoadError> {
-        let mut walk = Walk { open: vec![Definition::component()], defined: Self::default() };
+        let (length, open) = (component.len(), vec![Definition::component()]);
+        let mut walk = Walk { length, open, defined: Self::default() };
         for payload in Parser::new(0).parse_all(component) {
             if let Some(census) = walk.read(payload?)? {
                 census.check()?;
                 return Ok(census);
             }
         }
-        Err(LoadError::Compile("the end of the component is missing".to_owned()))
+        Err(cut_off())
     }
 
     /// The amount that is charged for an instance before it is created.
@@ -374,6 +385,10 @@ impl Census {
             None => Ok(()),
         }
     }
+}
+
+fn cut_off() -> LoadError {
+    LoadError::Compile("the end of the component is missing".to_owned())
 }
 
 impl From<wasmparser::Error> for LoadError {
