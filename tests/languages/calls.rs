@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 use crate::{
     cluster::{Cluster, WATCH},
-    projects::{informer, new_project, runs_in},
+    projects::{in_engine, informer, new_project},
 };
 
 /// A plugin in one language.
@@ -106,13 +106,11 @@ impl Caller {
     async fn plugin(&self, scratch: &TempDir) -> String {
         let Self { language, engine, source, text, .. } = self;
         let name = self.name();
-        let project = new_project(scratch.path(), &name, language, &["--reconciler"]).await;
+        let flags = [["--reconciler"].as_slice(), &in_engine(*engine)].concat();
+        let project = new_project(scratch.path(), &name, language, &flags).await;
         let manifest = project.join("informer-plugin.toml");
         let world = fs::read_to_string(&manifest).unwrap();
         fs::write(manifest, world.replace("\"controller\"", "\"controller-with-standard\"")).unwrap();
-        if let Some(engine) = engine {
-            runs_in(&project, engine);
-        }
         fs::write(project.join(source), text).unwrap();
         informer(&project, &["build"]).await;
         let component = project.join(format!("{name}.wasm"));

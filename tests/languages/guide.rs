@@ -22,7 +22,7 @@ use informer_types::Pattern;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::projects::{command, depends_on_serde, informer, lock_versions, new_project, runs_in, sdk};
+use crate::projects::{command, depends_on_serde, in_engine, informer, lock_versions, new_project, sdk};
 
 /// The note of a block that needs a cluster or a running host.
 const CLUSTER: &str = "cluster";
@@ -188,7 +188,7 @@ pub(crate) fn recipes(language: &str) -> String {
 /// the one that `informer new` chooses.
 async fn cook(language: &str, engine: Option<&str>, source: &str, fence: &str) {
     let scratch = tempfile::tempdir().unwrap();
-    let project = new_project(scratch.path(), "recipes", language, &[]).await;
+    let project = new_project(scratch.path(), "recipes", language, &in_engine(engine)).await;
     fs::write(project.join(source), recipes(fence)).unwrap();
     if language == "rust" {
         depends_on_serde(&project);
@@ -197,9 +197,6 @@ async fn cook(language: &str, engine: Option<&str>, source: &str, fence: &str) {
     let text = fs::read_to_string(&manifest).unwrap().replace("event-handler-with-standard", WORLD);
     assert!(language == "rust" || text.contains(WORLD), "{text}");
     fs::write(manifest, text).unwrap();
-    if let Some(engine) = engine {
-        runs_in(&project, engine);
-    }
     let configuration = fs::read_to_string(guide().join(CONFIGURATION)).unwrap();
     fs::write(project.join(CONFIGURATION), patient(&configuration)).unwrap();
     fs::copy(guide().join("recipes.test.yaml"), project.join("recipes.test.yaml")).unwrap();

@@ -13,7 +13,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::projects::{command, informer, new_project, runs_in};
+use crate::projects::{command, in_engine, informer, new_project};
 
 /// The beginner of one language.
 struct Beginner {
@@ -245,14 +245,11 @@ impl Beginner {
     }
 
     async fn project(&self, scratch: &TempDir) -> PathBuf {
-        let project = new_project(scratch.path(), "careless", self.language, &[]).await;
+        let project = new_project(scratch.path(), "careless", self.language, &in_engine(self.engine)).await;
         let configuration = project.join("informer.toml");
         let text =
             fs::read_to_string(&configuration).unwrap().replace("apps/v1/deployments", "v1/configmaps");
         fs::write(configuration, text).unwrap();
-        if let Some(engine) = self.engine {
-            runs_in(&project, engine);
-        }
         project
     }
 

@@ -114,11 +114,9 @@ pub(crate) fn depends_on_serde(project: &Path) {
     fs::write(manifest, text).unwrap();
 }
 
-/// Chooses the engine of a project in JavaScript or TypeScript.
-pub(crate) fn runs_in(project: &Path, engine: &str) {
-    let manifest = project.join("informer-plugin.toml");
-    let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(manifest, format!("{text}engine = {engine:?}\n")).unwrap();
+/// The flags of `informer new` that choose an engine.
+pub(crate) fn in_engine(engine: Option<&str>) -> Vec<&str> {
+    engine.map_or(Vec::new(), |engine| vec!["--engine", engine])
 }
 
 pub(crate) async fn command(folder: &Path, arguments: &[&str]) -> Command {

@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     cluster::{Cluster, WATCH},
-    projects::{depends_on_serde, informer, new_project, runs_in},
+    projects::{depends_on_serde, in_engine, informer, new_project},
 };
 
 /// A plugin that tells the story.
@@ -176,12 +176,9 @@ const SIGNALS: [&str; 7] = [
 impl Teller {
     async fn tells(&self) {
         let scratch = tempfile::tempdir().unwrap();
-        let project = new_project(scratch.path(), "story", self.language, &[]).await;
+        let project = new_project(scratch.path(), "story", self.language, &in_engine(self.engine)).await;
         let story = if self.engine.is_some() { typed_with_http() } else { self.story.to_owned() };
         fs::write(project.join(self.source), story).unwrap();
-        if let Some(engine) = self.engine {
-            runs_in(&project, engine);
-        }
         if self.language == "rust" {
             depends_on_serde(&project);
         }

@@ -66,9 +66,8 @@ pub(crate) async fn report(arguments: &Arguments) -> Result<()> {
             cost::of(&program, &project, arguments.calls).await?;
         let [new, cold, warm, first_cold, first_warm, edited] =
             [new, cold, warm, first_cold, first_warm, edited].map(|time| time.as_secs_f64());
-        let in_a_file = if project.edited { " and an edit" } else { "" };
         println!(
-            "| {} | {}{in_a_file} | {new:.2} | {cold:.1} / {warm:.1} | {} | {compiled_in:.2} | {first_cold:.1} / {first_warm:.1} | {edited:.1} | \
+            "| {} | {} | {new:.2} | {cold:.1} / {warm:.1} | {} | {compiled_in:.2} | {first_cold:.1} / {first_warm:.1} | {edited:.1} | \
              {microseconds:.0} | {guest_mib:.1} | {host_mib:.1} |",
             toolchain.name,
             project.commands,

@@ -28,6 +28,18 @@ pub enum Engine {
 // === impl Engine ===
 
 impl Engine {
+    /// All engines.
+    pub const ALL: [Self; 2] = [Self::QuickJs, Self::StarlingMonkey];
+
+    /// The word for it on the command line and in `informer-plugin.toml`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::QuickJs => "quickjs",
+            Self::StarlingMonkey => "starlingmonkey",
+        }
+    }
+
     /// The program that makes components.
     pub(crate) fn program(self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Existing, Language, MANIFEST, SDK, TextFile, WitVersion, WriteError, sdk, write};
+use crate::{Engine, Existing, Language, MANIFEST, SDK, TextFile, WitVersion, WriteError, sdk, write};
 
 /// The repository of this program, which has the SDK for Rust.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
@@ -17,6 +17,8 @@ pub struct Project {
     pub name: String,
     /// The language of the sources.
     pub language: Language,
+    /// The engine of a plugin in JavaScript or TypeScript. `None` means the usual one.
+    pub engine: Option<Engine>,
     /// True for a reconciler, false for handlers.
     pub reconciler: bool,
     /// The folder of the SDK for Rust. `None` means that cargo gets it from the repository.
@@ -59,6 +61,9 @@ const C_FILES: &str = "| `sdk/`, `wit/` | the SDK and the interface, written ane
 
 const GO_FILES: &str = "| `main_test.go` | its tests, for `go test` |\n\
     | `sdk/`, `wit/` | the SDK and the interface, written anew by `informer wit wit --replace`; `sdk/README.md` has recipes |\n";
+
+/// Ends an instance before it reaches the usual limit of memory.
+const ENDS: &str = "\n# An instance in StarlingMonkey keeps some memory of each call, so it ends after this many.\nmax-calls = 1000";
 
 // === impl Project ===
 
@@ -139,10 +144,12 @@ impl Project {
         let world = self.world().map(|world| {
             format!("# The world of wit/worlds.wit: what the plugin exports, and what it may import. Functions for timers, complete caches and\n# changes of configuration files are exported if the sources have them.\nworld = \"{world}\"\n")
         });
+        let engine = self.engine.map(|engine| format!("engine = \"{}\"\n", engine.word()));
         format!(
-            "# How `informer build` builds the component {name}.wasm.\nname = \"{name}\"\nlanguage = \"{language}\"\n{world}",
+            "# How `informer build` builds the component {name}.wasm.\nname = \"{name}\"\nlanguage = \"{language}\"\n{engine}{world}",
             name = self.name,
             language = self.language.word(),
+            engine = engine.unwrap_or_default(),
             world = world.unwrap_or_default(),
         )
     }
@@ -160,6 +167,7 @@ impl Project {
         };
         [
             ("__GRANT__", grant),
+            ("__ENDS__", if self.engine == Some(Engine::StarlingMonkey) { ENDS } else { "" }),
             ("__SDK__", &sdk),
             ("__REPOSITORY__", REPOSITORY),
             ("__LANGUAGE__", &self.language.to_string()),

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, builder::PossibleValuesParser};
-use informer_author::{Language, Project};
+use informer_author::{Engine, Language, Project};
 use serde_json::json;
 
 use crate::{
@@ -16,9 +16,11 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   informer new hello --lang go          handlers in Go, in the folder hello
   informer new hello --lang python --reconciler
+  informer new hello --lang js --engine starlingmonkey
   informer new hello --lang rust --sdk ../informer/plugins/sdk/rust
 
-Languages: rust, js (JavaScript), ts (TypeScript), python, go, c.";
+Languages: rust, js (JavaScript), ts (TypeScript), python, go, c.
+Engines of JavaScript and TypeScript: quickjs (small, the default), starlingmonkey (with HTTP requests).";
 
 /// `informer new`
 #[derive(Clone, Debug, Args)]
@@ -28,6 +30,9 @@ pub struct NewArgs {
     /// The language of the sources.
     #[arg(long, value_name = "LANGUAGE", value_parser = PossibleValuesParser::new(Language::ALL.map(Language::word)))]
     pub lang: String,
+    /// The engine of a plugin in JavaScript or TypeScript. Default: quickjs.
+    #[arg(long, value_name = "ENGINE", value_parser = PossibleValuesParser::new(Engine::ALL.map(Engine::word)))]
+    pub engine: Option<String>,
     /// The folder of the project. Default: a folder with the name of the plugin.
     #[arg(long, value_name = "PATH")]
     pub directory: Option<PathBuf>,
@@ -42,12 +47,16 @@ pub struct NewArgs {
 /// Writes the project. Returns true.
 ///
 /// # Errors
-/// The name is no name for a plugin, a file exists, or the system refuses.
+/// The name is no name for a plugin, the language has no engines, a file exists, or the system refuses.
 pub(super) fn run(args: NewArgs, output: Output) -> anyhow::Result<bool> {
-    let NewArgs { name, lang, directory, reconciler, sdk } = args;
+    let NewArgs { name, lang, engine, directory, reconciler, sdk } = args;
     Project::check_name(&name)?;
     let language = Language::ALL.into_iter().find(|language| language.word() == lang);
     let language = language.with_context(|| format!("there is no language `{lang}`"))?;
+    let engine = engine.and_then(|word| Engine::ALL.into_iter().find(|engine| engine.word() == word));
+    if engine.is_some() && !matches!(language, Language::Js | Language::Ts) {
+        bail!("--engine is for --lang js and --lang ts; a plugin in {language} has no engine to choose");
+    }
     let sdk = sdk.map(|sdk| {
         let missing = || format!("--sdk: {} is no folder of the SDK", sdk.display());
         sdk.join("Cargo.toml")
@@ -56,7 +65,7 @@ pub(super) fn run(args: NewArgs, output: Output) -> anyhow::Result<bool> {
             .with_context(missing)?
             .with_context(missing)
     });
-    let project = Project { name, language, reconciler, sdk: sdk.transpose()? };
+    let project = Project { name, language, engine, reconciler, sdk: sdk.transpose()? };
     let folder = directory.as_deref().unwrap_or_else(|| Path::new(&project.name));
     let written = project.write(folder)?;
     match output {

@@ -60,6 +60,27 @@ async fn three_commands_lead_from_an_empty_folder_to_a_running_handler_in_each_l
 }
 
 #[tokio::test]
+async fn an_engine_is_for_javascript_and_typescript() {
+    let directory = tempfile::tempdir().unwrap();
+    let new = async |language| {
+        let folder = directory.path().join(language);
+        let folder = folder.to_str().unwrap();
+        informer(&["new", "hello", "--lang", language, "--engine", "starlingmonkey", "--directory", folder])
+            .await
+    };
+
+    for language in ["js", "ts"] {
+        assert_eq!(new(language).await.status, Some(0));
+    }
+    let refused = new("python").await;
+
+    assert_eq!(refused.status, Some(1), "{}", refused.stderr);
+    let why = "--engine is for --lang js and --lang ts; a plugin in Python has no engine to choose";
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    assert!(!directory.path().join("python").exists());
+}
+
+#[tokio::test]
 async fn build_outside_a_project_and_a_wrong_manifest_say_what_would_be_right() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().to_str().unwrap();
@@ -75,6 +96,7 @@ async fn build_outside_a_project_and_a_wrong_manifest_say_what_would_be_right() 
     for (text, problem) in [
         ("name = \"../x\"\nlanguage = \"go\"\nworld = \"controller\"", "`../x` is no name for a plugin"),
         ("name = \"x\"\nlanguage = \"cobol\"", "unknown variant `cobol`"),
+        ("name = \"x\"\nlanguage = \"c\"\n[reads]\n\"v1/pods\" = [\"spec\"]", "reads: \"spec\": "),
         ("name = \"x\"\nlanguage = \"c\"", "`world` is missing in informer-plugin.toml"),
         (
             "name = \"x\"\nlanguage = \"c\"\nworld = \"controller\"",

@@ -49,8 +49,6 @@ pub(crate) struct Project {
     source: &'static str,
     /// The commands from an empty folder to a running handler, as `informer new` prints them.
     pub(crate) commands: usize,
-    /// Another engine is chosen in a file between these commands.
-    pub(crate) edited: bool,
 }
 
 // === impl Project ===
@@ -67,20 +65,16 @@ impl Project {
         toolchain: &Toolchain,
     ) -> Result<Self> {
         let Toolchain { name, language, engine, source } = toolchain;
-        let (folder, caches) = (scratch.join(name), scratch.join("caches"));
+        let caches = scratch.join("caches");
         fs::create_dir(&caches)?;
-        let (program, edited) = (program.to_owned(), engine.is_some());
-        let project = Self { name, program, folder: scratch.to_owned(), caches, source, commands: 0, edited };
+        let (program, folder) = (program.to_owned(), scratch.to_owned());
+        let project = Self { name, program, folder, caches, source, commands: 0 };
         let sdk = sdk.to_str().context("the path of the SDK is not UTF-8")?;
-        let printed = project.run(&["new", name, "--lang", language, "--sdk", sdk]).await?;
+        let engine = engine.map_or(Vec::new(), |engine| vec!["--engine", engine]);
+        let line = [["new", name, "--lang", language, "--sdk", sdk].as_slice(), &engine].concat();
+        let printed = project.run(&line).await?;
         let commands = 1 + commands_after_new(&printed).len();
-        let project = Self { folder, commands, ..project };
-        if let Some(engine) = engine {
-            let manifest = project.folder.join("informer-plugin.toml");
-            let text = fs::read_to_string(&manifest)?;
-            fs::write(manifest, format!("{text}engine = {engine:?}\n"))?;
-        }
-        Ok(project)
+        Ok(Self { folder: scratch.join(name), commands, ..project })
     }
 
     /// Runs `informer build`.

@@ -3,7 +3,7 @@ use std::fs;
 use super::*;
 
 fn project(language: Language, reconciler: bool) -> Project {
-    Project { name: "my-plugin".to_owned(), language, reconciler, sdk: None }
+    Project { name: "my-plugin".to_owned(), language, engine: None, reconciler, sdk: None }
 }
 
 #[test]
@@ -87,5 +87,19 @@ fn a_name_is_one_that_all_languages_and_clusters_accept() {
         let error = Project::check_name(name).unwrap_err();
 
         assert!(error.to_string().contains("like `my-plugin`"), "{error}");
+    }
+}
+
+#[test]
+fn the_engine_of_a_project_is_in_its_manifest_and_its_instances_end() {
+    let starling_monkey = Some(Engine::StarlingMonkey);
+    for engine in [None, Some(Engine::QuickJs), starling_monkey] {
+        let files = Project { engine, ..project(Language::Ts, false) }.files();
+        let text = |name: &str| files.iter().find(|(path, _)| path == name).unwrap().1.as_str();
+
+        let line = engine.map(|engine| format!("engine = \"{}\"", engine.word()));
+
+        assert_eq!(text(MANIFEST).lines().find(|line| line.starts_with("engine")), line.as_deref());
+        assert_eq!(text("informer.toml").contains("\nmax-calls = 1000\n"), engine == starling_monkey);
     }
 }
