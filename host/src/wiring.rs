@@ -1,6 +1,7 @@
 //! Adapters between the crates: the listers of the cache for `runtime`, and the calls of `runtime` for `dispatch`.
 
 mod calls;
+mod enqueues;
 mod repeats;
 mod signals;
 mod timers;
@@ -15,6 +16,7 @@ use informer_types::{Gvr, Object, ObjectKey};
 use parking_lot::RwLock;
 
 pub(crate) use calls::Calls;
+pub(crate) use enqueues::Enqueues;
 pub(crate) use repeats::Repeats;
 pub(crate) use signals::{Selections, SignalCalls};
 pub(crate) use timers::Timers;

@@ -73,8 +73,8 @@ pub use filter::{
 pub use keyed::{NextRetry, Quarantine, QuarantineConfig, Stands};
 pub use letters::{DeadLetterKeeper, DeadLetterStore, Letter, LetterBox};
 pub use queue::{
-    Backlog, DeliveryMode, Lease, MAX_SETTLE, MergeCounts, Queue, QueueConfig, QueueStats, Rate,
-    SETTLES_WITHIN, Standing,
+    Backlog, DeliveryMode, Lease, MAX_SETTLE, MergeCounts, Queue, QueueBuilder, QueueConfig, QueueStats,
+    Rate, SETTLES_WITHIN, Standing,
 };
 pub use receipts::{Batch, First, Receipt, Receipts, Rows, Skip, Write};
 pub use retry::{Fate, RetryConfig, Settled, Settlement};

@@ -77,37 +77,58 @@ pub struct Lease {
     object: ObjectRef,
 }
 
-// === impl Queue ===
+/// A queue under construction. It receives no notification before it is [built](Self::build), so its tracer, its receipts and its
+/// workqueue see every notification.
+#[derive(Debug)]
+pub struct QueueBuilder(Notifications);
 
-impl Queue {
-    /// An empty queue for a plugin with a handler.
-    pub fn new(config: &QueueConfig) -> Self {
-        Self::traced(config, Tracer::default())
-    }
+// === impl QueueBuilder ===
 
-    /// Like [`Queue::new`]; the steps of each object are written to `tracer`.
-    pub fn traced(config: &QueueConfig, tracer: Tracer) -> Self {
-        Self(Handle::new(Notifications::new(config, tracer)))
-    }
-
-    /// Puts a workqueue beside the queue. Whether the plugin gets notifications or keys is undecided until
-    /// [`decide`](Self::decide). `keys_of` returns the keys that a change concerns.
+impl QueueBuilder {
+    /// Writes the steps of each object to `tracer`.
     #[must_use]
-    pub fn with_keys(
-        self,
-        workqueue: RateLimitingQueue,
-        keys_of: impl Fn(&Source, &Change) -> Vec<WorkKey> + Send + Sync + 'static,
-    ) -> Self {
-        self.0.with(|queue, _| queue.keying = Some(Keying::new(workqueue, Arc::new(keys_of))));
+    pub fn traced(mut self, tracer: Tracer) -> Self {
+        self.0.tracer = tracer;
         self
     }
 
     /// Gives a receipt for each notification that is acknowledged, if it is one of a subscription whose receipts are kept. None is
     /// given while the plugin takes keys.
     #[must_use]
-    pub fn with_receipts(self, receipts: Receipts) -> Self {
-        self.0.with(|queue, _| queue.receipts = receipts);
+    pub fn with_receipts(mut self, receipts: Receipts) -> Self {
+        self.0.receipts = receipts;
         self
+    }
+
+    /// Puts a workqueue beside the queue. Whether the plugin gets notifications or keys is undecided until [`Queue::decide`].
+    /// `keys_of` returns the keys that a change concerns.
+    #[must_use]
+    pub fn with_keys(
+        mut self,
+        workqueue: RateLimitingQueue,
+        keys_of: impl Fn(&Source, &Change) -> Vec<WorkKey> + Send + Sync + 'static,
+    ) -> Self {
+        self.0.keying = Some(Keying::new(workqueue, Arc::new(keys_of)));
+        self
+    }
+
+    /// The queue, without any notification.
+    pub fn build(self) -> Queue {
+        Queue(Handle::new(self.0))
+    }
+}
+
+// === impl Queue ===
+
+impl Queue {
+    /// An empty queue for a plugin with a handler.
+    pub fn new(config: &QueueConfig) -> Self {
+        Self::builder(config).build()
+    }
+
+    /// A queue to be extended before it receives notifications.
+    pub fn builder(config: &QueueConfig) -> QueueBuilder {
+        QueueBuilder(Notifications::new(config))
     }
 
     /// A version is in service that has a handler, a reconciler, or both. A version with a handler gets notifications. A version

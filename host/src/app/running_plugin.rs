@@ -38,7 +38,7 @@ use crate::{
     connect::KubeClient,
     logging::{LeveledLog, PluginLevel},
     state::State,
-    wiring::{Calls, Repeats},
+    wiring::{Calls, Enqueues, Repeats},
 };
 
 use gate::Gate;
@@ -90,6 +90,7 @@ pub(super) struct RunningPlugin {
     /// The configuration in force, or the one that is in force once a version has taken it.
     config: Mutex<Arc<config::Plugin>>,
     subscriptions: Arc<Subscriptions>,
+    enqueues: Enqueues,
     queue: Queue,
     /// `None` once the plugin is stopped.
     dispatcher: Mutex<Option<Dispatcher>>,
@@ -126,7 +127,8 @@ impl RunningPlugin {
         let name: Arc<str> = config.name.as_str().into();
         let config_files = ConfigFiles::new(config.config_files.clone());
         let log_level = PluginLevel::new(config.log_level);
-        let (records, queue, workqueue) = queues(&config, parts);
+        let enqueues = Enqueues::of(&config.subscriptions);
+        let (records, queue, workqueue) = queues(&config, &enqueues, parts);
         let signals = Signals::new(&config, &parts.stage);
         let repeats = Repeats::new(parts.stage.stops_clocks());
         let gate = Gate::new(queue.clone(), workqueue.clone(), signals.queue().clone());
@@ -146,7 +148,7 @@ impl RunningPlugin {
         let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
         let queues = (queue.clone(), workqueue.clone(), signals.queue().clone());
         let stand = parts.stage.stand.clone();
-        let calls = Calls::new(Arc::clone(&plugin), queues, repeats, &config.subscriptions, stand);
+        let calls = Calls::new(Arc::clone(&plugin), queues, repeats, stand);
         let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &name);
         let (dispatcher, reconcilers) = {
             let _guests = parts.guests.enter();
@@ -163,6 +165,7 @@ impl RunningPlugin {
             name,
             config: Mutex::new(Arc::new(config)),
             subscriptions: Arc::new(subscriptions),
+            enqueues,
             queue,
             dispatcher: Mutex::new(Some(dispatcher)),
             workqueue,
@@ -277,7 +280,7 @@ impl RunningPlugin {
         let old = self.config();
         let detail = differing(&old, &new).join(", ");
         // A pending notification of a removed subscription still becomes the key that the old subscription defines.
-        self.versions.calls().set_enqueue(old.subscriptions.iter().chain(&new.subscriptions));
+        self.enqueues.set(old.subscriptions.iter().chain(&new.subscriptions));
         let (plugin, before, after) = (Arc::clone(self), Arc::clone(&old), new.clone());
         let watches = watches.clone();
         let changing = move || plugin.subscriptions.change(&before, &after, &watches);
@@ -515,14 +518,22 @@ impl RunningPlugin {
 }
 
 /// The queues of a plugin, without anything in them, with the receipts and the trace of what they deliver.
-fn queues(config: &config::Plugin, parts: &Parts) -> ((KeptBehind, Tracer), Queue, RateLimitingQueue) {
+fn queues(
+    config: &config::Plugin,
+    enqueues: &Enqueues,
+    parts: &Parts,
+) -> ((KeptBehind, Tracer), Queue, RateLimitingQueue) {
     let tracer = parts.tracer.of_plugin(config.name.as_str());
     let receipts = KeptBehind::start(config, parts.state.clone());
-    let queue = Queue::traced(&settings::queue(config), tracer.clone());
-    let queue = queue.with_receipts(receipts.receipts().clone());
-    let limiter = settings::limiter(&config.workqueue);
-    let workqueue = RateLimitingQueue::traced(config.workqueue.capacity, limiter, tracer.clone());
+    let keys = &config.workqueue;
+    let workqueue = RateLimitingQueue::traced(keys.capacity, settings::limiter(keys), tracer.clone());
     workqueue.set_quarantine(config.quarantine.clone());
+    let keys_of = enqueues.clone();
+    let queue = Queue::builder(&settings::queue(config))
+        .traced(tracer.clone())
+        .with_receipts(receipts.receipts().clone())
+        .with_keys(workqueue.clone(), move |source, change| keys_of.keys(source, change))
+        .build();
     if parts.stage.stops_clocks() {
         queue.stop_clock();
         workqueue.stop_clock();

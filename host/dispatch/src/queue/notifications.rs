@@ -49,7 +49,7 @@ pub(super) struct Notifications {
     counts: QueueStats,
     pending: usize,
     closed: bool,
-    tracer: Tracer,
+    pub(super) tracer: Tracer,
     /// The workers that have to look after the present change.
     wake: usize,
     /// The sync tokens that the present change releases.
@@ -71,7 +71,7 @@ pub(super) struct Taken {
 // === impl Notifications ===
 
 impl Notifications {
-    pub(super) fn new(config: &QueueConfig, tracer: Tracer) -> Self {
+    pub(super) fn new(config: &QueueConfig) -> Self {
         Self {
             keyed: Keyed::new(config.quarantine.clone()),
             keying: None,
@@ -86,7 +86,7 @@ impl Notifications {
             counts: QueueStats::default(),
             pending: 0,
             closed: false,
-            tracer,
+            tracer: Tracer::default(),
             wake: 0,
             released: Tokens::default(),
         }

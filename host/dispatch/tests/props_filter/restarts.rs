@@ -61,7 +61,7 @@ impl Host {
         let source = Source::new("v1/pods".parse().unwrap());
         let receipts = Receipts::default();
         receipts.keep([source.clone()]);
-        let queue = Queue::new(&QueueConfig::default()).with_receipts(receipts.clone());
+        let queue = Queue::builder(&QueueConfig::default()).with_receipts(receipts.clone()).build();
         let config = FilterConfig { initial: Initial::Changed, ..config(wish) };
         let filter = Filter::new(config, queue.clone()).recalling(source, receipts.clone(), disk.0.clone());
         let filter = filter.choosing(history.matching());

@@ -9,7 +9,7 @@ use crate::testing::Steps;
 
 fn traced(config: &QueueConfig) -> (Queue, Steps) {
     let steps = Steps::default();
-    (Queue::traced(config, steps.tracer()), steps)
+    (Queue::builder(config).traced(steps.tracer()).build(), steps)
 }
 
 fn web() -> ObjectRef {

@@ -41,16 +41,24 @@ fn controllers(change: &Change) -> Vec<WorkKey> {
     keys
 }
 
+/// An undecided queue beside a workqueue.
+fn with_keys(
+    workqueue: &RateLimitingQueue,
+    keys_of: impl Fn(&Source, &Change) -> Vec<WorkKey> + Send + Sync + 'static,
+) -> Queue {
+    Queue::builder(&QueueConfig::default()).with_keys(workqueue.clone(), keys_of).build()
+}
+
 /// An undecided queue whose keys name the controllers, and its workqueue.
 fn by_controller() -> (Queue, RateLimitingQueue) {
     let workqueue = workqueue(10);
-    (queue().with_keys(workqueue.clone(), |_, change| controllers(change)), workqueue)
+    (with_keys(&workqueue, |_, change| controllers(change)), workqueue)
 }
 
 /// An undecided queue whose keys name the objects, and its workqueue.
 fn by_object() -> (Queue, RateLimitingQueue) {
     let workqueue = workqueue(10);
-    (queue().with_keys(workqueue.clone(), |_, change| vec![change.object().key().into()]), workqueue)
+    (with_keys(&workqueue, |_, change| vec![change.object().key().into()]), workqueue)
 }
 
 fn keys(workqueue: &RateLimitingQueue) -> Vec<String> {
@@ -230,7 +238,7 @@ async fn a_notification_whose_key_is_too_long_becomes_a_dead_letter() {
     for decided in [true, false] {
         let workqueue = workqueue(10);
         let long = |_: &Source, _: &Change| vec![ObjectKey::new("shop", "p".repeat(2000).as_str()).into()];
-        let queue = queue().with_keys(workqueue.clone(), long);
+        let queue = with_keys(&workqueue, long);
         if decided {
             decide(&queue, RECONCILER);
         }
