@@ -27,6 +27,7 @@ mod script;
 mod seen;
 mod setup;
 mod stage;
+mod volume;
 
 use std::path::PathBuf;
 

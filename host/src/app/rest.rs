@@ -90,6 +90,13 @@ impl App {
         Ok(keys.into_iter().zip(values).filter_map(|(key, value)| Some((key, value?))).collect())
     }
 
+    /// Lets a plugin notice now that its `config-files` changed.
+    pub async fn look_at_config_files(&self, plugin: &str) {
+        if let Some(plugin) = self.applier.plugins().find(plugin) {
+            plugin.look_at_config_files().await;
+        }
+    }
+
     /// Delivers each object of this resource again, with the cause `resync`, as at the end of a resync period. Returns false if no
     /// listener has a period.
     pub fn resync(&self, gvr: &Gvr) -> bool {

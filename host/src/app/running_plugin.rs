@@ -223,6 +223,11 @@ impl RunningPlugin {
         &self.signals
     }
 
+    /// Notifies the plugin if its `config-files` changed. The host does it every two seconds, too.
+    pub(super) async fn look_at_config_files(&self) {
+        self.signals.look_for(self.plugin(), &self.config_files).await;
+    }
+
     /// The objects for which the handler requested another call.
     pub(super) fn repeats(&self) -> &RateLimitingQueue {
         self.versions.calls().repeats().queue()

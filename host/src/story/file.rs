@@ -9,6 +9,9 @@ use serde_saphyr::Spanned;
 /// Texts by key, by bucket.
 pub(super) type Buckets = BTreeMap<String, BTreeMap<String, String>>;
 
+/// Texts of files by name; `None` if the file is removed.
+pub(super) type Files = BTreeMap<String, Option<String>>;
+
 /// A value with its line.
 #[derive(Clone, Debug)]
 pub(super) struct Located<T> {
@@ -32,6 +35,7 @@ pub(super) struct StoryText {
     pub(super) objects: Vec<Spanned<Value>>,
     #[serde(default)]
     pub(super) keyvalue: Buckets,
+    pub(super) files: Option<Spanned<BTreeMap<String, String>>>,
     #[serde(default)]
     pub(super) http: Vec<Spanned<AnswerText>>,
     #[serde(default)]
@@ -54,6 +58,7 @@ pub(super) struct StepText {
     pub(super) reload: Option<Spanned<Map<String, Value>>>,
     pub(super) pass: Option<Spanned<String>>,
     pub(super) key: Option<Spanned<String>>,
+    pub(super) files: Option<Spanned<Files>>,
     pub(super) expect: Option<ExpectText>,
 }
 

@@ -166,6 +166,7 @@ async fn act(story: &Story, action: &Action, stage: &mut Stage) -> anyhow::Resul
         }
         Action::Pass(by) => stage.pass(*by).await?,
         Action::Key(key) => stage.add_key(key)?,
+        Action::Files(files) => stage.write_files(files).await?,
     }
     Ok(())
 }

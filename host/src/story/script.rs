@@ -16,7 +16,7 @@ use super::{
     answer::Answer,
     expect::Expectation,
     expected::Expected,
-    file::{AnswerText, Buckets, ExpectText, Fault, Located, StepText, StoryText},
+    file::{AnswerText, Buckets, ExpectText, Fault, Files, Located, StepText, StoryText},
     seen::Kind,
 };
 
@@ -38,6 +38,8 @@ pub struct Story {
     pub(super) settings: Option<Located<Map<String, Value>>>,
     pub(super) objects: Vec<Located<Value>>,
     pub(super) keyvalue: Buckets,
+    /// The files of `config-files` that the story brings, at the start.
+    pub(super) files: Files,
     pub(super) http: Vec<Answer>,
     pub(super) api: Vec<Answer>,
     pub(super) start: Expectation,
@@ -64,6 +66,7 @@ pub(super) enum Action {
     Reload(Map<String, Value>),
     Pass(Duration),
     Key(String),
+    Files(Files),
 }
 
 // === impl Story ===
@@ -79,6 +82,12 @@ impl Story {
         let text =
             String::from_utf8(bytes).map_err(|_| bad(None, "not UTF-8: save it as UTF-8".to_owned()))?;
         Self::parse(&text, file).map_err(|(line, message)| bad((line > 0).then_some(line), message))
+    }
+
+    /// Returns true if the plugin has `config-files` of the story.
+    pub(super) fn brings_files(&self) -> bool {
+        let writes = |step: &Step| matches!(step.action, Action::Files(_));
+        !self.files.is_empty() || self.steps.iter().any(writes)
     }
 
     /// Reads the text of a story.
@@ -107,6 +116,14 @@ impl Story {
             settings: read.settings.map(located),
             objects,
             keyvalue: read.keyvalue,
+            files: match read.files {
+                Some(files) => {
+                    let line = at(&files);
+                    let texts = files.value.into_iter().map(|(name, text)| (name, Some(text)));
+                    file_names(texts.collect()).map_err(|why| (line, why))?
+                }
+                None => Files::new(),
+            },
             http: read.http.into_iter().map(answer).collect::<Result<_, _>>()?,
             api: read.api.into_iter().map(answer).collect::<Result<_, _>>()?,
             start: expectation(read.start.unwrap_or_default())?,
@@ -151,9 +168,16 @@ fn step(text: Spanned<StepText>) -> Result<Step, Fault> {
     if let Some(key) = text.key {
         actions.push(("key", key.value.clone(), Action::Key(key.value)));
     }
+    if let Some(files) = text.files {
+        let names: Vec<&str> = files.value.keys().map(String::as_str).collect();
+        let what = names.join(", ");
+        let line = at(&files);
+        actions.push(("files", what, Action::Files(file_names(files.value).map_err(|why| (line, why))?)));
+    }
     let count = actions.len();
     let (Some((word, what, action)), 1) = (actions.pop(), count) else {
-        let remedy = "write one of `add`, `update`, `delete`, `resync`, `restart`, `reload`, `pass` or `key`";
+        let remedy =
+            "write one of `add`, `update`, `delete`, `resync`, `restart`, `reload`, `pass`, `key` or `files`";
         return Err((line, format!("a step has one action, and this one has {count}: {remedy}")));
     };
     let name = text.name.unwrap_or_else(|| format!("{word} {what}").trim().to_owned());
@@ -215,6 +239,16 @@ fn manifests(of: &Spanned<Value>) -> Result<Vec<Value>, Fault> {
         named(object).map_err(|why| (at(of), why))?;
     }
     Ok(list)
+}
+
+/// Files with names that a mounted ConfigMap may have.
+fn file_names(files: Files) -> Result<Files, String> {
+    match files.keys().find(|name| name.is_empty() || name.starts_with('.') || name.contains('/')) {
+        Some(name) => Err(format!(
+            "`{name}` is no file of `config-files`: write a name without a directory and without a dot at its beginning"
+        )),
+        None => Ok(files),
+    }
 }
 
 fn shown(manifests: &[Value]) -> String {
@@ -333,6 +367,8 @@ mod tests {
         assert!(parse("http: [{request: a, status: 99}]").is_err());
         assert!(parse("http: [{request: a, body: a, json: 1}]").is_err());
         assert!(parse("steps: [{restart: false}]").is_err());
+        assert!(parse("files: {../a: text}").is_err());
+        assert!(parse("steps: [{files: {.a: text}}]").is_err());
         assert!(parse("clock: 1900-01-01T00:00:00Z").is_err());
     }
 }

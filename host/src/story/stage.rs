@@ -16,9 +16,11 @@ use tokio_util::sync::CancellationToken;
 use super::{
     clock::StoryClock,
     cluster::Cluster,
+    file::Files,
     network::Network,
     observed::{MOST, Observed},
     script::Story,
+    volume::Volume,
 };
 use crate::{
     admin::Probe,
@@ -57,6 +59,8 @@ pub(super) struct Stage {
     clock: StoryClock,
     network: Arc<Network>,
     state: TempDir,
+    /// The `config-files` that the story brings, if it brings some.
+    files: Option<Volume>,
     over: CancellationToken,
 }
 
@@ -83,6 +87,7 @@ impl Stage {
             observed,
             clock: StoryClock::new(story.clock),
             state: tempfile::Builder::new().prefix("informer-test-").tempdir()?,
+            files: story.brings_files().then(|| Volume::new(&story.files)).transpose()?,
             over,
         };
         Ok(stage)
@@ -93,7 +98,7 @@ impl Stage {
     /// # Errors
     /// Why the plugin does not start.
     pub(super) async fn start(&mut self, config: Config) -> anyhow::Result<()> {
-        let state = StateDir::At(self.state.path().to_owned());
+        let adjust = self.adjustment();
         let staging = Staging {
             witness: Box::new(self.observed.clone()),
             wire: Arc::clone(&self.network) as _,
@@ -102,7 +107,7 @@ impl Stage {
         let options = Options {
             connection: Some(self.connection.clone()),
             log: Arc::new(self.observed.clone()),
-            adjust: Arc::new(move |config| adjust(config, state.clone())),
+            adjust: Arc::new(adjust),
             engine: author_engine,
             staging: Some(staging),
             ..Options::default()
@@ -123,7 +128,7 @@ impl Stage {
     /// # Errors
     /// What is refused.
     pub(super) async fn reload(&self, mut config: Config) -> anyhow::Result<()> {
-        adjust(&mut config, StateDir::At(self.state.path().to_owned()));
+        self.adjustment()(&mut config);
         let app = self.app()?;
         let mut report = app.apply(config).await?;
         let again = app.reload(Some(self.plugin.clone())).await.map_err(|error| anyhow!("{error}"))?;
@@ -153,6 +158,13 @@ impl Stage {
     pub(super) fn add_key(&self, key: &str) -> anyhow::Result<()> {
         let queue = self.app()?.workqueue(&self.plugin).context("there is no such plugin")?;
         queue.add(key)?;
+        Ok(())
+    }
+
+    /// Writes and removes files of `config-files`, and lets the host notice it.
+    pub(super) async fn write_files(&mut self, files: &Files) -> anyhow::Result<()> {
+        self.files.as_mut().context("the story brings no files")?.change(files)?;
+        self.app()?.look_at_config_files(&self.plugin).await;
         Ok(())
     }
 
@@ -226,23 +238,28 @@ impl Stage {
         }
     }
 
+    /// Adjusts each configuration of the host: endpoints are closed, and neither the order of calls nor the time of a retry is left to
+    /// chance.
+    fn adjustment(&self) -> impl Fn(&mut Config) + Send + Sync + 'static {
+        let (state, files) = (self.state.path().to_owned(), self.files.as_ref().map(Volume::path));
+        move |config| {
+            let host = &mut config.host;
+            (host.admin, host.health, host.state_dir) = (None, None, StateDir::At(state.clone()));
+            host.shutdown_timeout = STOPPED_WITHIN;
+            for plugin in &mut config.plugins {
+                plugin.queue.workers = NonZeroUsize::MIN;
+                plugin.workqueue.workers = NonZeroUsize::MIN;
+                plugin.retry.calls.backoff.jitter = 0.0;
+                plugin.config_files.extend(files.clone());
+            }
+        }
+    }
+
     /// Ends everything.
     pub(super) async fn end(mut self) {
         self.stop().await;
         self.over.cancel();
         self.server.shutdown().await;
-    }
-}
-
-/// Adjusts the configuration: endpoints are closed, and neither the order of calls nor the time of a retry is left to chance.
-fn adjust(config: &mut Config, state: StateDir) {
-    let host = &mut config.host;
-    (host.admin, host.health, host.state_dir) = (None, None, state);
-    host.shutdown_timeout = STOPPED_WITHIN;
-    for plugin in &mut config.plugins {
-        plugin.queue.workers = NonZeroUsize::MIN;
-        plugin.workqueue.workers = NonZeroUsize::MIN;
-        plugin.retry.calls.backoff.jitter = 0.0;
     }
 }
 

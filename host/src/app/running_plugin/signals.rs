@@ -35,6 +35,8 @@ pub(in crate::app) struct Signals {
     selections: Selections,
     /// The workers that call the plugin; `None` before the start and once the plugin is stopped.
     workers: Mutex<Option<ReconcileLoop>>,
+    /// The result of the last look at the files of the configuration. One look at a time.
+    seen: tokio::sync::Mutex<LastLook>,
 }
 
 /// The result of the last look at the files of a configuration.
@@ -81,6 +83,7 @@ impl Signals {
             queue,
             selections: Selections::default(),
             workers: Mutex::new(None),
+            seen: tokio::sync::Mutex::new(LastLook::Never),
         }
     }
 
@@ -138,11 +141,12 @@ impl Signals {
     /// Never returns.
     pub(super) async fn follow_config(&self, files: &ConfigFiles, plugin: &Plugin) {
         let mut swaps = plugin.swaps();
-        // Taken early, so that a change right after the start of a version is noticed too.
-        let mut seen = files.state().await.map_or(LastLook::Never, LastLook::Saw);
+        // Early, so that a change right after the start of a version is noticed too.
+        let present = files.state().await.map_or(LastLook::Never, LastLook::Saw);
+        *self.seen.lock().await = present;
         loop {
             if plugin.version().is_some_and(|version| version.follows_config) {
-                seen = self.look(files, seen).await;
+                self.look(files).await;
                 sleep(LOOK_EVERY).await;
             } else if swaps.changed().await.is_err() {
                 return std::future::pending().await;
@@ -150,8 +154,18 @@ impl Signals {
         }
     }
 
-    async fn look(&self, files: &ConfigFiles, before: LastLook) -> LastLook {
-        match files.state().await {
+    /// Looks at the files of the configuration now, if the version in service exports `config-handler`.
+    pub(super) async fn look_for(&self, plugin: &Plugin, files: &ConfigFiles) {
+        if plugin.version().is_some_and(|version| version.follows_config) {
+            self.look(files).await;
+        }
+    }
+
+    /// Looks at the files of the configuration, and notifies the plugin if they changed since the last look.
+    async fn look(&self, files: &ConfigFiles) {
+        let mut seen = self.seen.lock().await;
+        let before = *seen;
+        *seen = match files.state().await {
             Ok(now) => {
                 if before.is_other_than(now)
                     && let Err(error) = self.queue.raise(&Signal::Config.to_string())
@@ -166,7 +180,7 @@ impl Signals {
                 }
                 LastLook::Failed { before: before.state() }
             }
-        }
+        };
     }
 
     /// Delivers every object again, and then notifies the plugin of each subscription once more.
