@@ -12,6 +12,7 @@
 //! | `projects` | what `informer new` writes in each language builds and runs |
 //! | `sdk` | the SDKs are complete packages, and their unit tests pass |
 //! | `story` | a plugin in each language uses its SDK: pages, a conflict, errors of the host, failures with a stack |
+//! | `sdk_c` | the JSON parser of the SDK for C finds what serde_json finds |
 //! | `sdk_go` | the SDK for Go is a module whose tests pass, as do those of new projects |
 //! | `dev` | `informer dev` builds a project at the start and after each change |
 //! | `guide` | each block of code of the plugin author's guide builds, and does what the guide says |
@@ -51,5 +52,6 @@ mod projects;
 mod resync;
 mod same_lines;
 mod sdk;
+mod sdk_c;
 mod sdk_go;
 mod story;

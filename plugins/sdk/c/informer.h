@@ -134,7 +134,8 @@ const char *informer_text(informer_value value, const char *otherwise);
 // A text as a JSON string, with quotes.
 const char *informer_json_string(const char *text);
 
-// The value at a JSON pointer in JSON text. Text that is not JSON has no values.
+// The value at a JSON pointer in JSON text, as the host or an API server wrote it. In text that is not JSON it finds some part of the text,
+// or no value.
 informer_value informer_json_at(const char *json, const char *pointer);
 
 // A text made as by printf.

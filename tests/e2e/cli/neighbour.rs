@@ -106,7 +106,7 @@ fn configuration(server: &str) -> String {
     let mut text = format!(
         "[cluster]\nserver = \"{server}\"\nwatch-list = \"off\"\nlist-size = \"16MiB\"\n\
          [host]\nadmin = \"127.0.0.1:0\"\nhealth = \"127.0.0.1:0\"\nstate-dir = \"off\"\n\
-         compile-memory = \"192MiB\"\ncompile-timeout = \"4s\"\n"
+         compile-memory = \"192MiB\"\ncompile-timeout = \"10s\"\n"
     );
     for resource in ENDLESS.into_iter().chain(["configmaps"]) {
         let _ = write!(text, "[[watch]]\ngvr = \"v1/{resource}\"\n");
