@@ -36,7 +36,7 @@ fn configuration() -> String {
         plugin("good", &guest("echo"), "v1/configmaps", ""),
         // The deadline is long: on a busy machine, a panic or the last allocation may take some time too.
         bad("trap", "deadline = \"5m\""),
-        bad("spin", "deadline = \"100ms\""),
+        bad("spin", "deadline = \"300ms\""),
         bad("hog", "memory = \"16MiB\"\ndeadline = \"5m\""),
     ]
     .concat()
@@ -143,7 +143,7 @@ async fn plugins_that_panic_or_spin_or_exhaust_memory_do_not_affect_a_good_plugi
     assert_the_good_plugin_saw_everything(&host, &objects).await;
     assert_the_bad_plugin_is_reported(&host, "trap", "trap", &["panicked at", "no way: default/object-"])
         .await;
-    assert_the_bad_plugin_is_reported(&host, "spin", "deadline", &["took longer than its deadline of 100ms"])
+    assert_the_bad_plugin_is_reported(&host, "spin", "deadline", &["took longer than its deadline of 300ms"])
         .await;
     let words = ["memory allocation of 1048576 bytes failed", "more memory than its limit"];
     assert_the_bad_plugin_is_reported(&host, "hog", "memory", &words).await;

@@ -186,7 +186,7 @@ async fn components_that_take_too_long_are_refused_in_turn_and_a_good_plugin_loa
     let stage = Stage::new().await;
     let (bomb, echo) = (stage.path("time.wasm"), guest("echo"));
     let plugins = [("a", &*bomb), ("b", &bomb), ("c", &bomb), ("good", &echo)];
-    let mut host = stage.run("compile-timeout = \"4s\"\ncompile-memory = \"8GiB\"", &plugins).await;
+    let mut host = stage.run("compile-timeout = \"10s\"\ncompile-memory = \"8GiB\"", &plugins).await;
 
     host.logged("plugin loaded").await;
 

@@ -277,7 +277,7 @@ async fn components_that_need_memory_to_compile() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn components_that_need_time_to_compile() {
-    let attack = Attack::Components(time_bomb(), "takes longer than 4s to compile");
+    let attack = Attack::Components(time_bomb(), "takes longer than 10s to compile");
     Neighbour::start().await.hardly_notices("components that need time to compile", attack).await;
 }
 
