@@ -124,6 +124,8 @@ fn the_parser_finds_what_serde_json_finds() {
             0 => serde_json::to_string(&document).unwrap(),
             _ => serde_json::to_string_pretty(&document).unwrap(),
         };
+        // serde_json does not read back each fraction as it was.
+        let document: Value = serde_json::from_str(&json).unwrap();
         for pointer in all {
             expected.push(document.pointer(&pointer).cloned());
             pairs.push((pointer, json.clone()));
