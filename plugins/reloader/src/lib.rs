@@ -4,8 +4,8 @@
 //! compares them with its markers and with the key-value state. Notifications add keys and decide nothing. So a change that happens while
 //! the host is down is found afterwards, and an unchanged source never rolls anything.
 //!
-//! The write of a roll names the version that was judged, so it changes nothing if the cache was behind. Where no version can be named,
-//! as for the Job of a CronJob, and after such a refusal the plugin reads the workload from the API server and compares once more.
+//! Before a roll the plugin reads the workload from the API server and compares once more. The write names the version that was
+//! judged. It replaces the list of containers, so it is never made from the cache, where `drop` of the watch may have removed fields.
 
 mod affected;
 mod attempt;
@@ -151,7 +151,7 @@ impl Controller for Reloader {
             report::skipped(&workload, &plan.changes, wait.why);
             return Ok(after(wait.time));
         }
-        self.roll(subject, &plan.memory)
+        self.roll(&workload, &plan.memory)
     }
 }
 
@@ -220,49 +220,27 @@ impl Reloader {
         Ok(Reconciled::Done)
     }
 
-    /// Rolls a workload for what has changed. If the write names the version that was judged, the state of the cache is judged first:
-    /// the API server refuses the write if it has another one. Otherwise, and after such a refusal, the state that the API server has is
-    /// judged.
-    fn roll(&mut self, cached: Subject, before: &Memory) -> ReconcileResult {
-        let workload = cached.workload.clone();
-        if roll::names_version(&cached, &self.settings) {
-            let mut subject = cached.taken_as_live();
-            let plan = subject.plan(&self.settings, Some(before))?;
-            if !plan.changes.is_empty()
-                && let Some(done) = self.write(&mut subject, &plan)?
-            {
-                return Ok(done);
-            }
-        }
-        let Some(mut subject) = self.live(&workload)? else { return Ok(Reconciled::Done) };
+    /// Rolls a workload for what has changed in the state that the API server has.
+    fn roll(&mut self, workload: &Workload, before: &Memory) -> ReconcileResult {
+        let Some(mut subject) = self.live(workload)? else { return Ok(Reconciled::Done) };
         if !subject.is_open(&self.settings) {
             // A notification follows.
             return Ok(Reconciled::Done);
         }
         let plan = subject.plan(&self.settings, Some(before))?;
         if plan.changes.is_empty() {
-            plan.memory.write(&workload, Some(before))?;
-            self.pace.calm(&workload);
+            plan.memory.write(workload, Some(before))?;
+            self.pace.calm(workload);
             return Ok(Reconciled::Done);
         }
-        Ok(self.write(&mut subject, &plan)?.unwrap_or(Reconciled::Requeue))
-    }
-
-    /// Writes a roll. Returns `None` if the workload is not in the state that was judged.
-    fn write(
-        &mut self,
-        subject: &mut Subject,
-        plan: &Plan,
-    ) -> std::result::Result<Option<Reconciled>, ReconcileError> {
-        let rolled = roll::roll(subject, plan, &self.settings, (self.now)());
-        let workload = &subject.workload;
+        let rolled = roll::roll(&mut subject, &plan, &self.settings, (self.now)());
         report::problems(workload, &subject.problems);
         match rolled {
-            Ok(Rolled::Done(how)) => self.remember(workload, plan, how).map(Some),
-            Ok(Rolled::Stale) => Ok(None),
+            Ok(Rolled::Done(how)) => self.remember(workload, &plan, how),
+            Ok(Rolled::Stale) => Ok(Reconciled::Requeue),
             Ok(Rolled::NoContainer) => {
                 report::problems(workload, &["its pod template has no container to mark".to_owned()]);
-                Ok(Some(Reconciled::Done))
+                Ok(Reconciled::Done)
             }
             Err(error) => {
                 let (ReconcileError::Retry(why) | ReconcileError::Terminal(why)) = &error;

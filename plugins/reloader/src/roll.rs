@@ -30,13 +30,6 @@ pub(crate) enum Rolled {
     NoContainer,
 }
 
-/// Returns true if the write of a roll names the version of the workload, so that it fails if the API server has another one.
-pub(crate) fn names_version(subject: &Subject, settings: &Settings) -> bool {
-    settings.webhook_url.is_none()
-        && !matches!(subject.workload.kind, WorkloadKind::CronJob | WorkloadKind::Job)
-        && subject.text("/metadata/resourceVersion").is_some_and(|version| !version.is_empty())
-}
-
 /// Rolls a workload for all changes of a plan at once.
 ///
 /// Each write names the version or the UID that was judged, or is the same when it is repeated. So a change of another client is never

@@ -129,9 +129,7 @@ fn a_conflict_is_judged_again_a_missing_object_is_done_and_another_failure_is_an
     assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
     assert_eq!(host.requests(), []);
 
-    for _ in ["in the state of the cache", "in the state of the API server"] {
-        host.fail_write(ApiCode::Conflict, "another client was faster");
-    }
+    host.fail_write(ApiCode::Conflict, "another client was faster");
     assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Requeue);
     assert_eq!(of_verb(&host, "event"), []);
 
@@ -142,26 +140,8 @@ fn a_conflict_is_judged_again_a_missing_object_is_done_and_another_failure_is_an
     for _ in 0..2 {
         assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
     }
-    assert_eq!(patched(&host).len(), 4);
+    assert_eq!(patched(&host).len(), 3);
     assert_eq!(of_verb(&host, "event")[1].body, "Reloaded");
-}
-
-#[test]
-fn a_roll_begins_with_its_write_and_a_state_that_the_cache_lacks_is_read_and_rolled() {
-    let mut reloader = reloader(json!({"settle": "2s"}));
-    let host = seen(&mut reloader);
-    host.store(MAPS, map("app", "2"));
-    assert!(matches!(reloader.reconcile(WEB).unwrap(), Reconciled::RequeueAfter(_)));
-    pass(3);
-
-    // The hash of the ConfigMap is known by now.
-    host.fail_request(ApiCode::Conflict, "the cache is behind");
-    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
-
-    let patches = patched(&host);
-    assert_eq!(patches.len(), 2, "the first request was the write that failed");
-    assert_eq!(patches[0], patches[1]);
-    assert_eq!(of_verb(&host, "event")[0].body, "Reloaded");
 }
 
 #[test]
