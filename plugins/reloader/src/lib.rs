@@ -4,8 +4,9 @@
 //! compares them with its markers and with the key-value state. Notifications add keys and decide nothing. So a change that happens while
 //! the host is down is found afterwards, and an unchanged source never rolls anything.
 //!
-//! Before a roll the plugin reads the workload from the API server and compares once more. The write names the version that was
-//! judged. It replaces the list of containers, so it is never made from the cache, where `drop` of the watch may have removed fields.
+//! The roll of a Deployment, a StatefulSet or a DaemonSet is written from the cache: it names the version that was judged, so it
+//! changes nothing if the cache is behind, and it is a strategic merge, so fields that the watch drops stay. Before another roll, and
+//! after such a refusal, the plugin reads the workload from the API server and compares once more.
 
 mod affected;
 mod attempt;
@@ -151,7 +152,7 @@ impl Controller for Reloader {
             report::skipped(&workload, &plan.changes, wait.why);
             return Ok(after(wait.time));
         }
-        self.roll(&workload, &plan.memory)
+        self.roll(subject, &plan.memory)
     }
 }
 
@@ -220,27 +221,47 @@ impl Reloader {
         Ok(Reconciled::Done)
     }
 
-    /// Rolls a workload for what has changed in the state that the API server has.
-    fn roll(&mut self, workload: &Workload, before: &Memory) -> ReconcileResult {
-        let Some(mut subject) = self.live(workload)? else { return Ok(Reconciled::Done) };
+    /// Rolls a workload for what has changed in the state of the cache, or else in the state that the API server has.
+    fn roll(&mut self, cached: Subject, before: &Memory) -> ReconcileResult {
+        let workload = cached.workload.clone();
+        if roll::can_be_written_from_the_cache(&cached, &self.settings) {
+            let mut subject = cached.taken_as_live();
+            let plan = subject.plan(&self.settings, Some(before))?;
+            if !plan.changes.is_empty()
+                && let Some(done) = self.write(&mut subject, &plan)?
+            {
+                return Ok(done);
+            }
+        }
+        let Some(mut subject) = self.live(&workload)? else { return Ok(Reconciled::Done) };
         if !subject.is_open(&self.settings) {
             // A notification follows.
             return Ok(Reconciled::Done);
         }
         let plan = subject.plan(&self.settings, Some(before))?;
         if plan.changes.is_empty() {
-            plan.memory.write(workload, Some(before))?;
-            self.pace.calm(workload);
+            plan.memory.write(&workload, Some(before))?;
+            self.pace.calm(&workload);
             return Ok(Reconciled::Done);
         }
-        let rolled = roll::roll(&mut subject, &plan, &self.settings, (self.now)());
+        Ok(self.write(&mut subject, &plan)?.unwrap_or(Reconciled::Requeue))
+    }
+
+    /// Writes a roll. Returns `None` if the workload is not in the state that was judged.
+    fn write(
+        &mut self,
+        subject: &mut Subject,
+        plan: &Plan,
+    ) -> std::result::Result<Option<Reconciled>, ReconcileError> {
+        let rolled = roll::roll(subject, plan, &self.settings, (self.now)());
+        let workload = &subject.workload;
         report::problems(workload, &subject.problems);
         match rolled {
-            Ok(Rolled::Done(how)) => self.remember(workload, &plan, how),
-            Ok(Rolled::Stale) => Ok(Reconciled::Requeue),
+            Ok(Rolled::Done(how)) => self.remember(workload, plan, how).map(Some),
+            Ok(Rolled::Stale) => Ok(None),
             Ok(Rolled::NoContainer) => {
                 report::problems(workload, &["its pod template has no container to mark".to_owned()]);
-                Ok(Reconciled::Done)
+                Ok(Some(Reconciled::Done))
             }
             Err(error) => {
                 let (ReconcileError::Retry(why) | ReconcileError::Terminal(why)) = &error;

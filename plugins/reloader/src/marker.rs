@@ -1,7 +1,10 @@
 //! The markers of reloads: which hash of a source a workload was rolled for. The original has the same ones, so a cluster migrates
 //! without a roll.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -138,8 +141,8 @@ pub(crate) fn variable(source: &SourceId) -> String {
     format!("STAKATER_{}_{}", words.join("_"), source.kind.marker())
 }
 
-/// Marks a pod template, so that its pods are replaced. Returns the part of the template that changed, for a merge patch. Returns `None`
-/// if the template has no container.
+/// Marks a pod template, so that its pods are replaced. Returns the part of the template that changed, for a strategic merge patch, which
+/// changes no other field of the containers. Returns `None` if the template has no container.
 pub(crate) fn mark(
     template: &mut Value,
     strategy: Strategy,
@@ -154,8 +157,15 @@ pub(crate) fn mark(
     if strategy == Strategy::EnvVars {
         let before = containers.clone();
         changes.iter().for_each(|change| mark_containers(containers, change));
-        if *containers != before {
-            return Some(json!({"spec": {"containers": containers}}));
+        let names: BTreeSet<String> = changes.iter().map(|change| variable(&change.source)).collect();
+        let marked: Vec<Value> = containers
+            .iter()
+            .zip(&before)
+            .filter(|(container, before)| container != before)
+            .map(|(container, _)| marks_of(container, &names))
+            .collect();
+        if !marked.is_empty() {
+            return Some(json!({"spec": {"containers": marked}}));
         }
         // The variables came back with an older revision. Without another mark the pods would stay.
     }
@@ -172,6 +182,13 @@ pub(crate) fn mark(
     let patch = json!({"metadata": {"annotations": {LAST: serde_json::to_string(&last).ok()?}}});
     merge(template, &patch);
     Some(patch)
+}
+
+/// The name of a container, and those of its variables that have these names.
+fn marks_of(container: &Value, names: &BTreeSet<String>) -> Value {
+    let env = container.get("env").and_then(Value::as_array).into_iter().flatten();
+    let is_mark = |variable: &&Value| text(variable, "name").is_some_and(|name| names.contains(name));
+    json!({"name": text(container, "name"), "env": env.filter(is_mark).collect::<Vec<_>>()})
 }
 
 /// The value of [`APPLIED`] after a roll.
@@ -192,7 +209,11 @@ fn mark_containers(containers: &mut [Value], change: &Change) {
     let mut found = false;
     for variable in envs.flatten().filter(|variable| text(variable, "name") == Some(name.as_str())) {
         found = true;
+        let has_other_value = variable.get("valueFrom").is_some();
         variable.clone_from(&ours);
+        if has_other_value {
+            merge(variable, &json!({"valueFrom": null}));
+        }
     }
     if found {
         return;
@@ -273,8 +294,27 @@ mod tests {
             ]},
             {"name": "b", "image": "i", "env": [{"name": "STAKATER_B_CONFIGMAP", "value": "h2"}]},
         ]);
-        assert_eq!(patch["spec"]["containers"], expected);
+        assert_eq!(template["spec"]["containers"], expected);
+        let marks = json!([
+            {"name": "a", "env": [
+                {"name": "STAKATER_APP_CONFIGMAP", "value": "h1"}, {"name": "STAKATER_C_CONFIGMAP", "value": "h3"},
+            ]},
+            {"name": "b", "env": [{"name": "STAKATER_B_CONFIGMAP", "value": "h2"}]},
+        ]);
+        assert_eq!(patch["spec"]["containers"], marks);
         assert_eq!(read(&template, &Annotations::new()).of(&map("app")), ["h1"]);
+    }
+
+    #[test]
+    fn a_container_without_a_mark_is_no_part_of_the_patch_and_a_value_from_elsewhere_is_removed() {
+        let from = json!({"name": "STAKATER_APP_CONFIGMAP", "valueFrom": {"fieldRef": {"fieldPath": "x"}}});
+        let mut template = json!({"spec": {"containers": [{"name": "a"}, {"name": "b", "env": [from]}]}});
+
+        let patch =
+            mark(&mut template, Strategy::EnvVars, "shop", &[change("app", Some("h"), 0)], now()).unwrap();
+
+        let mark = json!({"name": "STAKATER_APP_CONFIGMAP", "value": "h", "valueFrom": null});
+        assert_eq!(patch["spec"]["containers"], json!([{"name": "b", "env": [mark]}]));
     }
 
     #[test]

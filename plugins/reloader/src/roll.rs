@@ -30,6 +30,17 @@ pub(crate) enum Rolled {
     NoContainer,
 }
 
+/// Returns true if a roll can be written from the cache: the write has nothing of the workload but its version, so that it fails if the
+/// API server has another one, and changes no other field.
+pub(crate) fn can_be_written_from_the_cache(subject: &Subject, settings: &Settings) -> bool {
+    settings.webhook_url.is_none()
+        && matches!(
+            subject.workload.kind,
+            WorkloadKind::Deployment | WorkloadKind::StatefulSet | WorkloadKind::DaemonSet
+        )
+        && subject.text("/metadata/resourceVersion").is_some_and(|version| !version.is_empty())
+}
+
 /// Rolls a workload for all changes of a plan at once.
 ///
 /// Each write names the version or the UID that was judged, or is the same when it is repeated. So a change of another client is never
@@ -64,7 +75,9 @@ pub(crate) fn roll(
             run_now(subject, &attempt::job(&attempt, &subject.workload, &plan.memory), &template)
         }
         WorkloadKind::Job => replace(subject, plan, &template),
-        _ => {
+        kind => {
+            // A merge patch replaces the containers of a Rollout, so it needs all their fields.
+            let part = if kind == WorkloadKind::Rollout { template } else { part };
             let mut parts = vec![json!({"spec": {"template": part}})];
             if strategy == Strategy::Annotations {
                 parts.push(applied(plan));
@@ -80,13 +93,17 @@ pub(crate) fn resume(subject: &Subject, settings: &Settings) -> Result<Rolled, R
     patch(subject, vec![pause::end(&settings.annotations)])
 }
 
-/// Sends the parts as one merge patch of exactly this version of the object.
+/// Sends the parts as one patch of exactly this version of the object. A custom resource has no strategic merge.
 fn patch(subject: &Subject, parts: Vec<Value>) -> Result<Rolled, ReconcileError> {
     let version = subject.text("/metadata/resourceVersion").unwrap_or_default();
     let mut body = json!({"metadata": {"uid": subject.uid(), "resourceVersion": version}});
     parts.into_iter().for_each(|part| marker::merge(&mut body, &part));
     let workload = &subject.workload;
-    let sent = client::patch(workload.gvr(), &workload.key(), &Patch::merge(body), &WriteOptions::new());
+    let patch = match workload.kind {
+        WorkloadKind::Rollout => Patch::merge(body),
+        _ => Patch::strategic_merge(body),
+    };
+    let sent = client::patch(workload.gvr(), &workload.key(), &patch, &WriteOptions::new());
     unless_stale(sent.map(drop), "was rolled")
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Subject {
     pub(crate) annotations: Annotations,
     template_annotations: Annotations,
     choices: Choices,
-    /// It is from the API server, and not from a cache, which may be older.
+    /// It is the state that the API server has, and not that of a cache, which may be older.
     is_live: bool,
     /// What its annotations have without a meaning.
     pub(crate) problems: Vec<String>,
@@ -46,6 +46,11 @@ impl Subject {
     /// A workload as the API server has it.
     pub(crate) fn live(workload: Workload, object: Value, settings: &Settings) -> Self {
         Self { is_live: true, ..Self::new(workload, object, settings) }
+    }
+
+    /// The same workload, if the API server has this version of it.
+    pub(crate) fn taken_as_live(self) -> Self {
+        Self { is_live: true, problems: Vec::new(), ..self }
     }
 
     /// Reads a workload from the cache. Returns `None` if it is gone, or if the plugin does not roll it.

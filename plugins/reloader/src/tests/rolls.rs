@@ -28,7 +28,13 @@ fn a_change_is_one_patch_of_the_version_that_was_judged() {
     assert_eq!(patched(&host), [json!([variable("CONFIGMAP", "key=2")])]);
     let body = &of_verb(&host, "patch")[0].body;
     assert_eq!(body["metadata"], json!({"uid": "u", "resourceVersion": "7"}));
-    assert!(body["spec"]["template"]["spec"]["containers"][0]["envFrom"].is_array(), "the rest stays");
+    assert_eq!(
+        body["spec"]["template"]["spec"]["containers"][0].as_object().unwrap().len(),
+        2,
+        "a name and a mark"
+    );
+    let container = &stored(DEPLOYMENTS)["spec"]["template"]["spec"]["containers"][0];
+    assert!(container["envFrom"].is_array(), "the rest stays");
     assert!(logged(&host, "info apps/v1/deployments shop/web was rolled: ConfigMap/app changed"));
 }
 
@@ -103,8 +109,11 @@ fn a_workload_with_the_markers_of_the_original_is_not_rolled() {
     Memory::forget(&WEB.parse().unwrap()).unwrap();
     host.store(MAPS, map("app", "2"));
     reloader(json!({})).reconcile(WEB).unwrap();
-    let expected = json!([variable("CONFIGMAP", "key=2"), variable("SECRET", "key=1")]);
-    assert_eq!(patched(&host), [expected], "the source changed after the roll that the marker is from");
+    let [changed, unchanged] = [variable("CONFIGMAP", "key=2"), variable("SECRET", "key=1")];
+    let why = "the source changed after the roll that the marker is from";
+    assert_eq!(patched(&host), [json!([changed])], "{why}");
+    let env = &stored(DEPLOYMENTS)["spec"]["template"]["spec"]["containers"][0]["env"];
+    assert_eq!(*env, json!([changed, unchanged]));
 }
 
 #[test]
@@ -129,7 +138,9 @@ fn a_conflict_is_judged_again_a_missing_object_is_done_and_another_failure_is_an
     assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
     assert_eq!(host.requests(), []);
 
-    host.fail_write(ApiCode::Conflict, "another client was faster");
+    for _ in ["in the state of the cache", "in the state of the API server"] {
+        host.fail_write(ApiCode::Conflict, "another client was faster");
+    }
     assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Requeue);
     assert_eq!(of_verb(&host, "event"), []);
 
@@ -140,8 +151,26 @@ fn a_conflict_is_judged_again_a_missing_object_is_done_and_another_failure_is_an
     for _ in 0..2 {
         assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
     }
-    assert_eq!(patched(&host).len(), 3);
+    assert_eq!(patched(&host).len(), 4);
     assert_eq!(of_verb(&host, "event")[1].body, "Reloaded");
+}
+
+#[test]
+fn a_roll_begins_with_its_write_and_a_state_that_the_cache_lacks_is_read_and_rolled() {
+    let mut reloader = reloader(json!({"settle": "2s"}));
+    let host = seen(&mut reloader);
+    host.store(MAPS, map("app", "2"));
+    assert!(matches!(reloader.reconcile(WEB).unwrap(), Reconciled::RequeueAfter(_)));
+    pass(3);
+
+    // The hash of the ConfigMap is known by now.
+    host.fail_request(ApiCode::Conflict, "the cache is behind");
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+
+    let patches = patched(&host);
+    assert_eq!(patches.len(), 2, "the first request was the write that failed");
+    assert_eq!(patches[0], patches[1]);
+    assert_eq!(of_verb(&host, "event")[0].body, "Reloaded");
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub(crate) fn create(
     }
     if let Some(object) = object.as_object_mut() {
         let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Default::default()));
-        merge(metadata, &serde_json::json!({"namespace": namespace}));
+        merge(metadata, &serde_json::json!({"namespace": namespace}), Arrays::Replaced);
     }
     Ok(keep(gvr, &key, object, options.dry_run))
 }
@@ -80,8 +80,8 @@ pub(crate) fn patch(
     note("patch", gvr, key, &body, options.dry_run);
     next_write_failure()?;
     let mut object = match (find(gvr, key), kind) {
-        (_, PatchKind::JsonPatch | PatchKind::StrategicMerge) => {
-            let message = "the test host supports merge patches, and treats apply as a merge patch";
+        (_, PatchKind::JsonPatch) => {
+            let message = "the test host supports no JSON patches, and treats apply as a merge patch";
             return Err(error(ApiCode::Invalid, 415, message.to_owned()));
         }
         (Err(missing), PatchKind::Apply) if missing.code == ApiCode::NotFound => Value::Null,
@@ -92,7 +92,8 @@ pub(crate) fn patch(
     if differs(&sent.uid, &now.uid) || differs(&sent.resource_version, &now.resource_version) {
         return Err(error(ApiCode::Conflict, 409, format!("{gvr} {key} has been modified")));
     }
-    merge(&mut object, &body);
+    let arrays = if kind == PatchKind::StrategicMerge { Arrays::Merged } else { Arrays::Replaced };
+    merge(&mut object, &body, arrays);
     Ok(keep(gvr, key, object, options.dry_run))
 }
 
@@ -119,8 +120,29 @@ pub(super) fn error(code: ApiCode, status: u32, message: String) -> ApiError {
     ApiError { code, message, status, retry_after_ms: None }
 }
 
-/// Applies a JSON merge patch (RFC 7386).
-fn merge(target: &mut Value, patch: &Value) {
+/// What a patch does with arrays.
+#[derive(Clone, Copy)]
+enum Arrays {
+    /// A JSON merge patch (RFC 7386) replaces them.
+    Replaced,
+    /// A strategic merge patch merges the items of some of them. The test host does not know the types, and merges all arrays whose
+    /// items have a `name`, as those of containers, of their variables and of volumes have.
+    Merged,
+}
+
+/// Applies a patch.
+fn merge(target: &mut Value, patch: &Value, arrays: Arrays) {
+    if let (Value::Array(items), Value::Array(patches), Arrays::Merged) = (&mut *target, patch, arrays)
+        && patches.iter().all(|patch| name(patch).is_some())
+    {
+        for patch in patches {
+            match items.iter_mut().find(|item| name(item) == name(patch)) {
+                Some(item) => merge(item, patch, arrays),
+                None => items.push(patch.clone()),
+            }
+        }
+        return;
+    }
     let Value::Object(patch) = patch else {
         *target = patch.clone();
         return;
@@ -133,9 +155,13 @@ fn merge(target: &mut Value, patch: &Value) {
         if value.is_null() {
             target.remove(key);
         } else {
-            merge(target.entry(key).or_insert(Value::Null), value);
+            merge(target.entry(key).or_insert(Value::Null), value, arrays);
         }
     }
+}
+
+fn name(item: &Value) -> Option<&str> {
+    item.get("name")?.as_str()
 }
 
 fn parse(text: &str) -> Result<Value, ApiError> {
@@ -152,7 +178,7 @@ fn keep(gvr: &str, key: &ObjectKey, mut object: Value, dry_run: bool) -> String 
     with_state(|state| {
         state.last_version += u32::from(!dry_run);
         let version = serde_json::json!({"metadata": {"resourceVersion": state.last_version.to_string()}});
-        merge(&mut object, &version);
+        merge(&mut object, &version, Arrays::Replaced);
         let text = object.to_string();
         if !dry_run {
             state.resource(gvr).insert(key, object);

@@ -171,6 +171,29 @@ fn a_write_is_recorded_and_changes_the_cache() {
 }
 
 #[test]
+fn a_strategic_merge_merges_arrays_by_name_and_replaces_others() {
+    let host = TestHost::new();
+    let mut object = pod("default", "a", "n1");
+    object["spec"]["containers"] = json!([{"name": "x", "image": "i", "env": [{"name": "A", "value": "1"}]}]);
+    object["spec"]["args"] = json!(["a", "b"]);
+    host.store(PODS, object);
+    let containers = json!([
+        {"name": "x", "env": [{"name": "A", "valueFrom": null}, {"name": "B", "value": "2"}]},
+        {"name": "y", "image": "j"},
+    ]);
+    let patch = Patch::strategic_merge(json!({"spec": {"containers": containers, "args": ["c"]}}));
+
+    let key = ObjectKey::new("default", "a");
+    requests::patch(PODS, &key, &patch, &WriteOptions::new()).unwrap();
+
+    let spec = &reads::get::<Value>(PODS, &key).unwrap().unwrap()["spec"];
+    let env = json!([{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]);
+    let merged = json!([{"name": "x", "image": "i", "env": env}, {"name": "y", "image": "j"}]);
+    assert_eq!((&spec["containers"], &spec["args"]), (&merged, &json!(["c"])));
+    assert_eq!(spec["nodeName"], "n1");
+}
+
+#[test]
 fn a_dry_run_changes_nothing_and_a_prepared_failure_is_returned() {
     let host = TestHost::new();
     host.store(PODS, pod("default", "a", "n1"));
