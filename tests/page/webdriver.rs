@@ -93,7 +93,8 @@ impl Drop for Session {
         if let Ok(mut connection) = TcpStream::connect(self.chromedriver) {
             connection.set_read_timeout(Some(ENDED)).ok();
             connection.write_all(request.as_bytes()).ok();
-            connection.read_to_end(&mut Vec::new()).ok();
+            // The answer comes when the browser has ended. chromedriver keeps the connection open after it.
+            connection.read_exact(&mut [0]).ok();
         }
     }
 }
