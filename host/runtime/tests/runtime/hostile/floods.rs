@@ -202,15 +202,17 @@ async fn digests_of_large_values_that_contain_one_another_are_refused_or_compare
     }
 }
 
-/// The values around the text of [`digests_fail`], and the bytes of this text. Their product is more than the digests of one call may
-/// cover. Resolving the pointers is one slice, and takes the time of the square of the levels.
-const LEVELS: usize = 40;
-const TEXT: usize = 32 << 10;
+/// The values around the text of [`digests_fail`].
+const LEVELS: usize = 100;
 
-/// The failure of a plugin that requests digests of an object whose text is in [`LEVELS`] values.
+/// The failure of a plugin that requests digests of an object of 16 KiB, whose text is in [`LEVELS`] values.
 async fn digests_fail(neighbour: &Neighbour, by: &str, pointers: &[String]) -> Failure {
-    let text =
-        format!("{{\"data\":{}\"{}\"{}}}", "{\"a\":".repeat(LEVELS), "x".repeat(TEXT), "}".repeat(LEVELS));
+    let text = format!(
+        "{{\"data\":{}\"{}\"{}}}",
+        "{\"a\":".repeat(LEVELS),
+        "x".repeat(16 << 10),
+        "}".repeat(LEVELS)
+    );
     let [old, new] = ["1", "2"].map(|version| object("default", "large", version, &text));
     let setup = hostile(&json!({"by": by, "pointers": pointers}).to_string()).read(&["v1/pods"]);
     let setup = setup.cache("v1/pods", vec![Arc::clone(&new)]).deadline(DEADLINE);
