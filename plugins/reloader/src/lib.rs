@@ -224,13 +224,15 @@ impl Reloader {
     /// Rolls a workload for what has changed in the state of the cache, or else in the state that the API server has.
     fn roll(&mut self, cached: Subject, before: &Memory) -> ReconcileResult {
         let workload = cached.workload.clone();
+        let mut was_begun = false;
         if roll::can_be_written_from_the_cache(&cached, &self.settings) {
             let mut subject = cached.taken_as_live();
             let plan = subject.plan(&self.settings, Some(before))?;
-            if !plan.changes.is_empty()
-                && let Some(done) = self.write(&mut subject, &plan)?
-            {
-                return Ok(done);
+            if !plan.changes.is_empty() {
+                if let Some(done) = self.write(&mut subject, &plan)? {
+                    return Ok(done);
+                }
+                was_begun = true;
             }
         }
         let Some(mut subject) = self.live(&workload)? else { return Ok(Reconciled::Done) };
@@ -240,6 +242,10 @@ impl Reloader {
         }
         let plan = subject.plan(&self.settings, Some(before))?;
         if plan.changes.is_empty() {
+            if was_begun {
+                // The memory has a roll that was begun. The next reconciliation finds out its end.
+                return Ok(Reconciled::Requeue);
+            }
             plan.memory.write(&workload, Some(before))?;
             self.pace.calm(&workload);
             return Ok(Reconciled::Done);

@@ -1,5 +1,7 @@
 //! What a crash between two steps of a roll, and what happens while the host is down, must not lose or double.
 
+use informer_sdk::client::{Patch, WriteOptions};
+
 use super::*;
 use crate::source::sha1;
 
@@ -41,6 +43,35 @@ fn a_source_that_gets_its_earlier_content_back_after_a_crash_rolls_what_was_roll
         assert_eq!(memory.hashes[&SourceId::new(SourceKind::ConfigMap, "app")], sha1(b"key=1"));
         assert_eq!(memory.attempt, None);
     }
+}
+
+/// The clock. Before each look at it the API server gets the roll that the plugin is about to make: its answer was lost, and the cache
+/// does not have it yet.
+fn after_a_lost_answer() -> Timestamp {
+    let mark = json!({"name": "STAKATER_APP_CONFIGMAP", "value": sha1(b"key=2")});
+    let containers = json!([{"name": "main", "env": [mark]}]);
+    let patch = Patch::strategic_merge(json!({"spec": {"template": {"spec": {"containers": containers}}}}));
+    client::patch(DEPLOYMENTS, &ObjectKey::new("shop", "web"), &patch, &WriteOptions::new()).unwrap();
+    now()
+}
+
+#[test]
+fn a_roll_whose_answer_was_lost_and_that_is_refused_the_second_time_is_remembered() {
+    let mut reloader = reloader(json!({}));
+    let host = seen(&mut reloader);
+    host.store(MAPS, map("app", "2"));
+
+    reloader.now = after_a_lost_answer;
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Requeue);
+    assert!(memory().unwrap().attempt.is_some());
+    reloader.now = now;
+    let patches = of_verb(&host, "patch").len();
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+
+    assert_eq!(of_verb(&host, "patch").len(), patches);
+    let memory = memory().unwrap();
+    assert_eq!(memory.hashes[&SourceId::new(SourceKind::ConfigMap, "app")], sha1(b"key=2"));
+    assert_eq!(memory.attempt, None);
 }
 
 #[test]
