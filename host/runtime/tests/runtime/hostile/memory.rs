@@ -18,7 +18,7 @@ use wasmparser::{Parser, Payload};
 
 use super::{
     hostile,
-    neighbour::{ENGINE as ATTACKED, FEW_EVENTS, Judgement, Neighbour, ROUNDS, calls, engine, status, turns},
+    neighbour::{ENGINE as ATTACKED, FEW_EVENTS, Neighbour, calls, engine, status, turns},
 };
 use crate::host::{ENGINE, Running, Setup};
 
@@ -367,8 +367,7 @@ async fn bulk_operations_at_each_instantiation_get_no_more_than_their_turns() {
     let neighbour = Neighbour::start_on(&engine).await;
 
     let attack = || calls(Arc::clone(&running.plugin));
-    let by_count = Judgement { timed: false, events: FEW_EVENTS, rounds: ROUNDS };
-    let judged = neighbour.judge(by_count, &running.plugin, attack).await;
+    let judged = neighbour.judge(false, FEW_EVENTS, &running.plugin, attack).await;
 
     assert!(judged.is_ok(), "{judged:#?}");
     assert!(running.plugin.stats().failures.is_empty(), "{:?}", running.plugin.stats());

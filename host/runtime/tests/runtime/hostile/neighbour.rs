@@ -70,18 +70,7 @@ const EVENTS: usize = 100;
 pub(super) const FEW_EVENTS: usize = 20;
 
 /// The most rounds.
-pub(super) const ROUNDS: usize = 12;
-
-/// How a host is judged.
-#[derive(Clone, Copy)]
-pub(super) struct Judgement {
-    /// By time, or by count.
-    pub(super) timed: bool,
-    /// Events of one measurement.
-    pub(super) events: usize,
-    /// The most rounds.
-    pub(super) rounds: usize,
-}
+const ROUNDS: usize = 12;
 
 /// The pause between the end of an event and the next one.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -139,8 +128,8 @@ impl Neighbour {
         attack: impl Fn() -> A,
     ) {
         let timed = is_quiet();
-        let by = Judgement { timed, events: if timed { EVENTS } else { FEW_EVENTS }, rounds: ROUNDS };
-        if let Err(rounds) = self.judge(by, hostile, attack).await {
+        let events = if timed { EVENTS } else { FEW_EVENTS };
+        if let Err(rounds) = self.judge(timed, events, hostile, attack).await {
             panic!("the neighbour noticed it: {rounds:#?}");
         }
     }
@@ -148,18 +137,19 @@ impl Neighbour {
     /// Runs rounds until the host is judged to be fair, by count or by time. The error has the rounds of an unfair host.
     pub(super) async fn judge<A: Future<Output = ()> + Send + 'static>(
         &self,
-        by: Judgement,
+        timed: bool,
+        events: usize,
         hostile: &Plugin,
         attack: impl Fn() -> A,
     ) -> Result<(), Vec<Round>> {
         let mut rounds: Vec<Round> = Vec::new();
-        while rounds.len() < by.rounds {
-            rounds.push(self.round(by.events, hostile, &attack).await);
-            if by.timed && by_time(&rounds) {
+        while rounds.len() < ROUNDS {
+            rounds.push(self.round(events, hostile, &attack).await);
+            if timed && by_time(&rounds) {
                 print(&rounds);
                 return Ok(());
             }
-            if !by.timed && by_count(&rounds) {
+            if !timed && by_count(&rounds) {
                 return Ok(());
             }
         }
