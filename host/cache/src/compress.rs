@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use codec::Dictionary;
 
 /// The number of objects that a dictionary is trained on.
-const SAMPLES: usize = 400;
+const SAMPLES: usize = 300;
 
 /// Training reads each sample several times. If the objects are large, fewer of them are samples.
 const MAX_SAMPLE_BYTES: usize = 4 << 20;
@@ -39,6 +39,10 @@ const BATCH_BYTES: usize = 256 << 10;
 /// If more bytes than this are overdue, the reflector compresses too, so that memory is bounded however fast objects
 /// arrive.
 const OVERDUE_BYTES: usize = 2 << 20;
+
+/// Held while a dictionary is trained. Training takes 10 MiB of memory, so the informers of a process take turns: otherwise
+/// their first lists would decide the peak.
+static TRAINING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 /// The size in bytes below which a text saves less than the frame around it costs.
 const MIN_TEXT: usize = 256;
@@ -138,8 +142,18 @@ impl Packer {
         }
     }
 
+    /// Trains the dictionary outside the executor once there are enough samples, which happens once in an informer's life. If
+    /// training panics, objects stay uncompressed, which is safe.
+    pub(crate) async fn learn(self: &Arc<Self>) {
+        if let Some(samples) = self.take_samples() {
+            let _turn = TRAINING.lock().await;
+            let packer = Arc::clone(self);
+            let _ = tokio::task::spawn_blocking(move || packer.train(&samples)).await;
+        }
+    }
+
     /// Returns the samples once there are enough of them. The caller must then call [`train`](Self::train).
-    pub(crate) fn take_samples(&self) -> Option<Vec<Arc<Object>>> {
+    fn take_samples(&self) -> Option<Vec<Arc<Object>>> {
         let mut state = self.state.lock();
         let State::Sampling(at) = &mut *state else {
             return None;
@@ -159,7 +173,7 @@ impl Packer {
     }
 
     /// Trains the dictionary: a tenth of a second of work, for a thread that may block.
-    pub(crate) fn train(&self, samples: &[Arc<Object>]) {
+    fn train(&self, samples: &[Arc<Object>]) {
         let texts: Vec<Arc<str>> = samples.iter().filter_map(|object| object.raw()).collect();
         let dictionary = Dictionary::train(&texts).map(Arc::new);
         *self.state.lock() = match &dictionary {

@@ -198,11 +198,7 @@ impl Decoder {
     /// cache has if memory has become tight.
     pub(crate) async fn tend(&self) {
         self.squeeze().await;
-        if let Some(samples) = self.packer.take_samples() {
-            let packer = Arc::clone(&self.packer);
-            // If training panics, objects stay uncompressed, which is safe.
-            let _ = tokio::task::spawn_blocking(move || packer.train(&samples)).await;
-        }
+        self.packer.learn().await;
         if let Some(packing) = self.packer.begin() {
             // It ends within milliseconds. If it panics, objects stay uncompressed, which is safe.
             drop(tokio::task::spawn_blocking(move || packing.run()));
