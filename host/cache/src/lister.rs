@@ -124,3 +124,33 @@ fn known(indexes: &[String]) -> String {
         format!("the watch configures {}", indexes.join(", "))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use informer_types::{Body, Header};
+
+    use super::*;
+
+    #[test]
+    #[ignore = "needs valgrind"]
+    fn a_thousand_objects_are_listed_by_label_within_their_instructions() {
+        let indexer = Arc::new(Indexer::default());
+        for number in 0..1_000 {
+            let header = Header {
+                namespace: "shop".into(),
+                name: format!("pod-{number}").into(),
+                labels: vec![("app".into(), format!("app-{}", number % 4).into())],
+                ..Header::default()
+            };
+            indexer.put(Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap()));
+        }
+        let lister = Lister::new(indexer, watch::channel(true).1);
+        let labels: LabelSelector = "app=app-1".parse().unwrap();
+        let query = ListQuery { namespace: Some("shop"), labels: &labels, index: None };
+        const TEST: &str = "lister::tests::a_thousand_objects_are_listed_by_label_within_their_instructions";
+
+        for _ in 0..informer_instructions::rounds(TEST, 20, 4_172_000) {
+            assert_eq!(lister.list(&query).unwrap().len(), 250);
+        }
+    }
+}

@@ -24,3 +24,22 @@ pub async fn emit(client: &Client, events: u64) -> Result<()> {
     client.request_text(request).await.context("cannot request events from the server")?;
     Ok(())
 }
+
+/// Makes the server send `events` more events, one each millisecond.
+///
+/// # Errors
+/// The server does not answer.
+pub async fn pace(client: &Client, events: u64) -> Result<()> {
+    let request = Request::post(format!("/pace?n={events}")).body(Vec::new())?;
+    client.request_text(request).await.context("cannot request events from the server")?;
+    Ok(())
+}
+
+/// The times at which the server sent the paced events, in order, in nanoseconds since 1970.
+///
+/// # Errors
+/// The server does not answer.
+pub async fn sent(client: &Client) -> Result<Vec<u64>> {
+    let request = Request::get("/sent").body(Vec::new())?;
+    client.request(request).await.context("cannot read from the server when it sent the events")
+}

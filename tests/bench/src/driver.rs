@@ -1,6 +1,7 @@
 //! Starts the servers and the subjects in turn, and prints the report.
 
 mod child;
+mod latency;
 mod machine;
 mod options;
 mod statistics;
@@ -15,7 +16,9 @@ pub use table::{Comparison, Run};
 
 use child::Programs;
 
-use crate::{pods::Recipe, server::Greeting};
+use crate::{client, pods::Recipe, server::Greeting};
+
+use latency::Latency;
 
 /// Runs the benchmark. Writes the report to standard output and the progress to standard error.
 ///
@@ -74,20 +77,23 @@ async fn run(
 ) -> Result<(Greeting, Run)> {
     let recipe = Recipe { pods, page_size: options.page_size, seed: options.seed };
     let (_server, greeting) = programs.serve(recipe).await?;
-    let (synced, events) = programs.measure(subject, &greeting, options).await?;
+    let (synced, events, paced) = programs.measure(subject, &greeting, options).await?;
+    let sent = client::sent(&client::connect(&greeting.url.parse()?)?).await?;
+    let latency = Latency::of(&sent, &paced.arrivals)?;
     ensure!(synced.objects == pods as u64, "the cache had {} objects of {pods}", synced.objects);
     ensure!(events.handled == options.events, "{} of {} events handled", events.handled, options.events);
-    Ok((greeting, Run { subject, synced, events }))
+    Ok((greeting, Run { subject, synced, events, latency }))
 }
 
 #[expect(clippy::print_stderr, reason = "a run takes minutes, and the user wants to see its progress")]
-fn progress(round: usize, Run { subject, synced, events }: &Run) {
+fn progress(round: usize, Run { subject, synced, events, latency }: &Run) {
     eprintln!(
-        "round {} {subject}: {} objects in {:.0} ms, {} events with {:.2} CPU seconds",
+        "round {} {subject}: {} objects in {:.0} ms, {} events with {:.2} CPU seconds, latency {:.2} ms",
         round + 1,
         synced.objects,
         synced.synced_ms,
         events.handled,
-        events.cpu_seconds
+        events.cpu_seconds,
+        latency.p50_ms
     );
 }

@@ -3,9 +3,11 @@
 //! It serves the discovery of `v1`, the list of all pods in pages, and their watch. The watch is silent until
 //! `POST /emit?n=100000`. Then it sends N MODIFIED frames as fast as the client reads them, each as a separate chunk like
 //! the API server, and a bookmark after the last one. The n-th event is always the same, so a watch can start at any
-//! resource version.
+//! resource version. `POST /pace?n=10000` sends N frames one after the other, one each millisecond, and `GET /sent` returns
+//! when it sent each of them.
 
 mod answer;
+mod pace;
 mod request;
 mod watch;
 
@@ -25,11 +27,9 @@ use axum::{
     serve::ListenerExt,
 };
 use serde::{Deserialize, Serialize};
-use tokio::{
-    net::TcpListener,
-    sync::{oneshot, watch::Sender},
-};
+use tokio::{net::TcpListener, sync::oneshot};
 
+use pace::Pace;
 use request::{Parameters, Served};
 
 use crate::pods::{Pods, Recipe};
@@ -65,7 +65,7 @@ pub async fn run(recipe: Recipe) -> Result<()> {
         mean_bytes: pods.mean_bytes(),
         mean_managed_fields_bytes: pods.mean_managed_fields_bytes(),
     };
-    let served = Served { pods, page_size: recipe.page_size, emitted: Arc::new(Sender::new(0)) };
+    let served = Served::new(pods, recipe.page_size);
     let ended = input_ended();
     writeln!(std::io::stdout(), "{}", serde_json::to_string(&greeting)?).context("cannot say where it is")?;
     // Do not wait for connections, because a watch never ends by itself.
@@ -91,6 +91,8 @@ fn router(served: Served) -> Router {
         .route("/api/v1", get(answer::resources))
         .route("/api/v1/pods", get(pods))
         .route("/emit", post(emit))
+        .route("/pace", post(pace))
+        .route("/sent", get(sent))
         .with_state(served)
 }
 
@@ -105,6 +107,19 @@ async fn pods(State(served): State<Served>, Query(parameters): Query<Parameters>
 async fn emit(State(served): State<Served>, Query(emission): Query<Emission>) -> (StatusCode, Json<u64>) {
     served.emitted.send_modify(|emitted| *emitted = emitted.saturating_add(emission.n));
     (StatusCode::OK, Json(*served.emitted.borrow()))
+}
+
+/// Allows the watches to send `n` more events, one each millisecond from now on.
+async fn pace(State(served): State<Served>, Query(emission): Query<Emission>) -> (StatusCode, Json<u64>) {
+    served.pace.begin(*served.emitted.borrow());
+    let emitted = Arc::clone(&served.emitted);
+    tokio::spawn(Pace::count(emission.n, move || emitted.send_modify(|emitted| *emitted += 1)));
+    (StatusCode::OK, Json(emission.n))
+}
+
+/// The times at which the paced events were sent, in order, in nanoseconds since 1970.
+async fn sent(State(served): State<Served>) -> Json<Vec<u64>> {
+    Json(served.pace.sent())
 }
 
 /// Resolves when standard input ends. A thread waits for that, because a read of the runtime's standard input cannot be

@@ -1,7 +1,7 @@
 //! The measurement, which is the same for every subject.
 //!
 //! A subject is a process with a cache of the served pods and a handler for each event. It lists the pods, idles until
-//! its memory has settled, receives the events, and idles again.
+//! its memory has settled, receives the events, idles again, and receives events at a fixed rate.
 
 mod counter;
 mod sample;
@@ -18,7 +18,7 @@ use kube::Client;
 use tokio::time::{sleep, timeout};
 
 pub use counter::Counter;
-pub use sample::{Events, Sample, Synced};
+pub use sample::{Events, Paced, Sample, Synced, nanoseconds};
 
 use crate::{client, usage::Usage};
 
@@ -45,6 +45,9 @@ pub struct Plan {
     /// one pod by merging them.
     #[arg(long)]
     pub batch: u64,
+    /// Number of events at a fixed rate, after the others.
+    #[arg(long)]
+    pub paced: u64,
     /// Number of pods on each page of a list.
     #[arg(long)]
     pub page_size: u32,
@@ -54,7 +57,7 @@ pub struct Plan {
     /// Longest wait for the memory to settle; 0 means no wait.
     #[arg(long)]
     pub settle_seconds: u64,
-    /// Deadline for each of the two phases.
+    /// Deadline for each phase.
     #[arg(long)]
     pub limit_seconds: u64,
 }
@@ -86,7 +89,7 @@ pub trait Subject {
     fn objects(&self) -> usize;
 }
 
-/// Measures both phases of a subject and writes a [`Sample`] for each to standard output as a line of JSON.
+/// Measures all phases of a subject and writes a [`Sample`] for each to standard output as a line of JSON.
 ///
 /// # Errors
 /// The subject failed, missed an object or an event, or took too long.
@@ -99,10 +102,11 @@ pub async fn measure(plan: &Plan, mut subject: impl Subject) -> Result<()> {
     let synced = sync(plan, &client, &counter, &mut subject).await?;
     write(&Sample::Synced(synced))?;
     let events = events(plan, &client, &counter).await?;
-    ensure!(counter.count() == plan.pods + plan.events, "{} events too many", {
-        counter.count().saturating_sub(plan.pods + plan.events)
-    });
-    write(&Sample::Events(events))
+    write(&Sample::Events(events))?;
+    let paced = paced(plan, &client, &counter).await?;
+    let sent = plan.pods + plan.events + plan.paced;
+    ensure!(counter.count() == sent, "{} events too many", counter.count().saturating_sub(sent));
+    write(&Sample::Paced(paced))
 }
 
 async fn sync(plan: &Plan, client: &Client, counter: &Counter, subject: &mut impl Subject) -> Result<Synced> {
@@ -142,6 +146,13 @@ async fn events(plan: &Plan, client: &Client, counter: &Counter) -> Result<Event
         settled_bytes: settled.resident_bytes,
         peak_bytes: settled.peak_bytes,
     })
+}
+
+async fn paced(plan: &Plan, client: &Client, counter: &Counter) -> Result<Paced> {
+    counter.record_arrivals();
+    client::pace(client, plan.paced).await?;
+    within(plan, counter.reaches(plan.pods + plan.events + plan.paced)).await.context("the paced events")?;
+    Ok(Paced { arrivals: counter.arrivals() })
 }
 
 async fn within(plan: &Plan, reached: impl Future<Output = Result<()>>) -> Result<()> {

@@ -20,6 +20,7 @@ fn options(subjects: &str) -> Options {
         "--events=200",
         "--rounds=2",
         "--batch=50",
+        "--paced=30",
         "--page-size=25",
         "--settle-seconds=0",
         "--limit-seconds=60",
@@ -31,16 +32,16 @@ fn options(subjects: &str) -> Options {
     options
 }
 
-async fn every_event_is_counted(options: &Options, names: &[SubjectName]) {
-    let comparison = driver::compare(options, 60).await.unwrap();
+async fn every_event_is_counted(options: &Options, pods: usize, names: &[SubjectName]) {
+    let comparison = driver::compare(options, pods).await.unwrap();
 
-    assert_eq!(comparison.served.pods, 60);
+    assert_eq!(comparison.served.pods, pods);
     assert_eq!(comparison.rounds.len(), 2);
     for round in &comparison.rounds {
         assert_eq!(round.len(), names.len());
         for name in names {
             let run = round.iter().find(|run| run.subject == *name).unwrap();
-            assert_eq!((run.synced.objects, run.events.handled), (60, 200), "{name}");
+            assert_eq!((run.synced.objects, run.events.handled), (pods as u64, 200), "{name}");
         }
     }
 }
@@ -49,7 +50,19 @@ async fn every_event_is_counted(options: &Options, names: &[SubjectName]) {
 async fn kube_rs_handles_every_event() {
     let options = options("kube-dynamic,kube-typed");
 
-    every_event_is_counted(&options, &[SubjectName::KubeDynamic, SubjectName::KubeTyped]).await;
+    every_event_is_counted(&options, 60, &[SubjectName::KubeDynamic, SubjectName::KubeTyped]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs Go and minutes to build client-go"]
+async fn client_go_handles_every_event() {
+    let mut options = options("client-go-typed,client-go-typed-tuned,client-go-unstructured");
+    // A shared informer asks for pages of this size.
+    options.page_size = 500;
+    let names =
+        [SubjectName::ClientGoTyped, SubjectName::ClientGoTypedTuned, SubjectName::ClientGoUnstructured];
+
+    every_event_is_counted(&options, 600, &names).await;
 }
 
 #[tokio::test]
@@ -57,7 +70,7 @@ async fn our_informer_handles_every_event_in_the_sandbox() {
     let mut options = options("informer");
     options.component = Some(informer_guests::guest("two_fields"));
 
-    every_event_is_counted(&options, &[SubjectName::Informer]).await;
+    every_event_is_counted(&options, 60, &[SubjectName::Informer]).await;
 }
 
 #[tokio::test]
@@ -72,7 +85,7 @@ async fn a_missing_component_is_an_error_before_any_run() {
 
 #[tokio::test]
 async fn our_informer_handles_every_event_in_the_host() {
-    every_event_is_counted(&options("informer-native"), &[SubjectName::InformerNative]).await;
+    every_event_is_counted(&options("informer-native"), 60, &[SubjectName::InformerNative]).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The Go programs that suites run beside the host: the parts of a real cluster, kubectl, Helm, promtool, registries,
-//! cosign, a collector of OpenTelemetry, and the oracle. Each is built once from the Go modules in `tests/cluster`, `tests/deploy`,
-//! `tests/e2e` and `tests/registries`, and kept in the user's cache.
+//! cosign, a collector of OpenTelemetry, the oracle, and a subject of the benchmark. Each is built once from the Go modules in
+//! `tests/bench`, `tests/cluster`, `tests/deploy`, `tests/e2e` and `tests/registries`, and kept in the user's cache.
 #![forbid(unsafe_code)]
 
 mod program;
@@ -178,6 +178,15 @@ pub fn helm() -> Result<PathBuf, Unavailable> {
 /// The same as [`kubectl()`].
 pub fn oracle() -> Result<PathBuf, Unavailable> {
     Builder::from_env()?.obtain(Program::Oracle)
+}
+
+/// The subject of the benchmark that runs client-go's shared informers (`tests/bench/client-go`). Builds it first if it is not
+/// in the cache. Blocks like [`kubectl()`].
+///
+/// # Errors
+/// The same as [`kubectl()`].
+pub fn client_go() -> Result<PathBuf, Unavailable> {
+    Builder::from_env()?.obtain(Program::ClientGo)
 }
 
 /// The real promtool. Builds it first if it is not in the cache. Blocks like [`kubectl()`].

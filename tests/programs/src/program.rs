@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 const KUBERNETES: &str = "v1.36.3";
 /// The release of etcd that `tests/cluster/etcd/go.mod` requires.
 const ETCD: &str = "v3.6.16";
-/// The release of client-go that `tests/cluster/oracle/go.mod` requires. It belongs to [`KUBERNETES`].
+/// The release of client-go that `tests/cluster/oracle/go.mod` and `tests/bench/client-go/go.mod` require. It belongs to [`KUBERNETES`].
 const CLIENT_GO: &str = "v0.36.3";
 /// The release of Helm that `tests/cluster/helm/go.mod` requires.
 const HELM: &str = "v4.3.1";
@@ -41,9 +41,11 @@ const HELM_LINKING: &str = "-s -w -X helm.sh/helm/v4/internal/version.version=v4
 /// Leaves out the clients of the clouds, which take most of the time of a build.
 const PROMTOOL_TAGS: [&str; 2] = ["-tags", "remove_all_sd"];
 
-/// A program of the Go modules in `tests/cluster`, `tests/deploy`, `tests/e2e` and `tests/registries`.
+/// A program of the Go modules in `tests/bench`, `tests/cluster`, `tests/deploy`, `tests/e2e` and `tests/registries`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
+    /// The subject of the benchmark with client-go's shared informers (`tests/bench/client-go`).
+    ClientGo,
     /// The OTLP receiver of the OpenTelemetry Collector.
     Collector,
     /// Signs and verifies artifacts.
@@ -79,6 +81,7 @@ impl Program {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::ClientGo => "client-go",
             Self::Collector => "collector",
             Self::Cosign => "cosign",
             Self::Etcd => "etcd",
@@ -99,7 +102,7 @@ impl Program {
         match self {
             Self::Etcd => ETCD,
             Self::Helm => HELM,
-            Self::Oracle => CLIENT_GO,
+            Self::ClientGo | Self::Oracle => CLIENT_GO,
             Self::Collector => OTLP_RECEIVER,
             Self::Cosign => COSIGN,
             Self::RegistryWithLists => GO_CONTAINERREGISTRY,
@@ -112,6 +115,7 @@ impl Program {
     /// The directory of the program's `go.mod`.
     pub(crate) fn module(self) -> PathBuf {
         let module = match self {
+            Self::ClientGo => "bench/client-go",
             Self::Etcd => "cluster/etcd",
             Self::Helm => "cluster/helm",
             Self::Oracle => "cluster/oracle",
@@ -127,7 +131,7 @@ impl Program {
     /// The arguments of `go`, without the output.
     pub(crate) fn build_arguments(self) -> Vec<&'static str> {
         let (linking, package) = match self {
-            Self::Collector | Self::Etcd | Self::Oracle => ("-s -w", "."),
+            Self::ClientGo | Self::Collector | Self::Etcd | Self::Oracle => ("-s -w", "."),
             Self::Helm => (HELM_LINKING, "helm.sh/helm/v4/cmd/helm"),
             Self::KubeApiserver => (KUBERNETES_LINKING, "./kube-apiserver"),
             Self::KubeControllerManager => (KUBERNETES_LINKING, "./kube-controller-manager"),

@@ -38,6 +38,9 @@ const NPM: Tool = Tool { program: "npm", ..NODE };
 const PYTHON: Tool =
     Tool { program: "python3", version: "--version", install: "install Python 3.9 or newer with pip" };
 
+const VALGRIND: Tool =
+    Tool { program: "valgrind", version: "--version", install: "run `apt-get install valgrind`" };
+
 const CHROMEDRIVER: Tool = Tool {
     program: "chromedriver",
     version: "--version",
@@ -153,6 +156,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     for_each(&others, SUITES_AT_ONCE, Suite::run)?;
     measuring.iter().try_for_each(Suite::run)?;
     fuzz::run_in_the_gate()?;
+    count_instructions()?;
     time_hostile_plugins()
 }
 
@@ -175,6 +179,18 @@ fn tests_at_once(tests: Run, for_each_processor: usize) -> Run {
     }
     let threads = available_parallelism().map_or(1, usize::from) * for_each_processor;
     tests.env(THREADS, &threads.to_string())
+}
+
+/// Counts the instructions of the hot paths with callgrind. These tests are in the crates that own the paths.
+fn count_instructions() -> Result<(), String> {
+    let tools = [VALGRIND];
+    Tool::install_in_ci(&tools, "valgrind")?;
+    if !Tool::all_run(&tools, "instructions")? {
+        return Ok(());
+    }
+    let suite = ["test", "--workspace", "--exclude", "informer-bench", "--tests", "--"];
+    cargo(&[suite.as_slice(), &["--ignored", "instructions"]].concat())
+        .run(&Step::new("count the instructions of the hot paths"))
 }
 
 /// Runs the suite of hostile plugins, also with limits for the neighbour's 99th percentile. It runs alone, one

@@ -217,3 +217,18 @@ fn the_oldest_object_is_returned_first_and_dead_ones_are_skipped() {
     recent.forget_dead();
     assert_eq!((recent.objects.len(), recent.bytes), (0, 0));
 }
+
+#[test]
+#[ignore = "needs valgrind"]
+fn a_body_is_packed_and_read_within_its_instructions() {
+    let packer = trained();
+    let dictionary = packer.dictionary().unwrap();
+    let text = text(1_000);
+    const TEST: &str = "compress::tests::a_body_is_packed_and_read_within_its_instructions";
+
+    for _ in 0..informer_instructions::rounds(TEST, 1_000, 46_100) {
+        let object = object(&text);
+        object.pack(|text| packed(text, &dictionary));
+        assert_eq!(object.json().unwrap().len(), text.len());
+    }
+}

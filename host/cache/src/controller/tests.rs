@@ -186,3 +186,19 @@ async fn the_controller_ends_when_the_queue_is_closed_and_empty() {
 
     assert_eq!(world.recorder.received(), ["add a live", "delete a live"]);
 }
+
+/// From an object with its header to the notification of a listener.
+#[test]
+#[ignore = "needs valgrind"]
+fn an_update_is_notified_within_its_instructions() {
+    let mut world = World::new(&[]);
+    world.apply(vec![ReplacedAll(0, list("0", vec![object("shop", "a", "0")]))]);
+    const TEST: &str = "controller::tests::an_update_is_notified_within_its_instructions";
+
+    let rounds = informer_instructions::rounds(TEST, 1_000, 25_800);
+    for version in 1..=rounds {
+        world.apply(vec![Updated(0, object("shop", "a", &version.to_string()))]);
+    }
+
+    assert_eq!(world.recorder.received().len(), 1 + rounds as usize);
+}

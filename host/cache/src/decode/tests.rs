@@ -275,3 +275,27 @@ fn an_envelope_in_any_layout_gives_the_same_event() {
     let trailing = format!(r#"{{"type":"ADDED","object":{object},"x":}}"#);
     assert!(matches!(decoder(&[]).event(trailing.as_bytes()), Err(EventError::Frame(Problem::NotJson(_)))));
 }
+
+/// From the bytes of a frame to an object with its header.
+#[test]
+#[ignore = "needs valgrind"]
+fn a_frame_is_decoded_within_its_instructions() {
+    let containers: Vec<Value> = (0..8)
+        .map(|number| {
+            let env: Vec<Value> =
+                (0..8).map(|name| json!({"name": format!("KEY_{name}"), "value": "a value"})).collect();
+            json!({"name": format!("c{number}"), "image": "registry.example.com/team/app:v1", "env": env})
+        })
+        .collect();
+    let managed = json!([{"manager": "kubelet", "fieldsV1": {"f:status": {"f:phase": {}}}}]);
+    let frame = json!({"type": "MODIFIED", "object": {"kind": "Deployment", "apiVersion": "apps/v1",
+        "metadata": {"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "7", "labels": {"app": "web"},
+            "managedFields": managed}, "spec": {"containers": containers}}})
+    .to_string();
+    let decoder = decoder(&[MANAGED_FIELDS]);
+    const TEST: &str = "decode::tests::a_frame_is_decoded_within_its_instructions";
+
+    for _ in 0..informer_instructions::rounds(TEST, 100, 635_000) {
+        assert!(matches!(decoder.event(frame.as_bytes()), Ok(WatchEvent::Modified(_))));
+    }
+}

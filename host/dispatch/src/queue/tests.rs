@@ -93,3 +93,16 @@ fn assert_balanced(queue: &Queue) {
     let elsewhere = acknowledged + merged.total() + cancelled + dead + dropped + discarded;
     assert_eq!(offered, elsewhere + (pending + in_flight) as u64, "{:?}", queue.stats());
 }
+
+/// From the offer of a notification to the acknowledgement of its call.
+#[tokio::test]
+#[ignore = "needs valgrind"]
+async fn a_notification_is_offered_and_taken_within_its_instructions() {
+    let queue = queue();
+    const TEST: &str = "queue::tests::a_notification_is_offered_and_taken_within_its_instructions";
+
+    for _ in 0..informer_instructions::rounds(TEST, 1_000, 46_900) {
+        queue.offer(updated("web", "1", "2", Cause::Live));
+        assert_eq!(deliver_all(&queue).len(), 1);
+    }
+}

@@ -1,5 +1,8 @@
 //! Objects by token.
 
+use std::sync::Arc;
+
+use informer_runtime::{Codegen, Engine, EngineConfig};
 use informer_types::{Cause, Change, Outcome};
 
 use crate::host::{Running, Setup, added, delivery, object, pod};
@@ -134,4 +137,20 @@ async fn a_token_of_an_earlier_call_is_stale_and_never_names_another_object() {
         "bad pointer: invalid",
     ];
     assert_eq!(told, expected);
+}
+
+/// A call of a component that reads two fields of its object.
+#[tokio::test]
+#[ignore = "needs valgrind"]
+async fn a_call_that_reads_two_fields_stays_within_its_instructions() {
+    // Compiles a fifth as long under callgrind.
+    let engine =
+        Engine::new(&EngineConfig { codegen: Codegen::Baseline, ..EngineConfig::default() }).unwrap();
+    let running = Setup::new("{}").engine(&engine).load("two_fields").await;
+    let pod = object("shop", "web", "1", r#"{"spec": {"nodeName": "n"}, "status": {"phase": "Running"}}"#);
+    const TEST: &str = "objects::a_call_that_reads_two_fields_stays_within_its_instructions";
+
+    for _ in 0..informer_instructions::rounds(TEST, 500, 362_000) {
+        assert_eq!(running.deliver(added(Arc::clone(&pod))).await, Outcome::Acknowledged);
+    }
 }

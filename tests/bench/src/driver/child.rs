@@ -18,7 +18,7 @@ use super::options::{Options, SubjectName};
 use crate::{
     pods::Recipe,
     server::Greeting,
-    subject::{Events, Sample, Synced},
+    subject::{Events, Paced, Sample, Synced},
 };
 
 /// The component that `cargo xtask guests` builds, relative to the directory of the programs.
@@ -29,6 +29,8 @@ pub(super) struct Programs {
     directory: PathBuf,
     component: PathBuf,
     code_cache: TempDir,
+    /// `None` if no subject needs it.
+    client_go: Option<PathBuf>,
 }
 
 /// A running server. It ends when its standard input ends: when this is dropped, or when this process ends.
@@ -39,14 +41,18 @@ pub(super) struct Server {
 // === impl Programs ===
 
 impl Programs {
-    /// Finds the programs, and compiles the component if a subject needs it.
+    /// Finds the programs. Compiles the component and builds the program with client-go if a subject needs them.
     pub(super) async fn find(options: &Options) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find the running program")?;
         let beside = own.parent().map_or_else(PathBuf::new, Path::to_owned);
         let directory = options.programs.clone().unwrap_or(beside);
         let component = options.component.clone().unwrap_or_else(|| directory.join(COMPONENT));
         let code_cache = tempfile::tempdir().context("cannot make a directory for compiled code")?;
-        let programs = Self { directory, component, code_cache };
+        let client_go = match options.subjects.iter().any(|subject| subject.go().is_some()) {
+            true => Some(tokio::task::spawn_blocking(informer_programs::client_go).await??),
+            false => None,
+        };
+        let programs = Self { directory, component, code_cache, client_go };
         if options.subjects.contains(&SubjectName::Informer) {
             let mut command = programs.program("bench-informer");
             let status = command.arg("compile").args(programs.code()).kill_on_drop(true).status().await;
@@ -76,38 +82,45 @@ impl Programs {
         subject: SubjectName,
         served: &Greeting,
         options: &Options,
-    ) -> Result<(Synced, Events)> {
-        let mut command = self.subject(subject);
+    ) -> Result<(Synced, Events, Paced)> {
+        let mut command = self.subject(subject)?;
         for (name, value) in plan(served, options) {
             command.arg(name).arg(value);
         }
         let (mut child, mut lines) = start(command, Stdio::null())?;
-        let (mut synced, mut events) = (None, None);
+        let (mut synced, mut events, mut paced) = (None, None, None);
         while let Some(line) = lines.next_line().await? {
             match serde_json::from_str(&line).with_context(|| format!("{subject} printed `{line}`"))? {
                 Sample::Synced(sample) => synced = Some(sample),
                 Sample::Events(sample) => events = Some(sample),
+                Sample::Paced(sample) => paced = Some(sample),
             }
         }
         let status = child.wait().await?;
-        match (status.success(), synced, events) {
-            (true, Some(synced), Some(events)) => Ok((synced, events)),
+        match (status.success(), synced, events, paced) {
+            (true, Some(synced), Some(events), Some(paced)) => Ok((synced, events, paced)),
             _ => bail!("{subject} ended with {status} and an incomplete report; see its messages above"),
         }
     }
 
-    fn subject(&self, subject: SubjectName) -> Command {
+    fn subject(&self, subject: SubjectName) -> Result<Command> {
+        if let Some((objects, gogc)) = subject.go() {
+            let mut command = Command::new(self.client_go.as_ref().context("client-go was not built")?);
+            command.env_remove("GOGC").env_remove("GOMEMLIMIT").args(["--objects", objects]);
+            command.envs(gogc.map(|gogc| ("GOGC", gogc)));
+            return Ok(command);
+        }
         let mut command = match subject {
             SubjectName::Informer | SubjectName::InformerNative => self.program("bench-informer"),
-            SubjectName::KubeDynamic | SubjectName::KubeTyped => self.program("bench-kube"),
+            _ => self.program("bench-kube"),
         };
         match subject {
             SubjectName::Informer => command.arg("component").args(self.code()),
             SubjectName::InformerNative => command.arg("native"),
             SubjectName::KubeDynamic => command.args(["--objects", "dynamic"]),
-            SubjectName::KubeTyped => command.args(["--objects", "typed"]),
+            _ => command.args(["--objects", "typed"]),
         };
-        command
+        Ok(command)
     }
 
     fn code(&self) -> [&OsStr; 4] {
@@ -120,12 +133,13 @@ impl Programs {
     }
 }
 
-fn plan(served: &Greeting, options: &Options) -> [(&'static str, String); 8] {
+fn plan(served: &Greeting, options: &Options) -> [(&'static str, String); 9] {
     let managed_fields = options.managed_fields.to_possible_value();
     [
         ("--server", served.url.clone()),
         ("--pods", served.pods.to_string()),
         ("--events", options.events.to_string()),
+        ("--paced", options.paced.to_string()),
         ("--batch", options.batch.min(served.pods as u64).to_string()),
         ("--page-size", options.page_size.to_string()),
         ("--managed-fields", managed_fields.map_or_else(String::new, |value| value.get_name().to_owned())),

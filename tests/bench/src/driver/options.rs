@@ -15,12 +15,16 @@ pub struct Options {
     /// Number of events after the list.
     #[arg(long, default_value_t = 100_000)]
     pub events: u64,
+    /// Number of events at 1,000 a second after the others; the report has their latency.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub paced: u64,
     /// Number of runs of each subject; the table shows medians.
     #[arg(long, default_value_t = 3)]
     pub rounds: usize,
     /// Subjects to run; the ratios compare the first one with the others.
     #[arg(long, value_enum, value_delimiter = ',',
-        default_values_t = [SubjectName::Informer, SubjectName::KubeDynamic, SubjectName::KubeTyped])]
+        default_values_t = [SubjectName::Informer, SubjectName::KubeDynamic, SubjectName::KubeTyped,
+            SubjectName::ClientGoTyped, SubjectName::ClientGoTypedTuned, SubjectName::ClientGoUnstructured])]
     pub subjects: Vec<SubjectName>,
     /// What all subjects do with `metadata.managedFields`: drop or keep.
     #[arg(long, value_enum, default_value_t = ManagedFields::Drop)]
@@ -59,11 +63,30 @@ pub enum SubjectName {
     KubeDynamic,
     /// kube-rs with `k8s_openapi`'s `Pod`.
     KubeTyped,
+    /// client-go with `Pod` of `k8s.io/api`.
+    ClientGoTyped,
+    /// The same with `GOGC=400`: a fifth of the collections for more memory.
+    ClientGoTypedTuned,
+    /// client-go with `unstructured.Unstructured`.
+    ClientGoUnstructured,
+    /// The same with `GOGC=400`.
+    ClientGoUnstructuredTuned,
 }
 
 // === impl SubjectName ===
 
 impl SubjectName {
+    /// The arguments and the value of `GOGC` of a subject that is written in Go.
+    pub(super) fn go(self) -> Option<(&'static str, Option<&'static str>)> {
+        match self {
+            Self::ClientGoTyped => Some(("typed", None)),
+            Self::ClientGoTypedTuned => Some(("typed", Some("400"))),
+            Self::ClientGoUnstructured => Some(("unstructured", None)),
+            Self::ClientGoUnstructuredTuned => Some(("unstructured", Some("400"))),
+            Self::Informer | Self::InformerNative | Self::KubeDynamic | Self::KubeTyped => None,
+        }
+    }
+
     /// Returns true for the subjects to which the goals apply.
     pub(super) fn is_kube_rs(self) -> bool {
         matches!(self, Self::KubeDynamic | Self::KubeTyped)
@@ -77,6 +100,10 @@ impl fmt::Display for SubjectName {
             Self::InformerNative => "informer-native",
             Self::KubeDynamic => "kube-dynamic",
             Self::KubeTyped => "kube-typed",
+            Self::ClientGoTyped => "client-go-typed",
+            Self::ClientGoTypedTuned => "client-go-typed-tuned",
+            Self::ClientGoUnstructured => "client-go-unstructured",
+            Self::ClientGoUnstructuredTuned => "client-go-unstructured-tuned",
         })
     }
 }

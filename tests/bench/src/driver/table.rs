@@ -5,6 +5,7 @@ use std::fmt::Write;
 use clap::ValueEnum;
 
 use super::{
+    latency::Latency,
     options::{Options, SubjectName},
     statistics::{median, range},
 };
@@ -29,6 +30,8 @@ pub struct Run {
     pub synced: Synced,
     /// The results of the events.
     pub events: Events,
+    /// The latency of the events at a fixed rate.
+    pub latency: Latency,
 }
 
 /// All runs over a collection of one size.
@@ -56,7 +59,7 @@ struct Column {
     decimals: usize,
 }
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 11] = [
     Column { heading: "synced, ms", value: |run| run.synced.synced_ms, decimals: 0 },
     Column { heading: "sync, CPU s", value: |run| run.synced.cpu_seconds, decimals: 2 },
     Column { heading: "CPU s per 100,000 events", value: cpu_per_100k, decimals: 2 },
@@ -66,14 +69,18 @@ const COLUMNS: [Column; 9] = [
     Column { heading: "after events, MiB", value: |run| run.events.settled_bytes as f64 / MIB, decimals: 0 },
     Column { heading: "peak, MiB", value: |run| run.events.peak_bytes as f64 / MIB, decimals: 0 },
     Column { heading: "bytes per object", value: bytes_per_object, decimals: 0 },
+    Column { heading: "latency p50, ms", value: |run| run.latency.p50_ms, decimals: 2 },
+    Column { heading: "latency p99, ms", value: |run| run.latency.p99_ms, decimals: 2 },
 ];
 
-const MEASURES: [Measure; 5] = [
+const MEASURES: [Measure; 7] = [
     Measure { name: "CPU per event", value: cpu_per_100k, goal: Some(CPU_GOAL) },
     Measure { name: "bytes per object", value: bytes_per_object, goal: Some(MEMORY_GOAL) },
     Measure { name: "settled", value: |run| run.synced.settled_bytes as f64, goal: None },
     Measure { name: "peak", value: |run| run.events.peak_bytes as f64, goal: None },
     Measure { name: "time to synced", value: |run| run.synced.synced_ms, goal: None },
+    Measure { name: "latency p50", value: |run| run.latency.p50_ms, goal: None },
+    Measure { name: "latency p99", value: |run| run.latency.p99_ms, goal: None },
 ];
 
 /// A heading, the table of medians, and a line for each peer.

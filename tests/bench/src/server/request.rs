@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use tokio::sync::watch::Sender;
 
+use super::pace::Pace;
 use crate::pods::Pods;
 
 /// The shared state of all requests.
@@ -14,6 +15,7 @@ pub(super) struct Served {
     pub(super) page_size: usize,
     /// The number of events since the list that may be sent.
     pub(super) emitted: Arc<Sender<u64>>,
+    pub(super) pace: Arc<Pace>,
 }
 
 /// The parameters of a list or a watch that this server uses. Clients also send others.
@@ -25,4 +27,13 @@ pub(super) struct Parameters {
     pub(super) limit: usize,
     #[serde(rename = "continue")]
     pub(super) continue_token: String,
+}
+
+// === impl Served ===
+
+impl Served {
+    /// The state before the first event.
+    pub(super) fn new(pods: Arc<Pods>, page_size: usize) -> Self {
+        Self { pods, page_size, emitted: Arc::new(Sender::new(0)), pace: Arc::default() }
+    }
 }

@@ -7,7 +7,7 @@ use kube::{
     api::{Api, ListParams},
 };
 use serde_json::Value;
-use tokio::{net::TcpListener, sync::watch::Sender, time::timeout};
+use tokio::{net::TcpListener, time::timeout};
 
 use super::{Served, serve};
 use crate::{
@@ -20,7 +20,7 @@ async fn start(pods: usize) -> Client {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let pods = Arc::new(Pods::generate(Recipe { pods, page_size: 10, seed: 1 }).unwrap());
-    tokio::spawn(serve(listener, Served { pods, page_size: 10, emitted: Arc::new(Sender::new(0)) }));
+    tokio::spawn(serve(listener, Served::new(pods, 10)));
     client::connect(&url.parse().unwrap()).unwrap()
 }
 
@@ -121,4 +121,25 @@ async fn a_watch_from_before_the_list_is_refused() {
         let answer = get(&client, &format!("/api/v1/pods?watch=true&resourceVersion={version}")).await;
         assert!(matches!(answer, Err(kube::Error::Api(status)) if status.code == 400), "`{version}`");
     }
+}
+
+#[tokio::test]
+async fn paced_events_are_sent_with_their_times() {
+    let client = start(3).await;
+    let path = format!("/api/v1/pods?watch=1&resourceVersion={LISTED_AT}");
+    let lines =
+        client.request_stream(http::Request::get(path).body(Vec::new()).unwrap()).await.unwrap().lines();
+    let mut lines = pin!(lines);
+
+    client::emit(&client, 2).await.unwrap();
+    client::pace(&client, 20).await.unwrap();
+
+    let mut modified = 0;
+    while modified < 22 {
+        let line = timeout(Duration::from_secs(10), lines.try_next()).await.unwrap().unwrap().unwrap();
+        modified += usize::from(line.contains(r#""type":"MODIFIED""#));
+    }
+    let sent = client::sent(&client).await.unwrap();
+    assert_eq!(sent.len(), 20);
+    assert!(sent.is_sorted());
 }

@@ -13,6 +13,7 @@ use tokio::sync::watch::Receiver;
 
 use super::{
     answer::refuse,
+    pace::Pace,
     request::{Parameters, Served},
 };
 use crate::pods::{LISTED_AT, Pods};
@@ -21,6 +22,7 @@ use crate::pods::{LISTED_AT, Pods};
 struct Watch {
     pods: Arc<Pods>,
     emitted: Receiver<u64>,
+    pace: Arc<Pace>,
     /// The index of the next event to send.
     next: u64,
     /// If true, the bookmark after the last event was sent, or no event was sent yet.
@@ -33,8 +35,13 @@ pub(super) fn answer(served: &Served, parameters: &Parameters) -> Response {
         let version = &parameters.resource_version;
         return refuse(&format!("resourceVersion must be that of the list, or newer, not `{version}`"));
     };
-    let watch =
-        Watch { pods: Arc::clone(&served.pods), emitted: served.emitted.subscribe(), next, bookmarked: true };
+    let watch = Watch {
+        pods: Arc::clone(&served.pods),
+        emitted: served.emitted.subscribe(),
+        pace: Arc::clone(&served.pace),
+        next,
+        bookmarked: true,
+    };
     let frames = stream::unfold(watch, |mut watch| async {
         let frame = watch.next().await?;
         Some((Ok::<_, Infallible>(frame), watch))
@@ -50,6 +57,7 @@ impl Watch {
         loop {
             if self.next < *self.emitted.borrow_and_update() {
                 let frame = self.pods.frame(self.next);
+                self.pace.record(self.next);
                 self.next += 1;
                 self.bookmarked = false;
                 return frame;

@@ -1,13 +1,15 @@
 //! Counts handled objects and events.
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 
 use anyhow::{Result, bail};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+
+use super::sample::nanoseconds;
 
 /// Counts handled objects and wakes the task that waits for a number of them. All clones share one count.
 ///
@@ -19,6 +21,8 @@ pub struct Counter(Arc<Inner>);
 struct Inner {
     count: AtomicU64,
     target: AtomicU64,
+    /// Not set before the arrivals are recorded, so that the other phases pay nothing for it.
+    arrivals: OnceLock<Mutex<Vec<u64>>>,
     failure: Mutex<Option<String>>,
     changed: Notify,
 }
@@ -28,6 +32,9 @@ struct Inner {
 impl Counter {
     /// Counts one more handled object.
     pub fn add(&self) {
+        if let Some(arrivals) = self.0.arrivals.get() {
+            arrivals.lock().push(nanoseconds());
+        }
         let count = self.0.count.fetch_add(1, Ordering::SeqCst) + 1;
         if count >= self.0.target.load(Ordering::SeqCst) {
             self.0.changed.notify_one();
@@ -38,6 +45,16 @@ impl Counter {
     pub fn fail(&self, why: String) {
         self.0.failure.lock().get_or_insert(why);
         self.0.changed.notify_one();
+    }
+
+    /// Records the time of each object that is counted from now on.
+    pub fn record_arrivals(&self) {
+        self.0.arrivals.get_or_init(Mutex::default);
+    }
+
+    /// The recorded times, in nanoseconds since 1970.
+    pub fn arrivals(&self) -> Vec<u64> {
+        self.0.arrivals.get().map_or_else(Vec::new, |arrivals| arrivals.lock().clone())
     }
 
     /// The count so far.

@@ -1,5 +1,7 @@
 //! The report of a subject.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use serde::{Deserialize, Serialize};
 
 /// One line of the report.
@@ -10,6 +12,8 @@ pub enum Sample {
     Synced(Synced),
     /// The results after the events.
     Events(Events),
+    /// The results after the events at a fixed rate.
+    Paced(Paced),
 }
 
 /// The phase from the start of the list until the handler has seen every object.
@@ -42,4 +46,19 @@ pub struct Events {
     pub settled_bytes: u64,
     /// The peak of the resident memory, in bytes.
     pub peak_bytes: u64,
+}
+
+/// The phase with events at a fixed rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paced {
+    /// The time at which the handler had seen each event, in order, in nanoseconds since 1970. Servers and subjects run on
+    /// one machine, so they share the clock.
+    pub arrivals: Vec<u64>,
+}
+
+/// The time now, in nanoseconds since 1970.
+#[must_use]
+pub fn nanoseconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -26,6 +26,7 @@ fn run(subject: SubjectName, cpu_seconds: f64, settled_bytes: u64) -> Run {
             settled_bytes: 0,
             peak_bytes: 9 * 1_048_576,
         },
+        latency: Latency { p50_ms: 0.25, p99_ms: 1.5 },
     }
 }
 
@@ -50,7 +51,10 @@ fn a_row_has_the_medians_of_a_subject() {
         vec![run(SubjectName::Informer, 2.0, 4_000_000), run(SubjectName::KubeTyped, 7.0, 44_000_000)],
     ]);
 
-    assert!(text.contains("| informer | 40 | 0.50 | 4.00 | 25000 | 1 | 5 | 0 | 9 | 4000 |"), "{text}");
+    assert!(
+        text.contains("| informer | 40 | 0.50 | 4.00 | 25000 | 1 | 5 | 0 | 9 | 4000 | 0.25 | 1.50 |"),
+        "{text}"
+    );
     assert!(text.contains("| kube-typed | 40 | 0.50 | 14.00 |"), "{text}");
 }
 
