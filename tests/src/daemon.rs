@@ -47,6 +47,8 @@ impl Daemon {
             .args(["run", "--config"])
             .arg(configuration)
             .env_clear()
+            // As in the image.
+            .env("GLIBC_TUNABLES", informer_image::contents::ALLOCATOR)
             .stdin(Stdio::null())
             .stdout(output.try_clone().unwrap())
             .stderr(output)

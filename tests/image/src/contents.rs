@@ -133,6 +133,12 @@ pub fn program(
     Ok(tree)
 }
 
+/// Options of glibc's allocator. Blocks of a MiB and more are mapped, and unmapped as soon as they are freed; by default glibc maps
+/// no block that is as large as one it has unmapped, so that what a dictionary is trained with would stay resident. Few arenas
+/// leave less free memory between blocks. With both the ready-made plugins take 64 MiB instead of 79.
+pub const ALLOCATOR: &str =
+    "glibc.malloc.arena_max=2:glibc.malloc.mmap_threshold=1048576:glibc.malloc.trim_threshold=524288";
+
 /// How the host starts.
 #[must_use]
 pub fn process() -> Value {
@@ -148,6 +154,7 @@ pub fn process() -> Value {
             "XDG_STATE_HOME=/var/lib",
             "XDG_CACHE_HOME=/var/cache",
             "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt",
+            format!("GLIBC_TUNABLES={ALLOCATOR}"),
         ],
         "ExposedPorts": {"8081/tcp": {}},
     })
