@@ -217,6 +217,22 @@ async fn components_that_take_too_long_are_refused_in_turn_and_a_good_plugin_loa
     host.stop().await;
 }
 
+/// The machine may have been busy. The attempts are ten times the limit apart.
+#[tokio::test]
+async fn a_component_that_took_too_long_is_tried_again_without_a_change_of_its_file() {
+    let stage = Stage::new().await;
+    let mut host = stage.run("compile-timeout = \"1s\"", &[("slow", &stage.path("time.wasm"))]).await;
+    let refusal = "the component takes longer than 1s to compile";
+
+    let line = host.logged(refusal).await;
+    assert!(line.contains("it is tried again later"), "{line}");
+    let first = Instant::now();
+    host.logged(refusal).await;
+
+    assert!(first.elapsed() >= Duration::from_secs(10), "{:?}", first.elapsed());
+    host.stop().await;
+}
+
 #[tokio::test]
 async fn a_check_compiles_under_the_same_limits() {
     let stage = Stage::new().await;

@@ -162,8 +162,8 @@ pub enum LoadError {
 // === impl LoadError ===
 
 impl LoadError {
-    /// Returns true if the same component may load later: the host had no room for it, or its own code refused to start,
-    /// perhaps because of something that passes.
+    /// Returns true if the same component may load later: the host had no room or no time for it, or its own code refused to
+    /// start, perhaps because of something that passes.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Read { .. }
@@ -171,7 +171,9 @@ impl LoadError {
             | Self::Instantiate(_)
             | Self::Describe(_)
             | Self::Start(_)
-            | Self::Overdue { .. } => true,
+            | Self::Overdue { .. }
+            // The machine may have been busy.
+            | Self::TooLong { .. } => true,
             // The host tries a pull again by itself, and a file when it changes.
             Self::Source(_)
             | Self::TooLarge { .. }
@@ -180,12 +182,20 @@ impl LoadError {
             | Self::Compile(_)
             | Self::TooMany { .. }
             | Self::Unknowable
-            | Self::TooLong { .. }
             | Self::TooMuchMemory { .. }
             | Self::MissingExport { .. }
             | Self::OtherVersion { .. }
             | Self::Half { .. }
             | Self::Imports { .. } => false,
+        }
+    }
+
+    /// The least time until the component should be tried again, if it [may load later](Self::may_pass). A compilation that took
+    /// too long rests ten times as long as it may take, so it uses at most a tenth of what compiles components.
+    pub fn rest(&self) -> Duration {
+        match self {
+            Self::TooLong { limit } => limit.saturating_mul(10),
+            _ => Duration::ZERO,
         }
     }
 

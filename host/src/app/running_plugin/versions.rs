@@ -188,12 +188,10 @@ impl Versions {
             let seen = Some((path.as_deref().and_then(look), origin));
             if last != seen {
                 // An error stays in `refused`.
-                failures = match self.load(Look::Changed).await {
-                    Err(error) if error.may_pass() => failures + 1,
-                    _ => 0,
-                };
+                let passing = self.load(Look::Changed).await.err().filter(LoadError::may_pass);
+                failures = if passing.is_some() { failures + 1 } else { 0 };
                 let wait = AGAIN.delay(failures, fastrand::f64());
-                again = (failures > 0).then(|| Instant::now() + wait);
+                again = passing.map(|error| Instant::now() + wait.max(error.rest()));
                 last = seen;
             }
             tokio::select! {
