@@ -48,9 +48,10 @@ impl Programs {
         let directory = options.programs.clone().unwrap_or(beside);
         let component = options.component.clone().unwrap_or_else(|| directory.join(COMPONENT));
         let code_cache = tempfile::tempdir().context("cannot make a directory for compiled code")?;
-        let client_go = match options.subjects.iter().any(|subject| subject.go().is_some()) {
-            true => Some(tokio::task::spawn_blocking(informer_programs::client_go).await??),
-            false => None,
+        let client_go = if options.subjects.iter().any(|subject| subject.is_client_go()) {
+            Some(tokio::task::spawn_blocking(informer_programs::client_go).await??)
+        } else {
+            None
         };
         let programs = Self { directory, component, code_cache, client_go };
         if options.subjects.contains(&SubjectName::Informer) {
@@ -104,22 +105,30 @@ impl Programs {
     }
 
     fn subject(&self, subject: SubjectName) -> Result<Command> {
-        if let Some((objects, gogc)) = subject.go() {
-            let mut command = Command::new(self.client_go.as_ref().context("client-go was not built")?);
-            command.env_remove("GOGC").env_remove("GOMEMLIMIT").args(["--objects", objects]);
-            command.envs(gogc.map(|gogc| ("GOGC", gogc)));
-            return Ok(command);
-        }
-        let mut command = match subject {
-            SubjectName::Informer | SubjectName::InformerNative => self.program("bench-informer"),
-            _ => self.program("bench-kube"),
+        let program = |name: &str, arguments: &[&OsStr]| {
+            let mut command = self.program(name);
+            command.args(arguments);
+            Ok(command)
         };
+        let kube_rs = |objects: &str| program("bench-kube", &["--objects".as_ref(), objects.as_ref()]);
         match subject {
-            SubjectName::Informer => command.arg("component").args(self.code()),
-            SubjectName::InformerNative => command.arg("native"),
-            SubjectName::KubeDynamic => command.args(["--objects", "dynamic"]),
-            _ => command.args(["--objects", "typed"]),
-        };
+            SubjectName::Informer => {
+                program("bench-informer", &[&["component".as_ref()], self.code().as_slice()].concat())
+            }
+            SubjectName::InformerNative => program("bench-informer", &["native".as_ref()]),
+            SubjectName::KubeDynamic => kube_rs("dynamic"),
+            SubjectName::KubeTyped => kube_rs("typed"),
+            SubjectName::ClientGoTyped => self.client_go("typed", None),
+            SubjectName::ClientGoTypedTuned => self.client_go("typed", Some("400")),
+            SubjectName::ClientGoUnstructured => self.client_go("unstructured", None),
+            SubjectName::ClientGoUnstructuredTuned => self.client_go("unstructured", Some("400")),
+        }
+    }
+
+    fn client_go(&self, objects: &str, gogc: Option<&str>) -> Result<Command> {
+        let mut command = Command::new(self.client_go.as_ref().context("client-go was not built")?);
+        command.env_remove("GOGC").env_remove("GOMEMLIMIT").args(["--objects", objects]);
+        command.envs(gogc.map(|gogc| ("GOGC", gogc)));
         Ok(command)
     }
 

@@ -76,15 +76,15 @@ pub enum SubjectName {
 // === impl SubjectName ===
 
 impl SubjectName {
-    /// The arguments and the value of `GOGC` of a subject that is written in Go.
-    pub(super) fn go(self) -> Option<(&'static str, Option<&'static str>)> {
-        match self {
-            Self::ClientGoTyped => Some(("typed", None)),
-            Self::ClientGoTypedTuned => Some(("typed", Some("400"))),
-            Self::ClientGoUnstructured => Some(("unstructured", None)),
-            Self::ClientGoUnstructuredTuned => Some(("unstructured", Some("400"))),
-            Self::Informer | Self::InformerNative | Self::KubeDynamic | Self::KubeTyped => None,
-        }
+    /// Returns true for the subjects that are written in Go.
+    pub(super) fn is_client_go(self) -> bool {
+        matches!(
+            self,
+            Self::ClientGoTyped
+                | Self::ClientGoTypedTuned
+                | Self::ClientGoUnstructured
+                | Self::ClientGoUnstructuredTuned
+        )
     }
 
     /// Returns true for the subjects to which the goals apply.
