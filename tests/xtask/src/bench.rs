@@ -12,8 +12,9 @@ use crate::{
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     if let Some((first, rest)) = arguments.split_first() {
         match first.as_str() {
-            "--ready-made" => return load("ready-made", &[], rest),
-            "--languages" => return load("languages", &["--sdk", "plugins/sdk/rust"], rest),
+            // As in the image.
+            "--ready-made" => return load("ready-made", "dist", &[], rest),
+            "--languages" => return load("languages", "release", &["--sdk", "plugins/sdk/rust"], rest),
             _ => {}
         }
     }
@@ -29,15 +30,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     cargo(&line).run(&Step::new("run the benchmark"))
 }
 
-/// Builds the host, and the program that measures it, and makes one of its measurements.
-fn load(measurement: &str, flags: &[&str], arguments: &[String]) -> Result<(), String> {
+/// Builds the host with this profile, and the program that measures it, and makes one of its measurements.
+fn load(measurement: &str, profile: &str, flags: &[&str], arguments: &[String]) -> Result<(), String> {
     // All members: dependencies are then built once, with the features that both need.
-    let all = ["build", "--release", "--workspace", "--exclude", "informer-bench"];
-    let build = [all.as_slice(), &["--bin", "informer", "--example", "load"]].concat();
-    cargo(&build).run(&Step::new("build the host and what measures it"))?;
-    let program = |path: &str| target_dir().join("release").join(path).to_string_lossy().into_owned();
-    let host = program("informer");
+    let all = ["build", "--workspace", "--exclude", "informer-bench", "--profile"];
+    cargo(&[all.as_slice(), &[profile, "--bin", "informer"]].concat()).run(&Step::new("build the host"))?;
+    cargo(&[all.as_slice(), &["release", "--example", "load"]].concat())
+        .run(&Step::new("build what measures it"))?;
+    let program = |path: &str| target_dir().join(path).to_string_lossy().into_owned();
+    let host = program(&format!("{profile}/informer"));
     let mut line = [[measurement, "--program", &host].as_slice(), flags].concat();
     line.extend(arguments.iter().map(String::as_str));
-    Run::new(&program("examples/load"), &line).run(&Step::new("run the measurement"))
+    Run::new(&program("release/examples/load"), &line).run(&Step::new("run the measurement"))
 }

@@ -14,7 +14,7 @@ use zstd::{
 /// and a dictionary that is not filled is a poor one. Objects of 500 to 1,500 bytes take the same with 4 and with 80 KiB.
 const SAMPLE_BYTES_OF_A_BYTE: usize = 28;
 
-/// The sizes of a dictionary, in bytes. Each informer keeps three copies of its dictionary.
+/// The sizes of a dictionary, in bytes. Each informer keeps at least three copies of its dictionary.
 const DICTIONARY_BYTES: RangeInclusive<usize> = 4 << 10..=80 << 10;
 
 /// Training uses no more than this number of bytes of one object.

@@ -143,7 +143,7 @@ async fn a_token_of_an_earlier_call_is_stale_and_never_names_another_object() {
 #[tokio::test]
 #[ignore = "needs valgrind"]
 async fn a_call_that_reads_two_fields_stays_within_its_instructions() {
-    // Compiles a fifth as long under callgrind.
+    // The baseline compiler takes less time under callgrind.
     let engine =
         Engine::new(&EngineConfig { codegen: Codegen::Baseline, ..EngineConfig::default() }).unwrap();
     let running = Setup::new("{}").engine(&engine).load("two_fields").await;
