@@ -105,24 +105,31 @@ impl Programs {
     }
 
     fn subject(&self, subject: SubjectName) -> Result<Command> {
-        let program = |name: &str, arguments: &[&OsStr]| {
-            let mut command = self.program(name);
-            command.args(arguments);
-            Ok(command)
-        };
-        let kube_rs = |objects: &str| program("bench-kube", &["--objects".as_ref(), objects.as_ref()]);
         match subject {
             SubjectName::Informer => {
-                program("bench-informer", &[&["component".as_ref()], self.code().as_slice()].concat())
+                Ok(self.informer(&[&["component".as_ref()], self.code().as_slice()].concat()))
             }
-            SubjectName::InformerNative => program("bench-informer", &["native".as_ref()]),
-            SubjectName::KubeDynamic => kube_rs("dynamic"),
-            SubjectName::KubeTyped => kube_rs("typed"),
+            SubjectName::InformerNative => Ok(self.informer(&["native".as_ref()])),
+            SubjectName::KubeDynamic => Ok(self.kube_rs("dynamic")),
+            SubjectName::KubeTyped => Ok(self.kube_rs("typed")),
             SubjectName::ClientGoTyped => self.client_go("typed", None),
             SubjectName::ClientGoTypedTuned => self.client_go("typed", Some("400")),
             SubjectName::ClientGoUnstructured => self.client_go("unstructured", None),
             SubjectName::ClientGoUnstructuredTuned => self.client_go("unstructured", Some("400")),
         }
+    }
+
+    /// Our informer, with the allocator as in the image.
+    fn informer(&self, arguments: &[&OsStr]) -> Command {
+        let mut command = self.program("bench-informer");
+        command.env("GLIBC_TUNABLES", informer_image::contents::ALLOCATOR).args(arguments);
+        command
+    }
+
+    fn kube_rs(&self, objects: &str) -> Command {
+        let mut command = self.program("bench-kube");
+        command.args(["--objects", objects]);
+        command
     }
 
     fn client_go(&self, objects: &str, gogc: Option<&str>) -> Result<Command> {
