@@ -66,82 +66,95 @@ func (p plan) measure(ctx context.Context) error {
 }
 
 func (p plan) sync(ctx context.Context, counted *counter) error {
-	before, err := now()
-	if err != nil {
-		return err
-	}
-	started := time.Now()
-	pods, err := p.start(ctx, counted)
-	if err != nil {
-		return err
-	}
-	limited, cancel := context.WithTimeout(ctx, p.limit)
-	defer cancel()
-	if err := counted.reaches(limited, p.pods); err != nil {
-		return err
-	}
-	if !cache.WaitForCacheSync(limited.Done(), pods.HasSynced) {
-		return limited.Err()
-	}
-	elapsed := time.Since(started)
-	after, err := now()
-	if err != nil {
-		return err
-	}
-	settled, err := p.settled()
+	var pods cache.SharedIndexInformer
+	cost, err := p.phase(func() (err error) {
+		if pods, err = p.start(ctx, counted); err != nil {
+			return err
+		}
+		if err := p.reaches(ctx, counted, p.pods); err != nil {
+			return err
+		}
+		limited, cancel := context.WithTimeout(ctx, p.limit)
+		defer cancel()
+		if !cache.WaitForCacheSync(limited.Done(), pods.HasSynced) {
+			return fmt.Errorf("the cache has not synced: %w", limited.Err())
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	return write(synced{
 		Phase:        "synced",
 		Objects:      len(pods.GetStore().ListKeys()),
-		SyncedMs:     milliseconds(elapsed),
-		CPUSeconds:   after.cpuSeconds - before.cpuSeconds,
-		StartBytes:   before.residentBytes,
-		SettledBytes: settled.residentBytes,
-		PeakBytes:    settled.peakBytes,
+		SyncedMs:     cost.elapsedMs,
+		CPUSeconds:   cost.cpuSeconds,
+		StartBytes:   cost.startBytes,
+		SettledBytes: cost.settled.residentBytes,
+		PeakBytes:    cost.settled.peakBytes,
 	})
 }
 
 func (p plan) emit(ctx context.Context, counted *counter) error {
-	before, err := now()
-	if err != nil {
-		return err
-	}
-	started := time.Now()
-	for sent := int64(0); sent < p.events; {
-		batch := min(p.batch, p.events-sent)
-		if err := p.request(fmt.Sprintf("/emit?n=%d", batch)); err != nil {
-			return err
+	cost, err := p.phase(func() error {
+		for sent := int64(0); sent < p.events; {
+			batch := min(p.batch, p.events-sent)
+			if err := p.request(fmt.Sprintf("/emit?n=%d", batch)); err != nil {
+				return err
+			}
+			sent += batch
+			if err := p.reaches(ctx, counted, p.pods+sent); err != nil {
+				return err
+			}
 		}
-		sent += batch
-		if err := p.reaches(ctx, counted, p.pods+sent); err != nil {
-			return err
-		}
-	}
-	elapsed := time.Since(started)
-	after, err := now()
-	if err != nil {
-		return err
-	}
-	settled, err := p.settled()
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	return write(events{
 		Phase:        "events",
 		Handled:      counted.count.Load() - p.pods,
-		ElapsedMs:    milliseconds(elapsed),
-		CPUSeconds:   after.cpuSeconds - before.cpuSeconds,
-		SettledBytes: settled.residentBytes,
-		PeakBytes:    settled.peakBytes,
+		ElapsedMs:    cost.elapsedMs,
+		CPUSeconds:   cost.cpuSeconds,
+		SettledBytes: cost.settled.residentBytes,
+		PeakBytes:    cost.settled.peakBytes,
 	})
 }
 
-func (p plan) pace(ctx context.Context, counted *counter) error {
-	if p.paced == 0 {
-		return nil
+// cost is what a phase took: time until its end, memory before it and once it has settled.
+type cost struct {
+	elapsedMs  float64
+	cpuSeconds float64
+	startBytes int64
+	settled    usage
+}
+
+// phase does the work of a phase and waits until the memory has settled.
+func (p plan) phase(work func() error) (cost, error) {
+	before, err := now()
+	if err != nil {
+		return cost{}, err
 	}
+	started := time.Now()
+	if err := work(); err != nil {
+		return cost{}, err
+	}
+	elapsed := time.Since(started)
+	after, err := now()
+	if err != nil {
+		return cost{}, err
+	}
+	settled, err := p.settled()
+	return cost{
+		elapsedMs:  float64(elapsed) / float64(time.Millisecond),
+		cpuSeconds: after.cpuSeconds - before.cpuSeconds,
+		startBytes: before.residentBytes,
+		settled:    settled,
+	}, err
+}
+
+func (p plan) pace(ctx context.Context, counted *counter) error {
 	arrivals := make([]int64, 0, p.paced)
 	counted.arrivals.Store(&arrivals)
 	if err := p.request(fmt.Sprintf("/pace?n=%d", p.paced)); err != nil {
@@ -189,10 +202,6 @@ func (p plan) request(path string) error {
 		return fmt.Errorf("request events: %s", answer.Status)
 	}
 	return nil
-}
-
-func milliseconds(duration time.Duration) float64 {
-	return float64(duration) / float64(time.Millisecond)
 }
 
 func write(sample any) error {

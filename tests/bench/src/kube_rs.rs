@@ -1,4 +1,4 @@
-//! The peer: watcher and reflector of kube-rs with a handler in the same process.
+//! A peer: watcher and reflector of kube-rs with a handler in the same process.
 
 use std::{fmt::Debug, hash::Hash};
 

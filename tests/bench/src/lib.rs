@@ -1,11 +1,11 @@
-//! The benchmark: our cache with a sandboxed handler compared with kube-rs and a native handler.
+//! The benchmark: our cache with a sandboxed handler compared with kube-rs and client-go and a native handler.
 //!
 //! `cargo xtask bench` runs it. `README.md` explains what is measured and why it is fair. In the order of a run:
 //!
 //! 1. [`driver`] starts a server and one subject at a time, and prints the table.
 //! 2. [`server`] sends rendered [`pods`] from a separate process.
-//! 3. A [`subject`] lists, watches, caches and counts in a separate process: [`informer`] is ours, [`kube_rs`] is the
-//!    peer.
+//! 3. A [`subject`] lists, watches, caches and counts in a separate process: [`informer`] is ours, [`kube_rs`] and
+//!    the Go program in `client-go` are the peers.
 //!
 //! Another measurement: [`density`] of the whole host with many idle plugins.
 //!

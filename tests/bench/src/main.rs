@@ -10,7 +10,7 @@ use informer_bench::{
     server,
 };
 
-/// Compares our informer and a sandboxed handler with kube-rs and a native handler, or measures a host with many plugins.
+/// Compares our informer and a sandboxed handler with kube-rs and client-go and a native handler, or measures a host with many plugins.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 struct Arguments {

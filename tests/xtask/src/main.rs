@@ -38,8 +38,8 @@ usage: cargo xtask <command>
   image [amd64] [arm64]
                        build the container image without a container runtime: target/image/informer.tar (needs Debian or
                        Ubuntu, and a C compiler for the other architecture)
-  bench [..]           measure against kube-rs, or with --plugins N a host with N idle plugins; tests/bench/README.md lists
-                       the options
+  bench [..]           measure against kube-rs and client-go (needs Go), or with --plugins N a host with N idle plugins;
+                       tests/bench/README.md lists the options
   bench --ready-made [..]
                        measure the ready-made plugins on the real kube-apiserver with its controllers, also beside other
                        programs; --help lists the options (needs Go)
