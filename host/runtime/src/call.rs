@@ -273,7 +273,7 @@ fn shown(store: &mut Store<Guest>, Notification { source, change, .. }: &Notific
     let masks = Masks::new(&store.data().config, source.gvr());
     let guest = store.data_mut();
     let mut hold = |object: &Arc<Object>| {
-        guest.call.objects.hold(source.clone(), Arc::clone(object), masks.hide(object))
+        guest.call.objects.hold(source.clone(), Arc::clone(object), masks.sight(object))
     };
     let old = match change {
         Change::Updated { old, .. } => Some(hold(old)),

@@ -15,7 +15,7 @@ use std::{
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use informer_types::{
-    DeclaredReads, Delivery, EventHandler, Failure, FailureKind, Gvr, JsonText, Object, Outcome, Reconciled,
+    DeclaredReads, Delivery, EventHandler, Failure, FailureKind, Gvr, Object, Outcome, Reconciled,
     Reconciler, Request, SignalCall, SignalHandler,
 };
 use tokio::{
@@ -29,7 +29,10 @@ pub use version::VersionInfo;
 use crate::{
     Component, Engine, InstancePolicy, InstanceStats, LoadError, PluginConfig, PluginStats, Sources,
     call::Batch,
-    capabilities::{MetricFamily, secret::Masks},
+    capabilities::{
+        MetricFamily,
+        secret::{Masks, Seen},
+    },
     instance::Instance,
     revocation::Grantees,
     schedule::{Lane, by_turns},
@@ -179,7 +182,7 @@ impl Plugin {
     /// object cannot be read.
     pub fn visible(&self, gvr: &Gvr, object: &Object) -> Option<String> {
         let masks = Masks::new(&self.shared.load().config, gvr);
-        masks.json(object).ok().map(JsonText::into_string)
+        masks.seen(object).ok().map(Seen::into_text)
     }
 
     /// The statistics since the plugin was made, over all versions.

@@ -83,7 +83,7 @@ impl Keeping {
 fn conditions(on: &Subscription) -> Option<Vec<Part>> {
     let filter = &on.filter;
     let when = filter.when.as_ref().map_or_else(|| Some(Vec::new()), |when| when.reads())?;
-    let digests = on.reads.parts().into_iter().flatten().filter(|part| part.is_digest());
+    let digests = on.reads.parts().into_iter().flatten().filter(|part| part.digest().is_some());
     let digests: Vec<&Pointer> = digests.map(Part::pointer).collect();
     // A digest is enough to see a change.
     let changed = filter.changed.pointers.iter().filter(|pointer| !digests.contains(pointer)).cloned();

@@ -10,7 +10,7 @@ use std::{
 use clap::Args;
 use informer_runtime::Grants;
 use informer_types::{
-    Gvr, Namespaces, ReadGrant, SecretGrant, ServiceAccount, WriteGrant, WriteVerb, is_object_name,
+    Gvr, Namespaces, ReadGrant, SecretScope, ServiceAccount, WriteGrant, WriteVerb, is_object_name,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -317,7 +317,7 @@ impl Scopes {
         }
     }
 
-    /// Adds rules for a resource; for Secrets, only for those that `secrets` also grants.
+    /// Adds rules for a resource; for Secrets, only for those that `secrets` also grants, and only to read them if digests are granted.
     fn granted(
         &mut self,
         grants: &Grants,
@@ -331,12 +331,14 @@ impl Scopes {
             return self.add(namespaces, &what, verbs);
         }
         for secret in grants.secrets.iter() {
-            match secret {
-                SecretGrant::All => self.add(namespaces, &what, verbs),
-                SecretGrant::Namespace(namespace) if namespaces.contains(namespace) => {
-                    self.add(&only(namespace), &what, verbs);
+            let is_allowed = |verb: &&Verb| !secret.digests_only || **verb == Verb::Get;
+            let verbs: Vec<Verb> = verbs.iter().filter(is_allowed).copied().collect();
+            match &secret.scope {
+                SecretScope::All => self.add(namespaces, &what, &verbs),
+                SecretScope::Namespace(namespace) if namespaces.contains(namespace) => {
+                    self.add(&only(namespace), &what, &verbs);
                 }
-                SecretGrant::One(namespace, name) if namespaces.contains(namespace) => {
+                SecretScope::One(namespace, name) if namespaces.contains(namespace) => {
                     // RBAC cannot restrict `create` and `list` to a name.
                     let (created, named): (Vec<Verb>, Vec<Verb>) = verbs
                         .iter()
@@ -346,7 +348,7 @@ impl Scopes {
                     let what = What { name: Some((**name).to_owned()), ..what.clone() };
                     self.add(&only(namespace), &what, &named);
                 }
-                SecretGrant::Namespace(_) | SecretGrant::One(..) => {}
+                SecretScope::Namespace(_) | SecretScope::One(..) => {}
             }
         }
     }

@@ -118,7 +118,7 @@ pub(super) static TENANCY: LazyLock<Section<TenancyKeys>> = LazyLock::new(|| {
             .distinct()
             .also("[\"shop/*\"]")
             .doc(
-                "Secrets that they may list under `secrets` of their `grant`. A Plugin never sees values of \
+                "Secrets that they may list under `secrets` of their `grant`, by their values or, with `digest ` before it, by digests only. A Plugin never sees values of \
                  another namespace, whatever is listed here: \"*\" means the Secrets of its own.",
             ),
         K::<Vec<Pattern>>::new("registries", |keys| &mut keys.registries)

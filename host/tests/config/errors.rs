@@ -271,7 +271,7 @@ secrets = ["shop", "shop/*", "shop/*"]
 11:54: plugin.a.grant.write[2]: `patch apps/v1/deployments` is listed twice; remove one
 11:83: plugin.a.grant.write[3]: `create v1/pods/exec` is not a grant: the subresource `exec` is never granted; remove it: a plugin gets objects, and neither connections nor credentials
 11:106: plugin.a.grant.write[4]: expected verbs and a resource, found the number 3; write for example "patch apps/v1/deployments @default"
-12:12: plugin.a.grant.secrets[0]: `shop` is not a grant: it has no namespace; write `shop/credentials` for one Secret, `shop/*` for those of a namespace, or `*`
+12:12: plugin.a.grant.secrets[0]: `shop` is not a grant: it has no namespace; write `shop/credentials` for one Secret, `shop/*` for those of a namespace, or `*`; with `digest ` before it the plugin sees digests only
 12:30: plugin.a.grant.secrets[2]: `shop/*` is listed twice; remove one
 "#
     );

@@ -12,7 +12,7 @@ mod write;
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
 pub use read::{ReadGrant, ReadGrants};
-pub use secret::{SecretGrant, SecretGrants};
+pub use secret::{SecretGrant, SecretGrants, SecretScope};
 pub use write::{WriteGrant, WriteGrants, WriteVerb};
 
 use crate::Gvr;

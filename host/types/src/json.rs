@@ -1,5 +1,6 @@
 //! JSON pointers into JSON text: finds the value at `/spec/replicas` without building a tree.
 
+mod algorithm;
 mod digest;
 mod locate;
 mod part;
@@ -7,6 +8,7 @@ mod scan;
 
 use std::{borrow::Borrow, cmp::Reverse, collections::HashMap, fmt, str::FromStr};
 
+pub use algorithm::Algorithm;
 use digest::digests_differ;
 pub use digest::{TooMuchToHash, stand_in};
 pub use locate::locate;
@@ -78,22 +80,22 @@ impl fmt::Display for Pointer {
 /// # Errors
 /// The errors of [`locate()`].
 pub fn differs(old: &str, new: &str, pointers: &[Pointer]) -> Result<bool, InvalidJson> {
-    any_differs(old, new, pointers, |_| false)
+    any_differs(old, new, pointers, |_| None)
 }
 
 /// Returns true if one of the parts differs between two texts. Each range of a text is compared at most once as a value and
-/// once as a digest, however many pointers lead into it.
+/// once as a digest of each form, however many pointers lead into it.
 fn any_differs<P: Borrow<Pointer>>(
     old: &str,
     new: &str,
     parts: &[P],
-    is_digest: impl Fn(&P) -> bool,
+    digest: impl Fn(&P) -> Option<Algorithm>,
 ) -> Result<bool, InvalidJson> {
     let (in_old, in_new) = (locate(old, parts)?, locate(new, parts)?);
     let mut present = Vec::with_capacity(parts.len());
     for ((left, right), part) in in_old.into_iter().zip(in_new).zip(parts) {
         match (left, right) {
-            (Some(left), Some(right)) => present.push((is_digest(part), left, right)),
+            (Some(left), Some(right)) => present.push((digest(part), left, right)),
             (None, None) => {}
             _ => return Ok(true),
         }
@@ -107,7 +109,10 @@ fn any_differs<P: Borrow<Pointer>>(
         }
         compared = Some((digest, left.end));
         let (left, right) = (old.get(left).unwrap_or_default(), new.get(right).unwrap_or_default());
-        let differ = if digest { digests_differ(left, right) } else { !same(Some(left), Some(right))? };
+        let differ = match digest {
+            Some(algorithm) => digests_differ(algorithm, left, right),
+            None => !same(Some(left), Some(right))?,
+        };
         if differ {
             return Ok(true);
         }

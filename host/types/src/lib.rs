@@ -54,15 +54,15 @@ pub use debug_file::{DEBUG_FILE, DebugOf};
 pub use declared_reads::DeclaredReads;
 pub use failure::{Failure, FailureKind};
 pub use grant::{
-    InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,
-    WriteVerb, is_namespace, is_subresource,
+    InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, SecretScope, WriteGrant,
+    WriteGrants, WriteVerb, is_namespace, is_subresource,
 };
 pub use gvr::{Gvr, InvalidGvr, Source};
 pub use handler::{Delivery, EventHandler, MAX_BATCH, Outcome};
 pub use histogram::Histogram;
 pub use index_path::{IndexPath, IndexPaths};
 pub use json::{
-    InvalidJson, InvalidPointer, NotJson, Part, PartsError, Pointer, RawString, Reads, Scanner,
+    Algorithm, InvalidJson, InvalidPointer, NotJson, Part, PartsError, Pointer, RawString, Reads, Scanner,
     TooMuchToHash, container_length, differs, identity, locate, members_differ, stand_in,
 };
 pub use key::{InvalidKey, ObjectKey};

@@ -11,7 +11,6 @@
 mod affected;
 mod attempt;
 mod decision;
-mod hashes;
 mod http;
 mod kind;
 mod marker;
@@ -60,7 +59,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 #[derive(Debug)]
 pub struct Reloader {
     settings: Settings,
-    /// The pointers whose changes in a source may roll a workload.
+    /// The pointers whose changes in a source may roll a workload, without those of its data.
     relevant: Vec<String>,
     pace: Pace,
     /// This instance has looked for workloads that went away while the host was down.
@@ -78,8 +77,7 @@ impl Handler for Reloader {
         let settings: Settings = config.parse()?;
         settings.check()?;
         let names = &settings.annotations;
-        let mut relevant =
-            ["sha256:/data", "sha256:/binaryData", "/metadata/labels"].map(str::to_owned).to_vec();
+        let mut relevant = vec!["/metadata/labels".to_owned()];
         relevant.extend([&names.ignore, &names.matched].map(|name| source::annotation(name)));
         Ok(Self { settings, relevant, pace: Pace::default(), has_swept: false, now: Timestamp::now })
     }
@@ -90,7 +88,10 @@ impl Handler for Reloader {
     }
 
     fn on_update(&mut self, update: Update, _cause: Cause) -> Result {
-        let relevant: Vec<_> = self.relevant.iter().map(String::as_str).collect();
+        let mut relevant: Vec<&str> = self.relevant.iter().map(String::as_str).collect();
+        if let Some(kind) = SourceKind::of_gvr(update.new.gvr()) {
+            relevant.extend_from_slice(&source::digests(kind));
+        }
         let is_workload = WorkloadKind::of_gvr(update.new.gvr()).is_some();
         if is_workload || update.changed(&relevant)? {
             self.changed(&update.new, false)?;
@@ -99,9 +100,6 @@ impl Handler for Reloader {
     }
 
     fn on_delete(&mut self, object: Event, _final_state_known: bool) -> Result {
-        if let Some(kind) = SourceKind::of_gvr(object.gvr()) {
-            hashes::forget(&SourceId::new(kind, object.name()), object.namespace())?;
-        }
         self.changed(&object, false)
     }
 }
@@ -185,21 +183,18 @@ impl Reloader {
     }
 
     /// Adds the keys of workloads that the plugin remembers and the cache does not have: their memory is removed, and a Job that was
-    /// deleted is created. The hashes of sources that went away are removed too.
+    /// deleted is created.
     fn sweep(&mut self) -> Result {
         if self.has_swept {
             return Ok(());
         }
         for key in store::keys()? {
-            let workload = key.parse::<Workload>().ok();
-            let object = workload.as_ref().map(|workload| (workload.gvr(), workload.key()));
-            let Some((gvr, object)) = object.or_else(|| hashes::source(&key)) else { continue };
-            match (lister::get_fields(gvr, &object, [""; 0]), workload) {
-                (Ok(Some([])), _) => {}
-                (Ok(None), Some(workload)) => workqueue::add(&workload)?,
-                (Ok(None), None) => store::delete(&key)?,
-                (Err(error), _) if source::is_not_served(&error) => {}
-                (Err(error), _) => return Err(error.into()),
+            let Ok(workload) = key.parse::<Workload>() else { continue };
+            match lister::get_fields(workload.gvr(), &workload.key(), [""; 0]) {
+                Ok(Some([])) => {}
+                Ok(None) => workqueue::add(&workload)?,
+                Err(error) if source::is_not_served(&error) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         self.has_swept = true;

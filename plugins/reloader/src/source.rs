@@ -2,18 +2,16 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use base64::{Engine, prelude::BASE64_STANDARD};
 use informer_sdk::{
     Error, ErrorCode, ObjectKey,
     client::{self, ApiCode},
     lister::{self, Selector},
 };
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use sha1::{Digest, Sha1};
 
 use crate::{
     decision::Annotations,
-    hashes,
     kind::{SourceId, SourceKind},
     settings::Names,
 };
@@ -21,33 +19,19 @@ use crate::{
 /// The hash of no data. It marks a source that was deleted.
 pub(crate) const NOTHING: &str = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
 
+/// What the host shows in place of a digest or an annotation that is not granted.
+const MASK: &str = "***";
+
 /// A source in the cache.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) annotations: Annotations,
     pub(crate) labels: BTreeMap<String, String>,
-    version: String,
-    /// The digests of `data` and `binaryData`; empty if they are absent.
-    digests: [String; 2],
+    /// The hashes of `data` and `binaryData`; [`NOTHING`] if they are absent.
+    hashes: [String; 2],
 }
 
-/// The data of a source as the API server has it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Live {
-    metadata: Metadata,
-    #[serde(default)]
-    data: Option<BTreeMap<String, String>>,
-    #[serde(default)]
-    binary_data: Option<BTreeMap<String, String>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    #[serde(default)]
-    resource_version: String,
-}
+type Values = BTreeMap<String, String>;
 
 /// The state of a source in the cache.
 #[derive(Debug)]
@@ -58,69 +42,60 @@ pub(crate) enum Lookup {
     NotServed,
 }
 
-/// The data of a Secret cannot be hashed.
+/// The host masks a Secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("its values are not base64: if they are masked, name the Secret in `secrets` under [plugin.grant]")]
-pub(crate) struct Unreadable;
+#[error(
+    "the host masks its data or its annotations: write `digest *` in `secrets` under [plugin.grant], or `*` if `annotations` under [plugin.config] has other names for `match` and `ignore`"
+)]
+pub(crate) struct Masked;
 
 /// Reads a source from the cache, with its annotations of these names.
 pub(crate) fn look_up(id: &SourceId, namespace: &str, names: &Names) -> Result<Lookup, Error> {
     let [ignore, matched] = [&names.ignore, &names.matched].map(|name| annotation(name));
-    let pointers = [
-        ignore.as_str(),
-        matched.as_str(),
-        "/metadata/labels",
-        "/metadata/resourceVersion",
-        "sha256:/data",
-        "sha256:/binaryData",
-    ];
+    let [of_data, of_binary] = digests(id.kind);
+    let pointers = [&ignore, &matched, "/metadata/labels", of_data, of_binary];
     let key = ObjectKey::new(namespace, &id.name);
-    let [ignore, matched, labels, version, data, binary] =
-        match lister::get_fields(id.kind.gvr(), &key, pointers) {
-            Ok(Some(fields)) => fields,
-            Ok(None) => return Ok(Lookup::Absent),
-            Err(error) if is_not_served(&error) => return Ok(Lookup::NotServed),
-            Err(error) => return Err(error),
-        };
+    let [ignore, matched, labels, data, binary] = match lister::get_fields(id.kind.gvr(), &key, pointers) {
+        Ok(Some(fields)) => fields,
+        Ok(None) => return Ok(Lookup::Absent),
+        Err(error) if is_not_served(&error) => return Ok(Lookup::NotServed),
+        Err(error) => return Err(error),
+    };
     let annotations = [(&names.ignore, ignore), (&names.matched, matched)];
     // An annotation that is no text counts as none.
     let annotations =
         annotations.into_iter().filter_map(|(name, value)| Some((name.clone(), value.parse().ok()??)));
+    let hashes = [data.parse::<String>()?, binary.parse()?];
     Ok(Lookup::Found(Source {
         annotations: annotations.collect(),
         labels: labels.parse::<Option<_>>()?.flatten().unwrap_or_default(),
-        version: version.parse::<String>()?.unwrap_or_default(),
-        digests: [data.parse()?.unwrap_or_default(), binary.parse()?.unwrap_or_default()],
+        hashes: hashes.map(|hash| hash.unwrap_or_else(|| NOTHING.to_owned())),
     }))
 }
 
 impl Source {
-    /// The hash of its data. Data that was not hashed before is read from the API server. Returns `None` if the source is gone there;
-    /// its deletion follows.
-    pub(crate) fn hash(
-        &self,
-        id: &SourceId,
-        namespace: &str,
-    ) -> Result<Option<Result<String, Unreadable>>, Error> {
-        if self.digests.iter().all(String::is_empty) {
-            return Ok(Some(Ok(NOTHING.to_owned())));
+    /// The hash of its data.
+    pub(crate) fn hash(self, id: &SourceId, namespace: &str) -> Result<Result<String, Masked>, Error> {
+        if self.hashes.iter().chain(self.annotations.values()).any(|text| text == MASK) {
+            return Ok(Err(Masked));
         }
-        if let Some(kept) = hashes::kept(id, namespace, &self.digests) {
-            return Ok(Some(kept.ok_or(Unreadable)));
-        }
-        let live: Live = match client::get(id.kind.gvr(), &ObjectKey::new(namespace, &id.name)) {
-            Ok(live) => live,
-            Err(error) if error.api_code() == Some(ApiCode::NotFound) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let (data, binary) = (live.data.unwrap_or_default(), live.binary_data.unwrap_or_default());
-        let hash = hash(id.kind, &data, &binary);
-        // Newer data does not have the digests of the cache.
-        if live.metadata.resource_version == self.version {
-            hashes::keep(id, namespace, &self.digests, hash.as_deref().ok());
-        }
-        Ok(Some(hash))
+        let [data, binary] = self.hashes;
+        Ok(Ok(match (data, binary) {
+            (data, binary) if binary == NOTHING => data,
+            (data, binary) if data == NOTHING => binary,
+            (data, _) => hash_of_both(id, namespace)?.unwrap_or(data),
+        }))
     }
+}
+
+/// The hash of `data` and `binaryData` together. The host keeps objects that have both as a whole. Returns `None` if the source is gone.
+fn hash_of_both(id: &SourceId, namespace: &str) -> Result<Option<String>, Error> {
+    let key = ObjectKey::new(namespace, &id.name);
+    let Some([data, binary]) = lister::get_fields(id.kind.gvr(), &key, ["/data", "/binaryData"])? else {
+        return Ok(None);
+    };
+    let values = [data.parse::<Option<Values>>()?, binary.parse()?];
+    Ok(Some(hash(values.into_iter().flatten().flatten().flatten())))
 }
 
 /// The pointer to an annotation.
@@ -153,23 +128,20 @@ pub(crate) fn is_not_served(error: &Error) -> bool {
     matches!(error.code(), Some(ErrorCode::UnknownResource | ErrorCode::NotGranted))
 }
 
-/// The hash of the original: SHA-1 of the sorted `key=value` joined by `;`. Values of Secrets are decoded, and values of `binaryData`
-/// are not.
-fn hash(
-    kind: SourceKind,
-    data: &BTreeMap<String, String>,
-    binary: &BTreeMap<String, String>,
-) -> Result<String, Unreadable> {
-    let mut lines: Vec<Vec<u8>> = Vec::new();
-    for (key, value) in data.iter().chain(binary) {
-        let value = match kind {
-            SourceKind::ConfigMap => value.clone().into_bytes(),
-            SourceKind::Secret => BASE64_STANDARD.decode(value).map_err(|_| Unreadable)?,
-        };
-        lines.push([key.as_bytes(), b"=", &value].concat());
+/// The digests of `data` and `binaryData` in the form of the original. It decodes the values of Secrets, and not those of `binaryData`,
+/// which Secrets do not have.
+pub(crate) fn digests(kind: SourceKind) -> [&'static str; 2] {
+    match kind {
+        SourceKind::ConfigMap => ["sha1-pairs:/data", "sha1-pairs:/binaryData"],
+        SourceKind::Secret => ["sha1-base64-pairs:/data", "sha1-pairs:/binaryData"],
     }
+}
+
+/// The hash of `data` and `binaryData` together: SHA-1 of the sorted `key=value` joined by `;`.
+fn hash(values: impl Iterator<Item = (String, String)>) -> String {
+    let mut lines: Vec<String> = values.map(|(key, value)| format!("{key}={value}")).collect();
     lines.sort_unstable();
-    Ok(sha1(&lines.join(&b';')))
+    sha1(lines.join(";").as_bytes())
 }
 
 /// The SHA-1 in hexadecimal digits.
@@ -185,32 +157,12 @@ pub(crate) fn sha1(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
-    }
-
     #[test]
-    fn the_hash_is_that_of_the_original() {
-        let none = map(&[]);
-        let hash = |kind, data: &[(&str, &str)], binary: &[(&str, &str)]| {
-            hash(kind, &map(data), &map(binary)).unwrap()
-        };
-        // `printf 'a=1;b=2' | sha1sum`, and so on.
-        assert_eq!(
-            hash(SourceKind::ConfigMap, &[("b", "2"), ("a", "1")], &[]),
-            sha1(b"a=1;b=2"),
-            "keys are sorted"
-        );
-        assert_eq!(hash(SourceKind::ConfigMap, &[("b", "2")], &[("a", "AQI=")]), sha1(b"a=AQI=;b=2"));
-        assert_eq!(hash(SourceKind::Secret, &[("a", "MQ==")], &[]), sha1(b"a=1"), "Secrets are decoded");
-        assert_eq!(sha1(b"a=1"), "86eda770a6060824b090dd4df091e3bd4121279c");
-        assert_eq!(super::hash(SourceKind::ConfigMap, &none, &none).unwrap(), NOTHING);
-    }
-
-    #[test]
-    fn a_masked_secret_has_no_hash() {
-        let masked = hash(SourceKind::Secret, &map(&[("password", "***")]), &map(&[]));
-        assert_eq!(masked, Err(Unreadable));
-        assert!(Unreadable.to_string().contains("`secrets` under [plugin.grant]"));
+    fn the_hash_of_both_fields_is_that_of_the_original() {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        // `printf 'a=AQI=;b=2' | sha1sum`
+        let both = hash([pair("b", "2"), pair("a", "AQI=")].into_iter());
+        assert_eq!(both, "48f14513e1d9a7b8fd1cfecfb1b5eda862a0c103");
+        assert_eq!(hash(std::iter::empty()), NOTHING);
     }
 }

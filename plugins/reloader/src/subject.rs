@@ -171,14 +171,11 @@ impl Subject {
                 if !verdict.is_chosen() {
                     continue;
                 }
-                let hash = match source.hash(&id, &self.workload.namespace)? {
-                    Some(Err(unreadable)) => {
-                        self.problems.push(format!("{id}: {unreadable}"));
-                        None
-                    }
-                    Some(Ok(hash)) => Some(hash),
-                    None => None,
-                };
+                let hash = source.hash(&id, &self.workload.namespace)?;
+                if let Err(masked) = hash {
+                    self.problems.push(format!("{id}: {masked}"));
+                }
+                let hash = hash.ok();
                 chosen.push(Chosen { source: id, hash, container: container.unwrap_or(0) });
             }
         }

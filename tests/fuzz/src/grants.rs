@@ -85,17 +85,20 @@ fn is_in(namespaces: &Namespaces, namespace: &str) -> bool {
 
 fn secrets(grants: &str, namespace: &str, name: &str) {
     let lines: Vec<SecretGrant> = parsed(grants);
-    let covers = |namespace: &str, name: &str| {
-        let ways = ["*".to_owned(), format!("{namespace}/*"), format!("{namespace}/{name}")];
+    let covers = |before: &str, namespace: &str, name: &str| {
+        let ways = ["*", &format!("{namespace}/*"), &format!("{namespace}/{name}")];
+        let ways = ways.map(|secrets| format!("{before}{secrets}"));
         lines.iter().any(|line| ways.contains(&line.to_string()))
     };
     let all: SecretGrants = lines.iter().cloned().collect();
     if !name.contains(['*', '/']) && !namespace.contains(['*', '/']) {
-        assert_eq!(
-            all.contains(namespace, name),
-            covers(namespace, name),
-            "{namespace}/{name} of {grants:?}"
-        );
+        let values = covers("", namespace, name);
+        assert_eq!(all.contains(namespace, name), values, "{namespace}/{name} of {grants:?}");
+        let digests = values || covers("digest ", namespace, name);
+        assert_eq!(all.contains_digests(namespace, name), digests, "{namespace}/{name} of {grants:?}");
+    }
+    for line in &lines {
+        assert!(all.cover(line), "{line} of {grants:?}");
     }
     if all.contain_all(Some(namespace)) {
         assert!(all.contains(namespace, "any"));

@@ -7,6 +7,7 @@ use informer_types::{Gvr, InvalidPointer, Object, Part};
 use crate::{
     PluginConfig,
     bindings::informer::plugin::types::{Error, ObjectMeta, Owner},
+    capabilities::secret::Seen,
 };
 
 /// The maximum number of pointers in one query: each is compared at every key of the object.
@@ -101,9 +102,9 @@ impl Budget {
 }
 
 /// The JSON texts of the parts, in the order of the parts.
-pub(super) fn values(json: &str, parts: &[Part], budget: &mut Budget) -> Result<Vec<Option<String>>, Error> {
+pub(super) fn values(seen: &Seen, parts: &[Part], budget: &mut Budget) -> Result<Vec<Option<String>>, Error> {
     let mut values = Vec::with_capacity(parts.len());
-    for value in Part::texts(parts, json)? {
+    for value in seen.parts(parts)? {
         budget.spend(value.as_deref().map_or(0, str::len))?;
         values.push(value.map(Cow::into_owned));
     }

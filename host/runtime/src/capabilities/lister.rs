@@ -179,10 +179,10 @@ fn selector(text: &str) -> Result<LabelSelector, Error> {
 impl Host for Guest {
     fn get(&mut self, gvr: String, key: types::ObjectKey) -> Result<Option<String>, Error> {
         let Some((object, masks)) = one(self, &gvr, key)? else { return Ok(None) };
-        let json = masks.json(&object)?;
+        let json = masks.seen(&object)?.into_text();
         Budget::new(self.config.limits.response_bytes).spend(json.len())?;
         self.receives(json.len());
-        Ok(Some(json.into_string()))
+        Ok(Some(json))
     }
 
     fn get_fields(
@@ -197,7 +197,7 @@ impl Host for Guest {
             undeclared.check(&object)?;
         }
         let mut budget = Budget::new(self.config.limits.response_bytes);
-        let values = values(&masks.json(&object)?, &parts, &mut budget)?;
+        let values = values(&masks.seen(&object)?, &parts, &mut budget)?;
         self.receives(budget.used());
         Ok(Some(values))
     }
@@ -226,7 +226,7 @@ impl Host for Guest {
             let key =
                 types::ObjectKey { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
             budget.spend(key.namespace.len() + key.name.len())?;
-            Ok(Fields { key, values: values(&masks.json(object)?, &parts, budget)? })
+            Ok(Fields { key, values: values(&masks.seen(object)?, &parts, budget)? })
         })
         .await?;
         Ok(FieldsPage { items, next })
@@ -234,9 +234,9 @@ impl Host for Guest {
 
     async fn list_json(&mut self, gvr: String, of: Selector, part: Page) -> Result<JsonPage, Error> {
         let (items, next) = page(self, &gvr, of, &part, |object, masks, budget| {
-            let json = masks.json(object)?;
+            let json = masks.seen(object)?.into_text();
             budget.spend(json.len())?;
-            Ok(json.into_string())
+            Ok(json)
         })
         .await?;
         Ok(JsonPage { items, next })

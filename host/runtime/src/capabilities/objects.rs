@@ -4,7 +4,6 @@ mod held;
 
 use std::sync::Arc;
 
-use informer_types::Part;
 use wasmtime::component::HasSelf;
 
 pub(crate) use held::Objects;
@@ -41,7 +40,7 @@ impl objects::Host for Guest {
     }
 
     fn json(&mut self, id: u32) -> Result<String, Error> {
-        let json = self.call.objects.get(id)?.json()?;
+        let json = self.call.objects.get(id)?.seen()?.text();
         Budget::new(self.config.limits.response_bytes).spend(json.len())?;
         let json = json.to_owned();
         self.receives(json.len());
@@ -60,7 +59,7 @@ impl objects::Host for Guest {
             undeclared.check(&held.object)?;
         }
         let mut budget = Budget::new(self.config.limits.response_bytes);
-        let values = values(held.json()?, &parts, &mut budget)?;
+        let values = values(held.seen()?, &parts, &mut budget)?;
         self.receives(budget.used());
         Ok(values)
     }
@@ -74,6 +73,6 @@ impl objects::Host for Guest {
         if let Some(undeclared) = Undeclared::of(&self.config, new.source.gvr(), &parts) {
             undeclared.check(&old.object).and_then(|()| undeclared.check(&new.object))?;
         }
-        Ok(Part::differ(&parts, old.json()?, new.json()?)?)
+        new.seen()?.differs(old.seen()?, &parts)
     }
 }

@@ -1,13 +1,15 @@
 //! Masks the values of Secrets that the `secrets` grant of a plugin does not name.
 //!
+//! A line with `digest` shows the digests of `data`, and no value.
+//!
 //! The plugin sees the identity and the metadata of a Secret, its type, the names of its keys, and the annotations of
 //! [`VISIBLE`]. Every other field and annotation is masked, because tools keep values and copies of the whole object in
 //! annotations of their own. Secrets are masked in the cache, and in any answer of the API server, whatever its path was.
 
-use std::{ops::Range, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use informer_types::{Gvr, JsonText, NotJson, Object, Scanner, SecretGrants};
+use informer_types::{Gvr, JsonText, NotJson, Object, Part, Scanner, SecretGrants};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -26,7 +28,7 @@ const BY_KEY: [&str; 2] = ["data", "stringData"];
 
 /// The annotations that are shown as they are. Controllers select Secrets by them. Their values are names, lists of names, flags
 /// and times, which the tools named here write.
-const VISIBLE: [&str; 24] = [
+const VISIBLE: [&str; 25] = [
     // Kubernetes: the account of a token.
     "kubernetes.io/service-account.name",
     "kubernetes.io/service-account.uid",
@@ -45,6 +47,7 @@ const VISIBLE: [&str; 24] = [
     // Argo CD: the application that owns the object.
     "argocd.argoproj.io/tracking-id",
     // Reloader: whether a change restarts workloads.
+    "reloader.stakater.com/ignore",
     "reloader.stakater.com/match",
     // Reflector and Replicator: where copies may go, and where a copy comes from.
     "reflector.v1.k8s.emberstack.com/reflects",
@@ -65,6 +68,30 @@ const SEARCHED_DEPTH: usize = 8;
 /// Hides the values of Secrets from one plugin. Objects of other resources are shown as they are.
 pub(crate) struct Masks(Option<Arc<PluginConfig>>);
 
+/// How much of an object a plugin may see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// All of it.
+    Whole,
+    /// A Secret with masked values, and digests of its fields.
+    Digests,
+    /// A Secret with masked values.
+    Masked,
+}
+
+/// The text of an object as a plugin may see it.
+pub(crate) struct Seen {
+    text: JsonText,
+    hidden: Option<Hidden>,
+}
+
+/// What the plugin may not see of a Secret.
+struct Hidden {
+    /// The text without masks.
+    unmasked: JsonText,
+    shows_digests: bool,
+}
+
 // === impl Masks ===
 
 impl Masks {
@@ -72,23 +99,92 @@ impl Masks {
         Self(gvr.is_secrets().then(|| Arc::clone(config)))
     }
 
-    /// Returns true if the object is a Secret whose values the plugin may not see.
-    pub(crate) fn hide(&self, object: &Object) -> bool {
-        let may_see =
-            |config: &Arc<PluginConfig>| config.grants.secrets.contains(object.namespace(), object.name());
-        self.0.as_ref().is_some_and(|config| !may_see(config))
+    /// How much of the object the plugin may see.
+    pub(crate) fn sight(&self, object: &Object) -> Sight {
+        let Some(config) = &self.0 else { return Sight::Whole };
+        let (secrets, namespace, name) = (&config.grants.secrets, object.namespace(), object.name());
+        if secrets.contains(namespace, name) {
+            Sight::Whole
+        } else if secrets.contains_digests(namespace, name) {
+            Sight::Digests
+        } else {
+            Sight::Masked
+        }
     }
 
-    /// The object's text as the plugin may see it.
-    pub(crate) fn json(&self, object: &Object) -> Result<JsonText, Error> {
-        if self.hide(object) { masked(object) } else { Ok(object.json()?) }
+    /// The object as the plugin may see it.
+    pub(crate) fn seen(&self, object: &Object) -> Result<Seen, Error> {
+        Seen::new(object, self.sight(object))
+    }
+}
+
+// === impl Seen ===
+
+impl Seen {
+    pub(crate) fn new(object: &Object, sight: Sight) -> Result<Self, Error> {
+        let text = object.json()?;
+        if sight == Sight::Whole {
+            return Ok(Self { text, hidden: None });
+        }
+        let masked = JsonText::Unpacked(masked(object, &text)?);
+        let hidden = Hidden { unmasked: text, shows_digests: sight == Sight::Digests };
+        Ok(Self { text: masked, hidden: Some(hidden) })
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text.into_string()
+    }
+
+    /// The JSON texts of the parts, in their order. A digest that the plugin may not see is masked.
+    ///
+    /// # Errors
+    /// The errors of [`Part::texts`].
+    pub(super) fn parts(&self, parts: &[Part]) -> Result<Vec<Option<Cow<'_, str>>>, Error> {
+        let mut texts = Part::texts(parts, &self.text)?;
+        if let Some(hidden) = &self.hidden {
+            let digests: Vec<Part> = parts.iter().filter(|part| part.digest().is_some()).cloned().collect();
+            let shown = texts.iter_mut().zip(parts).filter(|(_, part)| part.digest().is_some());
+            for ((text, part), digest) in shown.zip(Part::texts(&digests, &hidden.unmasked)?) {
+                if *text != digest {
+                    *text = if hidden.shows(part) { digest } else { Some(Cow::Owned(format!("\"{MASK}\""))) };
+                }
+            }
+        }
+        Ok(texts)
+    }
+
+    /// Returns true if one of the parts differs from an earlier state of the object, as far as the plugin may see it.
+    ///
+    /// # Errors
+    /// The errors of [`Part::differ`].
+    pub(super) fn differs(&self, earlier: &Self, parts: &[Part]) -> Result<bool, Error> {
+        let (Some(before), Some(now)) = (&earlier.hidden, &self.hidden) else {
+            return Ok(Part::differ(parts, &earlier.text, &self.text)?);
+        };
+        let (digests, rest): (Vec<Part>, Vec<Part>) =
+            parts.iter().cloned().partition(|part| before.shows(part) && now.shows(part));
+        Ok(Part::differ(&rest, &earlier.text, &self.text)?
+            || Part::differ(&digests, &before.unmasked, &now.unmasked)?)
+    }
+}
+
+// === impl Hidden ===
+
+impl Hidden {
+    /// Returns true if the plugin may see this part nevertheless: the digest of a whole field. That of a single value would be easier to
+    /// guess.
+    fn shows(&self, part: &Part) -> bool {
+        self.shows_digests && part.digest().is_some() && part.pointer().tokens().len() <= 1
     }
 }
 
 /// The object's text with the mask in place of each value. The type, the keys and the metadata stay.
-pub(super) fn masked(object: &Object) -> Result<JsonText, Error> {
-    let text = object.json()?;
-    let hidden = hidden(&text).map_err(|NotJson| {
+fn masked(object: &Object, text: &str) -> Result<String, Error> {
+    let hidden = hidden(text).map_err(|NotJson| {
         tracing::error!(namespace = object.namespace(), name = object.name(), "a cached Secret is not JSON");
         Error::new(ErrorCode::Internal, "a cached Secret is not JSON")
     })?;
@@ -99,7 +195,7 @@ pub(super) fn masked(object: &Object) -> Result<JsonText, Error> {
         copied = value.end;
     }
     shown.push_str(text.get(copied..).unwrap_or_default());
-    Ok(JsonText::Unpacked(shown))
+    Ok(shown)
 }
 
 /// The values in the text of a Secret that are not shown, in their order, as [`mask_secret`] decides. One pass over the text finds
@@ -250,7 +346,7 @@ mod tests {
 
     fn shown(json: &str) -> String {
         let object = Object::new(&Header::default(), Body::Raw(json.into())).unwrap();
-        masked(&object).unwrap().into_string()
+        masked(&object, json).unwrap()
     }
 
     fn answered(grants: &[&str], answer: &str) -> String {
@@ -325,7 +421,7 @@ mod tests {
         }
         for broken in [r#"{"data":{"a":"hunter2"}"#, r#"{"data":{}} hunter2"#] {
             let broken = Object::new(&Header::default(), Body::Raw(broken.into())).unwrap();
-            let Err(error) = masked(&broken) else { panic!("it is shown") };
+            let Err(error) = Seen::new(&broken, Sight::Masked) else { panic!("it is shown") };
             assert!(!error.message.contains(VALUE), "{error:?}");
         }
         assert_eq!(shown(r#""a" hunter2"#), "\"***\"");

@@ -46,7 +46,7 @@ const WAYS: [&str; 8] = [
 #[tokio::test]
 async fn no_way_of_reading_shows_a_value_without_a_grant() {
     for way in WAYS {
-        for grants in [&[][..], &["other/*"], &["other/one"]] {
+        for grants in [&[][..], &["other/*"], &["other/one"], &["digest *"]] {
             let said = hears(&reader(way).secrets(grants).load("reader").await).await;
 
             assert!(!said.is_empty() && said.iter().all(|line| line.contains("***")), "{way}: {said:?}");
@@ -83,6 +83,47 @@ async fn a_plugin_without_a_grant_sees_no_difference_if_a_value_changes() {
         running.deliver(delivery_of(gvr(), updated, Cause::Live)).await;
 
         assert_eq!(running.log.messages(), [format!("shop/one 1 {differs}")]);
+    }
+}
+
+/// The digest of the whole data, of a value, and of a field without values.
+#[tokio::test]
+async fn a_digest_of_values_needs_a_grant_of_digests() {
+    // `printf '{"password":"aHVudGVyMg=="}' | sha256sum`, `printf 'password=hunter2' | sha1sum`, `printf '"Opaque"' | sha256sum`
+    let sha256 = "ba3b27ff42274af9b5c4178c3c8c41309639ca29a17a82be6d3e9f40057673de";
+    let sha1 = "ef1c496a196ff5903e51873eea66100d635fdfd2";
+    let kind = "b7f7e6dd45056dade06dc7d99eaaef5fbb386c3dd8cbd7f4a3669a1ef87545d0";
+    for (pointer, grants, expected) in [
+        ("sha256:/data", &[][..], "***"),
+        ("sha256:/data", &["digest other/*"], "***"),
+        ("sha256:/data", &["digest shop/*"], sha256),
+        ("sha256:/data", &["shop/one"], sha256),
+        ("sha1-base64-pairs:/data", &[], "***"),
+        ("sha1-base64-pairs:/data", &["digest shop/one"], sha1),
+        ("sha256:/data/password", &["digest *"], "***"),
+        ("sha256:/type", &[], kind),
+    ] {
+        for way in [r#""what": "get-fields", "namespace": "shop", "name": "one""#, r#""what": "field""#] {
+            let setup = reader(&format!(r#"{way}, "pointer": "{pointer}""#)).secrets(grants);
+            let said = hears(&setup.load("reader").await).await;
+            assert!(said[0].contains(expected), "{way} {pointer} {grants:?}: {said:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_with_digests_sees_that_the_data_changes() {
+    for (pointer, differs) in
+        [("sha256:/data", "true"), ("/data", "false"), ("sha256:/data/password", "false")]
+    {
+        let setup = reader(&format!(r#""what": "json", "pointer": "{pointer}""#)).secrets(&["digest *"]);
+        let running = setup.load("reader").await;
+        let updated =
+            Change::Updated { old: secret("shop", "one", VALUE), new: secret("shop", "one", "bmV3") };
+
+        running.deliver(delivery_of(gvr(), updated, Cause::Live)).await;
+
+        assert_eq!(running.log.messages(), [format!("shop/one 1 {differs}")], "{pointer}");
     }
 }
 

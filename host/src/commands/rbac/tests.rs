@@ -160,6 +160,7 @@ fn a_grant_of_a_named_secret_becomes_a_rule_with_its_name() {
         lines(&text("\"shop/db\", \"other/x\"")),
         [pods, "shop: /secrets create", "shop: /secrets db patch"]
     );
+    assert_eq!(lines(&text("\"digest *\"")), [pods], "digests allow no write");
     assert_eq!(lines(&text("\"shop/db\", \"shop/*\"")), [pods, "shop: /secrets create,patch"]);
     assert_eq!(
         lines(&text("\"*\"")),

@@ -2,7 +2,7 @@
 
 use informer_registry::Reference;
 use informer_types::{
-    Gvr, Namespaces, Pattern, ReadGrant, ReadGrants, SecretGrant, SecretGrants, WriteGrant, WriteGrants,
+    Gvr, Namespaces, Pattern, ReadGrant, ReadGrants, SecretGrants, SecretScope, WriteGrant, WriteGrants,
     WriteVerb,
 };
 
@@ -153,17 +153,16 @@ impl Scope<'_> {
         let allowed = &self.tenancy.secrets;
         let mut confined = Vec::new();
         for line in secrets.iter() {
-            let (namespace, granted) = match line {
-                SecretGrant::All => ("", allowed.contain_all(None)),
-                SecretGrant::Namespace(namespace) => (&**namespace, allowed.contain_all(Some(namespace))),
-                SecretGrant::One(namespace, name) => (&**namespace, allowed.contains(namespace, name)),
+            let namespace = match &line.scope {
+                SecretScope::All => "",
+                SecretScope::Namespace(namespace) | SecretScope::One(namespace, _) => &**namespace,
             };
             if !self.namespace.is_empty() && namespace != self.namespace {
                 let own = self.namespace;
                 faults.push(format!(
                     "spec.grant.secrets: `{line}` is not of the namespace of the Plugin; write `{own}/*` or `{own}/NAME`"
                 ));
-            } else if granted {
+            } else if allowed.cover(line) {
                 confined.push(line.clone());
             } else {
                 faults.push(format!("spec.grant.secrets: [tenancy] does not allow `{line}`"));

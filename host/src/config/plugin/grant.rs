@@ -25,7 +25,8 @@ type K<V> = Key<GrantKeys, V>;
 /// A counter fits into the least. The database is checked as a whole at each start, so one plugin keeps at most 1 GiB.
 const KEYVALUE: (Size, Size) = (Size(64), Size(1 << 30));
 
-pub(super) static GRANT: LazyLock<Section<GrantKeys>> = LazyLock::new(|| Section {
+pub(super) static GRANT: LazyLock<Section<GrantKeys>> = LazyLock::new(|| {
+    Section {
     doc: "What the plugin may reach. Everything else is denied, and a component that imports an interface \
           without its grant is refused.",
     keys: vec![
@@ -53,10 +54,12 @@ pub(super) static GRANT: LazyLock<Section<GrantKeys>> = LazyLock::new(|| Section
             ),
         K::<Vec<SecretGrant>>::new("secrets", |keys| &mut keys.grants.secrets)
             .distinct()
-            .also("[\"shop/credentials\"]")
+            .also("[\"shop/credentials\", \"digest *\"]")
             .doc(
                 "Secrets whose values the plugin may see and write: one (`shop/credentials`), those of a \
-                 namespace (`shop/*`), or all (`*`). Values and annotations of other Secrets are masked.",
+                 namespace (`shop/*`), or all (`*`). With `digest ` before it, \
+                 the plugin may read digests of their `data` (see `reads`) and no value; a digest shows whether a guess is right. \
+                 Values and annotations of other Secrets are masked.",
             ),
         K::<Size>::new("keyvalue", |keys| &mut keys.grants.keyvalue)
             .within(KEYVALUE)
@@ -77,6 +80,7 @@ pub(super) static GRANT: LazyLock<Section<GrantKeys>> = LazyLock::new(|| Section
                  (\"http://127.0.0.1:8080/\"). The default is none.",
             ),
     ],
+}
 });
 
 /// Judges the keys that depend on the watches.

@@ -193,7 +193,7 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
             .doc(
                 "What the plugin reads of the objects, besides what identifies them (see `keep` of [[watch]]): JSON pointers, or \
                  \"all\". With \"sha256:\" before a pointer only a digest of the value is kept, which shows whether the value \
-                 changed. If all plugins that use a watch say what they read, and the watch has neither `keep` nor `drop` nor \
+                 changed; \"sha1-pairs:\" and \"sha1-base64-pairs:\" are the digests of stakater/Reloader for ConfigMaps and Secrets. If all plugins that use a watch say what they read, and the watch has neither `keep` nor `drop` nor \
                  metadata-only, the host keeps nothing else, and what the conditions here and the indexes of the watch need; \
                  `informer check` prints the result. A read of anything else is the error `invalid`, which names the pointer. Default: what \
                  the component declares, which `informer inspect` shows, and \"all\" if it declares nothing.",

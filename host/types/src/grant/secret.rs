@@ -4,9 +4,21 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use super::{Fault, InvalidGrant, is_label, is_namespace};
 
-/// One line of `secrets`: the Secrets whose values a plugin may read and write.
+/// Written before the Secrets whose digests are granted.
+const DIGEST: &str = "digest";
+
+/// One line of `secrets`: `shop/credentials` for the values of a Secret, `digest shop/credentials` for digests only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SecretGrant {
+pub struct SecretGrant {
+    /// The Secrets.
+    pub scope: SecretScope,
+    /// True if the plugin may read digests of the data, and no values.
+    pub digests_only: bool,
+}
+
+/// The Secrets of one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretScope {
     /// `*`: all Secrets.
     All,
     /// `shop/*`: all Secrets of a namespace.
@@ -26,28 +38,60 @@ impl FromStr for SecretGrant {
 
     fn from_str(text: &str) -> Result<Self, InvalidGrant> {
         let fault = |problem: &str| {
-            let remedy = "write `shop/credentials` for one Secret, `shop/*` for those of a namespace, or `*`";
+            let remedy = "write `shop/credentials` for one Secret, `shop/*` for those of a namespace, or `*`; with `digest ` before it the plugin sees digests only";
             Fault::new(problem, remedy).of(text)
         };
-        match text.split_once('/') {
-            None if text == "*" => Ok(Self::All),
-            None => Err(fault("it has no namespace")),
+        let (digests_only, secrets) = match text.split_once(' ') {
+            Some((DIGEST, secrets)) => (true, secrets),
+            _ => (false, text),
+        };
+        let scope = match secrets.split_once('/') {
+            None if secrets == "*" => SecretScope::All,
+            None => return Err(fault("it has no namespace")),
             Some((namespace, _)) if !is_namespace(namespace) => {
-                Err(fault("its namespace is not a valid name"))
+                return Err(fault("its namespace is not a valid name"));
             }
-            Some((namespace, "*")) => Ok(Self::Namespace(namespace.into())),
-            Some((namespace, name)) if is_secret_name(name) => Ok(Self::One(namespace.into(), name.into())),
-            Some(_) => Err(fault("its name is not a valid name")),
-        }
+            Some((namespace, "*")) => SecretScope::Namespace(namespace.into()),
+            Some((namespace, name)) if is_secret_name(name) => {
+                SecretScope::One(namespace.into(), name.into())
+            }
+            Some(_) => return Err(fault("its name is not a valid name")),
+        };
+        Ok(Self { scope, digests_only })
     }
 }
 
 impl fmt::Display for SecretGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.digests_only {
+            write!(f, "{DIGEST} ")?;
+        }
+        match &self.scope {
+            SecretScope::All => f.write_str("*"),
+            SecretScope::Namespace(namespace) => write!(f, "{namespace}/*"),
+            SecretScope::One(namespace, name) => write!(f, "{namespace}/{name}"),
+        }
+    }
+}
+
+// === impl SecretScope ===
+
+impl SecretScope {
+    /// Returns true if it contains this Secret.
+    fn contains(&self, namespace: &str, name: &str) -> bool {
         match self {
-            Self::All => f.write_str("*"),
-            Self::Namespace(namespace) => write!(f, "{namespace}/*"),
-            Self::One(namespace, name) => write!(f, "{namespace}/{name}"),
+            Self::All => true,
+            Self::Namespace(of) => **of == *namespace,
+            Self::One(of, one) => **of == *namespace && **one == *name,
+        }
+    }
+
+    /// Returns true if it contains all of `other`.
+    fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, _) => true,
+            (Self::Namespace(of), Self::Namespace(namespace) | Self::One(namespace, _)) => of == namespace,
+            (one, other) => one == other,
         }
     }
 }
@@ -58,11 +102,20 @@ impl SecretGrants {
     /// Returns true if the values of this Secret are granted.
     #[must_use]
     pub fn contains(&self, namespace: &str, name: &str) -> bool {
-        self.0.iter().any(|grant| match grant {
-            SecretGrant::All => true,
-            SecretGrant::Namespace(of) => **of == *namespace,
-            SecretGrant::One(of, one) => **of == *namespace && **one == *name,
-        })
+        self.values().any(|scope| scope.contains(namespace, name))
+    }
+
+    /// Returns true if digests of the data of this Secret are granted. They are if its values are.
+    #[must_use]
+    pub fn contains_digests(&self, namespace: &str, name: &str) -> bool {
+        self.0.iter().any(|grant| grant.scope.contains(namespace, name))
+    }
+
+    /// Returns true if these lines grant all that the other line grants.
+    #[must_use]
+    pub fn cover(&self, other: &SecretGrant) -> bool {
+        let suffices = |own: &&SecretGrant| other.digests_only || !own.digests_only;
+        self.0.iter().filter(suffices).any(|own| own.scope.covers(&other.scope))
     }
 
     /// The lines in the order of the file.
@@ -73,11 +126,16 @@ impl SecretGrants {
     /// Returns true if the values of all Secrets of this namespace are granted. `None` means all namespaces.
     #[must_use]
     pub fn contain_all(&self, namespace: Option<&str>) -> bool {
-        self.0.iter().any(|grant| match grant {
-            SecretGrant::All => true,
-            SecretGrant::Namespace(of) => namespace == Some(of),
-            SecretGrant::One(..) => false,
+        self.values().any(|scope| match scope {
+            SecretScope::All => true,
+            SecretScope::Namespace(of) => namespace == Some(of),
+            SecretScope::One(..) => false,
         })
+    }
+
+    /// The Secrets whose values are granted.
+    fn values(&self) -> impl Iterator<Item = &SecretScope> {
+        self.0.iter().filter(|grant| !grant.digests_only).map(|grant| &grant.scope)
     }
 }
 

@@ -161,3 +161,34 @@ fn a_secret_is_granted_by_name_by_namespace_or_by_a_wildcard() {
     assert!(!of("shop/*").contain_all(None) && of("*").contain_all(None));
     assert!(!SecretGrants::default().contains("shop", "db"));
 }
+
+#[test]
+fn digests_of_a_secret_are_granted_with_its_values_or_by_themselves() {
+    let of = |line: &str| line.parse::<SecretGrant>().unwrap();
+    let all = |line: &str| -> SecretGrants { [of(line)].into_iter().collect() };
+
+    for line in ["digest *", "digest shop/*", "digest shop/db"] {
+        assert_eq!(of(line).to_string(), line);
+        let grants = all(line);
+        assert!(grants.contains_digests("shop", "db"), "{line}");
+        assert!(!grants.contains("shop", "db") && !grants.contain_all(Some("shop")), "{line}");
+        assert!(grants.cover(&of("digest shop/db")) && !grants.cover(&of("shop/db")), "{line}");
+    }
+    assert!(all("shop/db").contains_digests("shop", "db") && all("shop/*").cover(&of("digest shop/db")));
+    assert!(!all("digest shop/*").contains_digests("other", "db"));
+    for (granted, line, is_covered) in [
+        ("*", "*", true),
+        ("*", "shop/*", true),
+        ("shop/*", "*", false),
+        ("shop/*", "other/*", false),
+        ("shop/*", "shop/db", true),
+        ("shop/db", "shop/*", false),
+        ("shop/db", "shop/db", true),
+        ("shop/db", "shop/other", false),
+    ] {
+        assert_eq!(all(granted).cover(&of(line)), is_covered, "{granted} {line}");
+    }
+    for broken in ["digest", "digest ", "digests *", "digest  *", "digest shop"] {
+        assert!(broken.parse::<SecretGrant>().is_err(), "{broken}");
+    }
+}

@@ -1,21 +1,15 @@
-//! SHA-256 digests that stand for values.
+//! Digests that stand for values.
 
-use std::{collections::BTreeMap, fmt::Write, ops::Range};
+use std::{collections::BTreeMap, ops::Range};
 
-use sha2::{Digest, Sha256};
-
-/// A digest in place of a value, as JSON text: `{"sha256:":"<64 hexadecimal digits>"}`.
-const STAND_IN: (&str, &str) = ("{\"sha256:\":\"", "\"}");
-
-/// The hexadecimal digits of a digest.
-const DIGITS: usize = 64;
+use super::Algorithm;
 
 /// The bytes that the digests of one text may cover, whatever its size: 256 values of 4 KiB.
 const COVERED: usize = 1 << 20;
 
 /// The digests of values in one text. Each value is hashed once.
 pub(super) struct Digests {
-    by_range: BTreeMap<(usize, usize), String>,
+    by_value: BTreeMap<(Algorithm, usize, usize), String>,
     /// The bytes that were hashed.
     #[cfg(test)]
     hashed: usize,
@@ -34,82 +28,87 @@ pub struct TooMuchToHash {
 // === impl Digests ===
 
 impl Digests {
-    /// The digests of the values at these ranges.
+    /// These digests of the values at these ranges.
     ///
     /// # Errors
     /// [`TooMuchToHash`] if the values have more than twice the bytes of the text together, and more than [`COVERED`]. Values that
     /// do not contain one another never have.
-    pub(super) fn new(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Result<Self, TooMuchToHash> {
-        let mut by_range: BTreeMap<_, _> =
-            ranges.map(|range| ((range.start, range.end), String::new())).collect();
-        let bytes = by_range.keys().map(|(start, end)| end - start).sum();
+    pub(super) fn new(
+        text: &str,
+        values: impl Iterator<Item = (Algorithm, Range<usize>)>,
+    ) -> Result<Self, TooMuchToHash> {
+        let mut by_value: BTreeMap<_, _> =
+            values.map(|(algorithm, range)| ((algorithm, range.start, range.end), String::new())).collect();
+        let bytes = by_value.keys().map(|(_, start, end)| end - start).sum();
         let limit = COVERED.max(text.len().saturating_mul(2));
         if bytes > limit {
             return Err(TooMuchToHash { bytes, limit });
         }
-        for ((start, end), known) in &mut by_range {
-            *known = digest(text.get(*start..*end).unwrap_or_default());
+        for ((algorithm, start, end), known) in &mut by_value {
+            *known = digest(*algorithm, text.get(*start..*end).unwrap_or_default());
         }
         Ok(Self {
-            by_range,
+            by_value,
             #[cfg(test)]
             hashed: bytes,
         })
     }
 
     /// The digest of the value at this range, in hexadecimal digits.
-    pub(super) fn get(&self, range: &Range<usize>) -> Option<&str> {
-        self.by_range.get(&(range.start, range.end)).map(String::as_str)
+    pub(super) fn get(&self, algorithm: Algorithm, range: &Range<usize>) -> Option<&str> {
+        self.by_value.get(&(algorithm, range.start, range.end)).map(String::as_str)
     }
 }
 
-/// Returns true if two values have different digests. Nothing is hashed, unless a digest stands for one of the two values.
-pub(super) fn digests_differ(left: &str, right: &str) -> bool {
-    let one_stands = kept_digest(left).is_some() || kept_digest(right).is_some();
-    left != right && !(one_stands && digest(left) == digest(right))
+/// Returns true if two values have different digests. Nothing is hashed if their texts are the same. Texts that differ have different
+/// SHA-256 digests, so they are hashed only if a digest stands for one of them.
+pub(super) fn digests_differ(algorithm: Algorithm, left: &str, right: &str) -> bool {
+    let one_stands = kept_digest(algorithm, left).is_some() || kept_digest(algorithm, right).is_some();
+    let may_be_equal = one_stands || algorithm != Algorithm::Sha256;
+    left != right && !(may_be_equal && digest(algorithm, left) == digest(algorithm, right))
 }
 
 /// The digest of a JSON text in hexadecimal digits. The text that stands for a value has the digest of that value.
-fn digest(value: &str) -> String {
-    if let Some(kept) = kept_digest(value) {
-        return kept.to_owned();
-    }
-    let mut digits = String::with_capacity(DIGITS);
-    for byte in Sha256::digest(value) {
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
+fn digest(algorithm: Algorithm, value: &str) -> String {
+    kept_digest(algorithm, value).map_or_else(|| algorithm.hash(value), str::to_owned)
 }
 
 /// The digest that this text stands for.
-fn kept_digest(value: &str) -> Option<&str> {
-    let digits = value.strip_prefix(STAND_IN.0)?.strip_suffix(STAND_IN.1)?;
+fn kept_digest(algorithm: Algorithm, value: &str) -> Option<&str> {
+    let quoted = value.strip_prefix("{\"")?.strip_prefix(algorithm.prefix())?;
+    let digits = quoted.strip_prefix("\":\"")?.strip_suffix("\"}")?;
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    (digits.len() == DIGITS && digits.bytes().all(is_digit)).then_some(digits)
+    (digits.len() == algorithm.digits() && digits.bytes().all(is_digit)).then_some(digits)
 }
 
-/// The JSON text that stands for a value of which only the digest is kept. It has the digest of the value.
-pub fn stand_in(value: &str) -> String {
-    format!("{}{}{}", STAND_IN.0, digest(value), STAND_IN.1)
+/// The JSON text that stands for a value of which only a digest is kept: `{"sha256:":"<64 hexadecimal digits>"}`. It has the digest of
+/// the value.
+pub fn stand_in(algorithm: Algorithm, value: &str) -> String {
+    format!("{{\"{}\":\"{}\"}}", algorithm.prefix(), digest(algorithm, value))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        Algorithm::{Sha1Base64Pairs, Sha1Pairs, Sha256},
+        *,
+    };
     use crate::{Part, PartsError, Pointer, locate};
 
     #[test]
     fn what_only_looks_like_a_digest_is_a_value() {
         for value in [r#"{"sha256:":"12"}"#, "\"sha256:\"", r#"{"sha256:":"G"}"#] {
-            assert_eq!(kept_digest(value), None, "{value}");
+            assert_eq!(kept_digest(Sha256, value), None, "{value}");
         }
-        let upper = stand_in("1").to_uppercase().replace("SHA256", "sha256");
-        assert_eq!(kept_digest(&upper), None);
+        let upper = stand_in(Sha256, "1").to_uppercase().replace("SHA256", "sha256");
+        assert_eq!(kept_digest(Sha256, &upper), None);
+        assert_eq!(kept_digest(Sha1Pairs, &stand_in(Sha1Base64Pairs, "1")), None);
     }
 
     fn digests(text: &str, pointers: &[String]) -> Result<Digests, TooMuchToHash> {
         let pointers: Vec<Pointer> = pointers.iter().map(|pointer| pointer.parse().unwrap()).collect();
-        Digests::new(text, locate(text, &pointers).unwrap().into_iter().flatten())
+        let found = locate(text, &pointers).unwrap().into_iter().flatten();
+        Digests::new(text, found.map(|range| (Sha256, range)))
     }
 
     /// A guest may request 256 digests of an object of a megabyte: the time must not be the product of both.
@@ -123,8 +122,8 @@ mod tests {
         let digests = digests(&text, &pointers).unwrap();
 
         let once = text.len() + (long.len() + 2) + r#"[1,{"c":2}]"#.len() + 1;
-        assert_eq!((digests.hashed, digests.by_range.len()), (once, 4));
-        assert_eq!(digests.get(&(0..text.len())), Some(digest(&text).as_str()));
+        assert_eq!((digests.hashed, digests.by_value.len()), (once, 4));
+        assert_eq!(digests.get(Sha256, &(0..text.len())), Some(digest(Sha256, &text).as_str()));
     }
 
     #[test]
@@ -135,7 +134,7 @@ mod tests {
             (format!("{open}\"{}\"{close}", "x".repeat(long)), pointers)
         };
         let (small, pointers) = nested(256, 1 << 10);
-        assert_eq!(digests(&small, &pointers).unwrap().by_range.len(), 256);
+        assert_eq!(digests(&small, &pointers).unwrap().by_value.len(), 256);
         let (large, pointers) = nested(2, 1 << 20);
         assert!(digests(&large, &pointers).is_ok(), "the object and a field of it");
 
@@ -159,16 +158,20 @@ mod tests {
 
     #[test]
     fn a_value_differs_from_another_one_and_not_from_its_digest() {
-        let (one, other) = ("[1]", "[2]");
-        for (left, right, differ) in [
-            (one.to_owned(), one.to_owned(), false),
-            (one.to_owned(), other.to_owned(), true),
-            (stand_in(one), one.to_owned(), false),
-            (one.to_owned(), stand_in(other), true),
-            (stand_in(one), stand_in(one), false),
-            (stand_in(one), stand_in(other), true),
-        ] {
-            assert_eq!(digests_differ(&left, &right), differ, "{left} {right}");
+        for algorithm in Algorithm::ALL {
+            let (one, other) = (r#"{"a":"1"}"#, r#"{"a":"2"}"#);
+            let stand_in = |value| stand_in(algorithm, value);
+            for (left, right, differ) in [
+                (one.to_owned(), one.to_owned(), false),
+                (one.to_owned(), other.to_owned(), true),
+                (stand_in(one), one.to_owned(), false),
+                (one.to_owned(), stand_in(other), true),
+                (stand_in(one), stand_in(one), false),
+                (stand_in(one), stand_in(other), true),
+            ] {
+                assert_eq!(digests_differ(algorithm, &left, &right), differ, "{left} {right}");
+            }
         }
+        assert!(!digests_differ(Sha1Pairs, r#"{"a":"1","b":"2"}"#, r#"{"b":"2","a":"1"}"#));
     }
 }

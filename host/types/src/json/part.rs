@@ -8,13 +8,10 @@ use std::{
 };
 
 use super::{
-    InvalidJson, InvalidPointer, Pointer, any_differs,
+    Algorithm, InvalidJson, InvalidPointer, Pointer, any_differs,
     digest::{Digests, TooMuchToHash},
     locate,
 };
-
-/// Written before the pointer of a digest.
-const SHA256: &str = "sha256:";
 
 /// What identifies an object and its version. It is kept of every object.
 const IDENTITY: [&str; 11] = [
@@ -31,12 +28,12 @@ const IDENTITY: [&str; 11] = [
     "/metadata/ownerReferences",
 ];
 
-/// A part of an object: the value at a JSON pointer (`/spec/replicas`), or the SHA-256 digest of the text of that value
-/// (`sha256:/data`), which says whether the value has changed and takes 80 bytes in place of the value.
+/// A part of an object: the value at a JSON pointer (`/spec/replicas`), or a digest of that value (`sha256:/data`,
+/// `sha1-pairs:/data`, `sha1-base64-pairs:/data`), which says whether the value has changed and takes about 80 bytes in place of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     pointer: Pointer,
-    digest: bool,
+    digest: Option<Algorithm>,
 }
 
 /// What a plugin declares to read of the objects of one resource.
@@ -61,9 +58,9 @@ pub enum PartsError {
 // === impl Part ===
 
 impl Part {
-    /// The digest of the value at the pointer.
-    pub fn digest(pointer: Pointer) -> Self {
-        Self { pointer, digest: true }
+    /// A digest of the value at the pointer.
+    pub fn of_digest(algorithm: Algorithm, pointer: Pointer) -> Self {
+        Self { pointer, digest: Some(algorithm) }
     }
 
     /// The place of the value.
@@ -71,19 +68,19 @@ impl Part {
         &self.pointer
     }
 
-    /// Returns true if it is the digest of the value and not the value.
-    pub fn is_digest(&self) -> bool {
+    /// The form of the digest; `None` if it is the value itself.
+    pub fn digest(&self) -> Option<Algorithm> {
         self.digest
     }
 
     /// Returns true if this part suffices to answer a query for the other one.
     pub fn answers(&self, other: &Self) -> bool {
-        if self.digest { self == other } else { self.pointer.covers(&other.pointer) }
+        if self.digest.is_some() { self == other } else { self.pointer.covers(&other.pointer) }
     }
 
     /// Finds the JSON texts of the parts in the text of an object, in the order of the parts; `None` for a part that is
-    /// absent. The text of a digest is a JSON string of 64 hexadecimal digits. Each value is hashed once, however many parts
-    /// are its digest.
+    /// absent. The text of a digest is a JSON string of hexadecimal digits. Each value is hashed once for each form, however many
+    /// parts are its digest.
     ///
     /// # Errors
     /// - [`PartsError::Json`] with the errors of [`locate()`].
@@ -91,14 +88,13 @@ impl Part {
     ///   and more than a mebibyte.
     pub fn texts<'j>(parts: &[Self], json: &'j str) -> Result<Vec<Option<Cow<'j, str>>>, PartsError> {
         let found = locate(json, parts)?;
-        let wanted = found.iter().zip(parts).filter(|(_, part)| part.digest);
-        let digests = Digests::new(json, wanted.filter_map(|(range, _)| range.clone()))?;
+        let wanted = found.iter().zip(parts).filter_map(|(range, part)| Some((part.digest?, range.clone()?)));
+        let digests = Digests::new(json, wanted)?;
         let text = |(range, part): (Option<_>, &Self)| {
             let range = range?;
-            Some(if part.digest {
-                Cow::Owned(format!("\"{}\"", digests.get(&range)?))
-            } else {
-                Cow::Borrowed(json.get(range)?)
+            Some(match part.digest {
+                Some(algorithm) => Cow::Owned(format!("\"{}\"", digests.get(algorithm, &range)?)),
+                None => Cow::Borrowed(json.get(range)?),
             })
         };
         Ok(found.into_iter().zip(parts).map(text).collect())
@@ -110,11 +106,11 @@ impl Part {
     /// # Errors
     /// The errors of [`locate()`].
     pub fn differ(parts: &[Self], old: &str, new: &str) -> Result<bool, InvalidJson> {
-        any_differs(old, new, parts, Self::is_digest)
+        any_differs(old, new, parts, Self::digest)
     }
 
     /// The fewest parts that answer every query that `parts` answer. A digest becomes the value if another part is above or
-    /// below it.
+    /// below it, or is another digest of the same value.
     pub fn union(parts: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let all: Vec<Self> = parts.into_iter().collect();
         let widened = all.iter().map(|part| {
@@ -122,9 +118,9 @@ impl Part {
                 let (own, other_pointer) = (&part.pointer, &other.pointer);
                 (own.covers(other_pointer) || other_pointer.covers(own)) && part != other
             };
-            Self { pointer: part.pointer.clone(), digest: part.digest && !all.iter().any(overlaps) }
+            Self { pointer: part.pointer.clone(), digest: part.digest.filter(|_| !all.iter().any(overlaps)) }
         });
-        let widened: BTreeSet<(bool, Vec<String>)> =
+        let widened: BTreeSet<(Option<Algorithm>, Vec<String>)> =
             widened.map(|part| (part.digest, part.pointer.tokens().to_vec())).collect();
         let widened: Vec<Self> = widened
             .into_iter()
@@ -138,7 +134,7 @@ impl Part {
 impl From<Pointer> for Part {
     /// The value at the pointer.
     fn from(pointer: Pointer) -> Self {
-        Self { pointer, digest: false }
+        Self { pointer, digest: None }
     }
 }
 
@@ -152,8 +148,9 @@ impl FromStr for Part {
     type Err = InvalidPointer;
 
     fn from_str(text: &str) -> Result<Self, InvalidPointer> {
-        match text.strip_prefix(SHA256) {
-            Some(pointer) => pointer.parse().map(Self::digest),
+        let digest = |algorithm: Algorithm| Some((algorithm, text.strip_prefix(algorithm.prefix())?));
+        match Algorithm::ALL.into_iter().find_map(digest) {
+            Some((algorithm, pointer)) => Ok(Self::of_digest(algorithm, pointer.parse()?)),
             None => text.parse().map(|pointer: Pointer| Self::from(pointer)),
         }
     }
@@ -161,7 +158,7 @@ impl FromStr for Part {
 
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.digest { SHA256 } else { "" }, self.pointer)
+        write!(f, "{}{}", self.digest.map_or("", Algorithm::prefix), self.pointer)
     }
 }
 
@@ -214,9 +211,18 @@ mod tests {
         assert_eq!(texts[1].as_deref(), Some("\"1\""));
         assert!(texts[2].is_some() && texts[3].is_none());
 
-        let stands = format!("{{\"data\":{}}}", stand_in(r#"{"a":"1"}"#));
+        let stands = format!("{{\"data\":{}}}", stand_in(Algorithm::Sha256, r#"{"a":"1"}"#));
         assert_eq!(Part::texts(&wanted, &stands).unwrap()[0], texts[0]);
-        assert_eq!(stand_in(&stand_in("1")), stand_in("1"));
+        for algorithm in Algorithm::ALL {
+            let once = stand_in(algorithm, "1");
+            assert_eq!(stand_in(algorithm, &once), once);
+        }
+        let pairs =
+            Part::texts(&parts(&["sha1-pairs:/data", "sha256:/data", "sha1-base64-pairs:/none"]), whole)
+                .unwrap();
+        // printf 'a=1' | sha1sum
+        assert_eq!(pairs[0].as_deref(), Some("\"86eda770a6060824b090dd4df091e3bd4121279c\""));
+        assert_eq!((pairs[1].as_deref(), &pairs[2]), (Some(expected), &None));
         let other = Part::texts(&wanted, r#"{"data":{"a":"2"}}"#).unwrap();
         assert_ne!(other[0], texts[0]);
     }
@@ -229,6 +235,8 @@ mod tests {
         assert_eq!(union(&["sha256:/data", "/data/x"]), ["/data"]);
         assert_eq!(union(&["sha256:/data/x", "/data"]), ["/data"]);
         assert_eq!(union(&["sha256:/data/x", "sha256:/data"]), ["/data"]);
+        assert_eq!(union(&["sha256:/data", "sha1-pairs:/data"]), ["/data"]);
+        assert_eq!(union(&["sha1-pairs:/data", "sha1-pairs:/data"]), ["sha1-pairs:/data"]);
     }
 
     #[test]

@@ -66,34 +66,19 @@ fn a_change_that_is_taken_back_while_it_settles_rolls_nothing() {
 }
 
 #[test]
-fn the_data_of_a_source_is_requested_once_after_each_change() {
+fn a_config_map_with_binary_data_has_one_hash_for_all_values() {
     let mut reloader = reloader(json!({}));
     let host = seen(&mut reloader);
-    host.fail_request(ApiCode::Unavailable, "the API server is away");
-    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done, "known data needs no request");
-
-    host.store(MAPS, map("app", "2"));
-    assert!(reloader.reconcile(WEB).is_err(), "other data is requested");
+    let mut both = map("app", "2");
+    both["binaryData"] = json!({"image": "AQI="});
+    host.store(MAPS, both.clone());
     reloader.reconcile(WEB).unwrap();
-    assert_eq!(patched(&host).len(), 1);
-}
+    both["data"] = json!(null);
+    host.store(MAPS, both);
+    reloader.reconcile(WEB).unwrap();
 
-#[test]
-fn a_source_that_is_gone_leaves_no_hash() {
-    let mut reloader = reloader(json!({}));
-    let host = seen(&mut reloader);
-    let kept = || store::keys().unwrap().iter().filter(|key| !key.starts_with("apps/")).count();
-    assert_eq!(kept(), 2);
-
-    host.remove(MAPS, &ObjectKey::new("shop", "app"));
-    reloader.on_delete(host.event(MAPS, map("app", "1")), true).unwrap();
-    assert_eq!(kept(), 1);
-
-    // This one went away while the host was down: a new instance looks for it.
-    host.remove(SECRETS, &ObjectKey::new("shop", "app"));
-    let mut next = super::reloader(json!({}));
-    next.on_add(host.event(MAPS, map("other", "1")), Cause::Initial).unwrap();
-    assert_eq!(kept(), 0);
+    let hashes = ["image=AQI=;key=2", "image=AQI="].map(|values| json!([variable("CONFIGMAP", values)]));
+    assert_eq!(patched(&host), hashes);
 }
 
 #[test]
@@ -134,10 +119,6 @@ fn a_conflict_is_judged_again_a_missing_object_is_done_and_another_failure_is_an
     let mut reloader = reloader(json!({}));
     let host = seen(&mut reloader);
     host.store(MAPS, map("app", "2"));
-    host.fail_request(ApiCode::NotFound, "the read finds nothing");
-    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
-    assert_eq!(host.requests(), []);
-
     for _ in ["in the state of the cache", "in the state of the API server"] {
         host.fail_write(ApiCode::Conflict, "another client was faster");
     }
@@ -163,7 +144,6 @@ fn a_roll_begins_with_its_write_and_a_state_that_the_cache_lacks_is_read_and_rol
     assert!(matches!(reloader.reconcile(WEB).unwrap(), Reconciled::RequeueAfter(_)));
     pass(3);
 
-    // The hash of the ConfigMap is known by now.
     host.fail_request(ApiCode::Conflict, "the cache is behind");
     assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
 

@@ -204,7 +204,9 @@ fn a_source_that_changes_while_the_first_list_is_delivered_rolls_its_workloads()
 fn an_invalid_value_is_logged_and_the_others_count() {
     let mut reloader = reloader(json!({}));
     let host = host();
-    host.store(SECRETS, secret("app", "***"));
+    let mut masked = secret("app", "MQ==");
+    masked["metadata"]["annotations"] = json!({"reloader.stakater.com/match": "***"});
+    host.store(SECRETS, masked);
     host.store(
         DEPLOYMENTS,
         deployment(
@@ -219,7 +221,7 @@ fn an_invalid_value_is_logged_and_the_others_count() {
         &host,
         "shop/web: secret.reloader.stakater.com/reload: `(` is neither a name nor a regular expression"
     ));
-    assert!(logged(&host, "shop/web: Secret/app: its values are not base64"));
+    assert!(logged(&host, "shop/web: Secret/app: the host masks its data"));
 
     let mut empty = deployment(json!({"configmap.reloader.stakater.com/reload": "app"}));
     empty["spec"]["template"] = json!({"spec": {}});

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use informer_types::{Gvr, JsonText, MAX_BATCH, Object, Source};
+use informer_types::{Gvr, MAX_BATCH, Object, Source};
 
 use crate::{
     bindings::informer::plugin::types::{Error, ErrorCode},
-    capabilities::secret::masked,
+    capabilities::secret::{Seen, Sight},
 };
 
 /// A call holds at most two objects for each of its notifications: the old and the new one of an update.
@@ -23,10 +23,9 @@ pub(crate) struct Objects {
 pub(super) struct Held {
     pub(super) source: Source,
     pub(super) object: Arc<Object>,
-    /// True for a Secret whose values the plugin may not see.
-    masked: bool,
+    sight: Sight,
     /// Unpacked at most once per call.
-    json: OnceLock<JsonText>,
+    seen: OnceLock<Seen>,
 }
 
 // === impl Objects ===
@@ -50,10 +49,10 @@ impl Objects {
         self.first > u32::MAX - MOST_OF_A_CALL
     }
 
-    /// Holds an object until the call ends, and returns its token. A masked object shows no values of a Secret.
-    pub(crate) fn hold(&mut self, source: Source, object: Arc<Object>, masked: bool) -> u32 {
+    /// Holds an object until the call ends, and returns its token. The plugin sees as much of it as `sight` says.
+    pub(crate) fn hold(&mut self, source: Source, object: Arc<Object>, sight: Sight) -> u32 {
         let token = self.next();
-        self.held.push(Held { source, object, masked, json: OnceLock::new() });
+        self.held.push(Held { source, object, sight, seen: OnceLock::new() });
         token
     }
 
@@ -73,12 +72,13 @@ impl Objects {
 // === impl Held ===
 
 impl Held {
-    pub(super) fn json(&self) -> Result<&str, Error> {
-        if let Some(json) = self.json.get() {
-            return Ok(json);
+    /// The object as the plugin may see it.
+    pub(super) fn seen(&self) -> Result<&Seen, Error> {
+        if let Some(seen) = self.seen.get() {
+            return Ok(seen);
         }
-        let json = if self.masked { masked(&self.object)? } else { self.object.json()? };
-        Ok(self.json.get_or_init(|| json))
+        let seen = Seen::new(&self.object, self.sight)?;
+        Ok(self.seen.get_or_init(|| seen))
     }
 }
 
@@ -99,9 +99,9 @@ mod tests {
     #[test]
     fn a_token_of_an_earlier_call_is_no_object_of_this_one() {
         let mut objects = Objects::default();
-        let old = objects.hold(source(), object(), false);
+        let old = objects.hold(source(), object(), Sight::Whole);
         objects.renew();
-        let new = objects.hold(source(), object(), false);
+        let new = objects.hold(source(), object(), Sight::Whole);
 
         assert!(objects.get(new).is_ok());
         for stale in [old, new + 1, u32::MAX] {
@@ -115,7 +115,8 @@ mod tests {
         let mut objects = Objects { first, ..Objects::default() };
         assert!(!objects.exhausted());
 
-        let tokens: Vec<_> = (0..MOST_OF_A_CALL).map(|_| objects.hold(source(), object(), false)).collect();
+        let tokens: Vec<_> =
+            (0..MOST_OF_A_CALL).map(|_| objects.hold(source(), object(), Sight::Whole)).collect();
         assert!(tokens.iter().copied().eq(first..u32::MAX));
         objects.renew();
 

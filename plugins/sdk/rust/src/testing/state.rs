@@ -1,11 +1,11 @@
 //! The state of the test host of a thread, and what a test reads back from it.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 
-use informer_types::IndexPaths;
+use informer_types::{IndexPaths, Part};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::pages::OpenLists;
 use crate::ObjectKey;
@@ -154,32 +154,18 @@ pub(super) fn error(code: ErrorCode, message: String) -> Error {
     Error { code, message }
 }
 
-/// The value at a JSON pointer.
-pub(super) fn at<'a>(object: &'a Value, pointer: &str) -> Result<Option<&'a Value>, Error> {
-    if !pointer.is_empty() && !pointer.starts_with('/') {
-        return Err(error(ErrorCode::Invalid, format!("the pointer `{pointer}` does not begin with `/`")));
-    }
-    Ok(object.pointer(pointer))
-}
-
-/// The JSON texts at several pointers, or the digests of those with `sha256:`.
+/// The JSON texts at several pointers, or the digests of those with `sha256:` and so on.
 pub(super) fn texts(object: &Value, pointers: &[&str]) -> Result<Vec<Option<String>>, Error> {
     pointers.iter().map(|pointer| text(object, pointer)).collect()
 }
 
 /// The JSON text at a pointer, or its digest.
 pub(super) fn text(object: &Value, pointer: &str) -> Result<Option<String>, Error> {
-    match pointer.strip_prefix("sha256:") {
-        Some(pointer) => Ok(at(object, pointer)?.map(digest)),
-        None => Ok(at(object, pointer)?.map(Value::to_string)),
-    }
-}
-
-/// The digest of the text of a value, as a JSON string.
-fn digest(value: &Value) -> String {
-    let digits =
-        Sha256::digest(value.to_string()).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    format!("\"{digits}\"")
+    let part: Part = pointer.parse().map_err(|invalid| error(ErrorCode::Invalid, format!("{invalid}")))?;
+    let json = object.to_string();
+    let texts =
+        Part::texts(&[part], &json).map_err(|refused| error(ErrorCode::Invalid, refused.to_string()))?;
+    Ok(texts.into_iter().next().flatten().map(Cow::into_owned))
 }
 
 /// The metadata of an object. Missing fields are empty.
