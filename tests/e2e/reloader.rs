@@ -122,6 +122,37 @@ async fn calm(host: &TestHost, workload: &str, times: usize) {
         .await;
 }
 
+/// Two Deployments of which one may be rolled at a time. The second one waits for the status of the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_waits_for_the_one_before_it() {
+    let (cluster, state) = (Cluster::start().await, TempDir::new().unwrap());
+    for name in ["web", "api"] {
+        cluster.create::<Deployment>(deployment(name, &json!({"reloader.stakater.com/auto": "true"}))).await;
+    }
+    let api = "apps/v1/deployments default/api";
+    let with_status =
+        |text: String| text.replace(r#"annotations", "/spec"]"#, r#"annotations", "/spec", "/status"]"#);
+    let host = cluster.host(state.path(), |text| configured("rolls-at-a-time = 1")(with_status(text))).await;
+    for workload in [WEB, api] {
+        calm(&host, workload, 1).await;
+    }
+    let rolled = |name: &str| format!("apps/v1/deployments default/{name} was rolled: ConfigMap/app changed");
+
+    cluster.set_map("2").await;
+    let waits = |line: &String| line.contains("`rolls-at-a-time` is reached");
+    host.lines.until("reloader", "that one waits", |lines| lines.iter().any(waits)).await;
+    let is_first = |name: &&str| host.lines.of("reloader").iter().any(|line| line.contains(&rolled(name)));
+    let first: Vec<&str> = ["web", "api"].into_iter().filter(is_first).collect();
+    assert_eq!(first.len(), 1);
+    let complete = json!({"status": {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}});
+    let patch = Patch::Merge(complete);
+    cluster.api::<Deployment>().patch_status(first[0], &PatchParams::default(), &patch).await.unwrap();
+
+    let second = if first == ["web"] { "api" } else { "web" };
+    host.lines.said("reloader", &rolled(second), "").await;
+    host.stop().await;
+}
+
 /// A live change, a change while the host is down, restarts without a change, and a start without the state of the plugin.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_rolls_once_also_after_a_restart_and_nothing_else_rolls() {

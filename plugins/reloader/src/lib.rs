@@ -22,6 +22,7 @@ mod recreate;
 mod references;
 mod report;
 mod roll;
+mod rollouts;
 mod selector;
 mod settings;
 mod source;
@@ -47,6 +48,7 @@ use pace::Pace;
 use pause::Pause;
 use plan::Plan;
 use roll::Rolled;
+use rollouts::Rollouts;
 use settings::Settings;
 use subject::Subject;
 
@@ -62,6 +64,7 @@ pub struct Reloader {
     /// The pointers whose changes in a source may roll a workload, without those of its data.
     relevant: Vec<String>,
     pace: Pace,
+    rollouts: Rollouts,
     /// This instance has looked for workloads that went away while the host was down.
     has_swept: bool,
     now: fn() -> Timestamp,
@@ -79,7 +82,14 @@ impl Handler for Reloader {
         let names = &settings.annotations;
         let mut relevant = vec!["/metadata/labels".to_owned()];
         relevant.extend([&names.ignore, &names.matched].map(|name| source::annotation(name)));
-        Ok(Self { settings, relevant, pace: Pace::default(), has_swept: false, now: Timestamp::now })
+        Ok(Self {
+            settings,
+            relevant,
+            pace: Pace::default(),
+            rollouts: Rollouts::default(),
+            has_swept: false,
+            now: Timestamp::now,
+        })
     }
 
     fn on_add(&mut self, object: Event, cause: Cause) -> Result {
@@ -146,7 +156,12 @@ impl Controller for Reloader {
             log::debug!(sources = plan.memory.hashes.len(); "{workload} has no changes");
             return Ok(until(pause));
         }
-        if let Some(wait) = self.pace.wait(&workload, &self.settings, (self.now)()) {
+        let now = (self.now)();
+        let wait = match self.pace.wait(&workload, &self.settings, now) {
+            Some(wait) => Some(wait),
+            None => self.rollouts.wait(&workload, &self.settings, now)?,
+        };
+        if let Some(wait) = wait {
             report::skipped(&workload, &plan.changes, wait.why);
             return Ok(after(wait.time));
         }
@@ -258,7 +273,10 @@ impl Reloader {
         let workload = &subject.workload;
         report::problems(workload, &subject.problems);
         match rolled {
-            Ok(Rolled::Done(how)) => self.remember(workload, plan, how).map(Some),
+            Ok(Rolled::Done { how, generation }) => {
+                self.rollouts.began(workload, generation, (self.now)());
+                self.remember(workload, plan, how).map(Some)
+            }
             Ok(Rolled::Stale) => Ok(None),
             Ok(Rolled::NoContainer) => {
                 report::problems(workload, &["its pod template has no container to mark".to_owned()]);

@@ -5,6 +5,7 @@ use informer_sdk::{
     client::{self, ApiCode, Patch, WriteOptions},
 };
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -22,12 +23,30 @@ use crate::{
 /// The result of a roll.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Rolled {
-    /// It happened. The text says what was done.
-    Done(&'static str),
+    /// It happened.
+    Done {
+        /// What was done.
+        how: &'static str,
+        /// The generation of the workload since then, if it has a rollout.
+        generation: u64,
+    },
     /// The workload has changed or is gone. It must be judged again.
     Stale,
     /// The workload has no container to mark.
     NoContainer,
+}
+
+/// The generation in the answer to a write.
+#[derive(Default, Deserialize)]
+struct Generation {
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    generation: u64,
 }
 
 /// Returns true if a roll can be written from the cache: the write has nothing of the workload but its version, so that it fails if the
@@ -59,7 +78,7 @@ pub(crate) fn roll(
     }
     if let Some(url) = &settings.webhook_url {
         http::post(url, &notice(subject, plan))?;
-        return Ok(Rolled::Done("was reported to the webhook"));
+        return Ok(Rolled::Done { how: "was reported to the webhook", generation: 0 });
     }
     if is_restarted(subject, settings) {
         let at = json!({"spec": {"restartAt": format!("{now:.0}")}});
@@ -104,7 +123,8 @@ fn patch(subject: &Subject, parts: Vec<Value>) -> Result<Rolled, ReconcileError>
         _ => Patch::strategic_merge(body),
     };
     let sent = client::patch(workload.gvr(), &workload.key(), &patch, &WriteOptions::new());
-    unless_stale(sent.map(drop), "was rolled")
+    let generation = sent.as_ref().ok().and_then(|object| object.parse::<Generation>().ok());
+    unless_stale(sent.map(drop), "was rolled", generation.unwrap_or_default().metadata.generation)
 }
 
 /// Creates a Job of a CronJob now, under a name that a second attempt has too.
@@ -136,8 +156,10 @@ fn run_now(subject: &Subject, name: &str, template: &Value) -> Result<Rolled, Re
     });
     let jobs = WorkloadKind::Job.gvr();
     match client::create(jobs, &workload.namespace, &job, &WriteOptions::new()) {
-        Err(error) if error.api_code() == Some(ApiCode::AlreadyExists) => Ok(Rolled::Done("has its Job")),
-        created => unless_stale(created.map(drop), "was run"),
+        Err(error) if error.api_code() == Some(ApiCode::AlreadyExists) => {
+            Ok(Rolled::Done { how: "has its Job", generation: 0 })
+        }
+        created => unless_stale(created.map(drop), "was run", 0),
     }
 }
 
@@ -148,19 +170,23 @@ fn replace(subject: &Subject, plan: &Plan, template: &Value) -> Result<Rolled, R
     marker::merge(&mut job, &applied(plan));
     let memory = Memory { recreate: Some(job.clone()), ..plan.memory.clone() };
     memory.write(&subject.workload, None)?;
-    if let Rolled::Stale = unless_stale(recreate::delete(subject), "")? {
+    if let Rolled::Stale = unless_stale(recreate::delete(subject), "", 0)? {
         return Ok(Rolled::Stale);
     }
     match recreate::create(&subject.workload, &memory, &job)? {
-        Progress::Created => Ok(Rolled::Done("was replaced")),
+        Progress::Created => Ok(Rolled::Done { how: "was replaced", generation: 0 }),
         Progress::Other | Progress::Wait => Ok(Rolled::Stale),
     }
 }
 
 /// A conflict and a missing object are no failures: the object is read and judged again.
-fn unless_stale(sent: Result<(), Error>, done: &'static str) -> Result<Rolled, ReconcileError> {
+fn unless_stale(
+    sent: Result<(), Error>,
+    how: &'static str,
+    generation: u64,
+) -> Result<Rolled, ReconcileError> {
     match sent {
-        Ok(()) => Ok(Rolled::Done(done)),
+        Ok(()) => Ok(Rolled::Done { how, generation }),
         Err(error) if matches!(error.api_code(), Some(ApiCode::Conflict | ApiCode::NotFound)) => {
             Ok(Rolled::Stale)
         }

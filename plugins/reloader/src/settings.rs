@@ -39,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) windows: Vec<Window>,
     /// The most rolls within a minute. 0 means no limit.
     pub(crate) rolls_per_minute: u32,
+    /// The most workloads whose rollouts are under way. 0 means no limit.
+    pub(crate) rolls_at_a_time: u32,
     /// A request to this URL replaces each roll.
     pub(crate) webhook_url: Option<String>,
     pub(crate) alert: Option<Alert>,
@@ -128,6 +130,7 @@ impl Default for Settings {
             settle: Span(Duration::from_secs(2)),
             windows: Vec::new(),
             rolls_per_minute: 0,
+            rolls_at_a_time: 0,
             webhook_url: None,
             alert: None,
             count_by_namespace: false,

@@ -153,6 +153,56 @@ fn a_roll_begins_with_its_write_and_a_state_that_the_cache_lacks_is_read_and_rol
     assert_eq!(of_verb(&host, "event")[0].body, "Reloaded");
 }
 
+/// Sets the status of a Deployment to that of a complete rollout of its generation.
+fn complete(host: &TestHost, name: &str) {
+    let key = ObjectKey::new("shop", name);
+    let mut object: Value = lister::get(DEPLOYMENTS, &key).unwrap().unwrap();
+    object["status"] = json!({
+        "observedGeneration": object["metadata"]["generation"],
+        "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1,
+    });
+    host.store(DEPLOYMENTS, object);
+}
+
+#[test]
+fn at_most_this_number_of_rollouts_is_under_way_also_after_a_restart() {
+    const API: &str = "apps/v1/deployments shop/api";
+    let config = json!({"rolls-at-a-time": 1});
+    let mut first = reloader(config.clone());
+    let host = host();
+    for name in ["web", "api"] {
+        let mut object = deployment(json!({"reloader.stakater.com/auto": "true"}));
+        object["metadata"]["name"] = json!(name);
+        object["metadata"]["generation"] = json!(1);
+        host.store(DEPLOYMENTS, object);
+    }
+    for workload in [WEB, API] {
+        assert_eq!(first.reconcile(workload).unwrap(), Reconciled::Done);
+    }
+    host.store(MAPS, map("app", "2"));
+
+    assert_eq!(first.reconcile(WEB).unwrap(), Reconciled::Done);
+    assert_eq!(patched(&host).len(), 1);
+    let waits =
+        |reloader: &mut Reloader| matches!(reloader.reconcile(API).unwrap(), Reconciled::RequeueAfter(_));
+    assert!(waits(&mut first));
+    let mut second = reloader(config);
+    assert!(waits(&mut second), "the memory of the workload says that it was rolled");
+
+    complete(&host, "web");
+    assert_eq!(second.reconcile(API).unwrap(), Reconciled::Done);
+    assert_eq!(patched(&host).len(), 2);
+    host.store(MAPS, map("app", "3"));
+    assert_eq!(second.reconcile(API).unwrap(), Reconciled::Done, "a rollout does not wait for itself");
+    pass(600);
+    assert_eq!(
+        second.reconcile(WEB).unwrap(),
+        Reconciled::Done,
+        "a rollout without progress counts for a time"
+    );
+    assert_eq!(patched(&host).len(), 4);
+}
+
 #[test]
 fn the_strategy_annotations_names_the_last_source_and_remembers_all() {
     let mut reloader = reloader(json!({"reload-strategy": "annotations"}));

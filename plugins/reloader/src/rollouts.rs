@@ -1,0 +1,235 @@
+//! The rollouts that the plugin began and that are not complete, for `rolls-at-a-time`.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use informer_sdk::{Error, ReconcileError, lister};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+
+use crate::{
+    kind::{Workload, WorkloadKind},
+    memory::Memory,
+    pace::Wait,
+    settings::Settings,
+    store,
+};
+
+/// A rollout that makes no progress counts for this time, which is the deadline of a Deployment for progress by default.
+const LONGEST: SignedDuration = SignedDuration::from_mins(10);
+
+/// When a workload that waits for others is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// The rollouts that are not complete.
+#[derive(Debug, Default)]
+pub(crate) struct Rollouts {
+    /// `None` in a new instance, which does not know yet what was rolled before it.
+    under_way: Option<BTreeMap<Workload, Rollout>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Rollout {
+    /// The generation of the workload after the roll, or 0 if it is not known.
+    generation: u64,
+    since: Timestamp,
+}
+
+/// The part of the status of a workload that says how many pods have the new template.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Status {
+    replicas: u64,
+    updated_replicas: u64,
+    available_replicas: u64,
+    ready_replicas: u64,
+    desired_number_scheduled: u64,
+    updated_number_scheduled: u64,
+    number_available: u64,
+    /// Only Argo Rollouts have one.
+    phase: String,
+}
+
+/// A workload as the cache has it.
+#[derive(Debug, Default)]
+struct State {
+    /// The controller has seen the newest template.
+    is_observed: bool,
+    replicas: u64,
+    /// The pods of a StatefulSet that keep the old template.
+    partition: u64,
+    /// Pods get the new template only if someone deletes them.
+    on_delete: bool,
+    status: Status,
+}
+
+// === impl Rollouts ===
+
+impl Rollouts {
+    /// Returns the time to wait before this workload may be rolled, or `None` if it may be rolled now.
+    pub(crate) fn wait(
+        &mut self,
+        workload: &Workload,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Result<Option<Wait>, ReconcileError> {
+        let most = usize::try_from(settings.rolls_at_a_time).unwrap_or(usize::MAX);
+        if most == 0 {
+            return Ok(None);
+        }
+        let known = match &self.under_way {
+            Some(known) => known.clone(),
+            None => rolled_before(now)?,
+        };
+        let mut under_way = BTreeMap::new();
+        for (rolled, rollout) in known {
+            if rollout.is_under_way(&rolled, now)? {
+                under_way.insert(rolled, rollout);
+            }
+        }
+        let others = under_way.keys().filter(|other| *other != workload).count();
+        self.under_way = Some(under_way);
+        Ok((others >= most).then_some(Wait { time: LOOK_AGAIN, why: "`rolls-at-a-time` is reached" }))
+    }
+
+    /// The workload was rolled, and has this generation since.
+    pub(crate) fn began(&mut self, workload: &Workload, generation: u64, now: Timestamp) {
+        // Without a limit nothing is counted.
+        if let Some(under_way) = &mut self.under_way {
+            under_way.insert(workload.clone(), Rollout { generation, since: now });
+        }
+    }
+}
+
+/// The workloads that were rolled at any time.
+fn rolled_before(now: Timestamp) -> Result<BTreeMap<Workload, Rollout>, ReconcileError> {
+    let mut rolled = BTreeMap::new();
+    for key in store::keys()? {
+        if let Ok(workload) = key.parse::<Workload>()
+            && Memory::read(&workload)?.is_some_and(|memory| memory.rolls > 0)
+        {
+            rolled.insert(workload, Rollout { generation: 0, since: now });
+        }
+    }
+    Ok(rolled)
+}
+
+// === impl Rollout ===
+
+impl Rollout {
+    fn is_under_way(self, workload: &Workload, now: Timestamp) -> Result<bool, Error> {
+        let is_recent = (SignedDuration::ZERO..LONGEST).contains(&now.duration_since(self.since));
+        // A roll of these kinds makes a new Job.
+        let has_rollout = !matches!(workload.kind, WorkloadKind::CronJob | WorkloadKind::Job);
+        if !is_recent || !has_rollout {
+            return Ok(false);
+        }
+        let state = State::cached(workload, self.generation)?;
+        Ok(state.is_some_and(|state| !state.is_complete(workload.kind)))
+    }
+}
+
+// === impl State ===
+
+impl State {
+    /// Reads a workload from the cache, which may not have this generation yet. Returns `None` if it is gone.
+    fn cached(workload: &Workload, generation: u64) -> Result<Option<Self>, Error> {
+        let pointers = [
+            "/metadata/generation",
+            "/spec/replicas",
+            "/spec/updateStrategy/rollingUpdate/partition",
+            "/spec/updateStrategy/type",
+            "/status/observedGeneration",
+            "/status",
+        ];
+        let Some([newest, replicas, partition, kind, observed, status]) =
+            lister::get_fields(workload.gvr(), &workload.key(), pointers)?
+        else {
+            return Ok(None);
+        };
+        // An Argo Rollout writes the number as a text.
+        let observed = observed.parse::<serde_json::Value>()?.unwrap_or_default();
+        let observed = observed.as_u64().or_else(|| observed.as_str()?.parse().ok());
+        Ok(Some(Self {
+            is_observed: observed.unwrap_or(0) >= newest.parse()?.unwrap_or(0).max(generation),
+            replicas: replicas.parse()?.unwrap_or(1),
+            partition: partition.parse()?.unwrap_or(0),
+            on_delete: kind.parse::<String>()?.is_some_and(|kind| kind == "OnDelete"),
+            status: status.parse()?.unwrap_or_default(),
+        }))
+    }
+
+    /// Returns true if all pods that get the new template have it and are ready, as `kubectl rollout status` decides.
+    fn is_complete(&self, kind: WorkloadKind) -> bool {
+        let Self { status, .. } = self;
+        let has_pods = match kind {
+            WorkloadKind::Deployment => {
+                status.updated_replicas >= self.replicas
+                    && status.replicas <= status.updated_replicas
+                    && status.available_replicas >= status.updated_replicas
+            }
+            WorkloadKind::StatefulSet => {
+                status.updated_replicas >= self.replicas.saturating_sub(self.partition)
+                    && status.ready_replicas >= self.replicas
+            }
+            WorkloadKind::DaemonSet => {
+                status.updated_number_scheduled >= status.desired_number_scheduled
+                    && status.number_available >= status.desired_number_scheduled
+            }
+            // A paused or failed one waits for a person.
+            WorkloadKind::Rollout => !status.phase.is_empty() && status.phase != "Progressing",
+            WorkloadKind::CronJob | WorkloadKind::Job => true,
+        };
+        self.is_observed && (has_pods || self.on_delete)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn state(replicas: u64, status: Value) -> State {
+        State {
+            is_observed: true,
+            replicas,
+            status: serde_json::from_value(status).unwrap(),
+            ..State::default()
+        }
+    }
+
+    #[test]
+    fn a_rollout_is_complete_when_all_pods_have_the_template_and_are_ready() {
+        use WorkloadKind::{DaemonSet, Deployment, Rollout, StatefulSet};
+        let sets = json!({"desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberAvailable": 2});
+        for (kind, status, is_complete) in [
+            (Deployment, json!({"replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}), true),
+            (Deployment, json!({"replicas": 3, "updatedReplicas": 2, "availableReplicas": 2}), false),
+            (Deployment, json!({"replicas": 2, "updatedReplicas": 1, "availableReplicas": 2}), false),
+            (Deployment, json!({"replicas": 2, "updatedReplicas": 2, "availableReplicas": 1}), false),
+            (Deployment, json!({}), false),
+            (StatefulSet, json!({"updatedReplicas": 2, "readyReplicas": 2}), true),
+            (StatefulSet, json!({"updatedReplicas": 1, "readyReplicas": 2}), false),
+            (StatefulSet, json!({"updatedReplicas": 2, "readyReplicas": 1}), false),
+            (DaemonSet, sets, true),
+            (DaemonSet, json!({"desiredNumberScheduled": 2, "updatedNumberScheduled": 2}), false),
+            (DaemonSet, json!({"desiredNumberScheduled": 2, "numberAvailable": 2}), false),
+            (Rollout, json!({"phase": "Healthy"}), true),
+            (Rollout, json!({"phase": "Degraded"}), true),
+            (Rollout, json!({"phase": "Progressing"}), false),
+            (Rollout, json!({}), false),
+        ] {
+            let mut state = state(2, status.clone());
+            assert_eq!(state.is_complete(kind), is_complete, "{kind} {status}");
+            state.is_observed = false;
+            assert!(!state.is_complete(kind), "{kind} {status}");
+        }
+    }
+
+    #[test]
+    fn pods_that_keep_the_old_template_are_not_waited_for() {
+        let one = json!({"updatedReplicas": 1, "readyReplicas": 2});
+        assert!(State { partition: 1, ..state(2, one) }.is_complete(WorkloadKind::StatefulSet));
+        assert!(State { on_delete: true, ..state(2, json!({})) }.is_complete(WorkloadKind::DaemonSet));
+    }
+}
