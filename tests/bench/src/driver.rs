@@ -9,7 +9,7 @@ mod table;
 
 use std::io::Write;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 pub use options::{Options, SubjectName};
 pub use table::{Comparison, Run};
@@ -48,6 +48,11 @@ pub async fn report(options: &Options) -> Result<()> {
 /// Those of [`report`].
 pub async fn compare(options: &Options, pods: usize) -> Result<Comparison> {
     ensure!(options.rounds > 0 && !options.subjects.is_empty(), "nothing to run");
+    let is_peer =
+        |subject: &&SubjectName| !matches!(subject, SubjectName::Informer | SubjectName::InformerNative);
+    if let Some(peer) = options.subjects.iter().find(is_peer).filter(|_| options.churn) {
+        bail!("{peer} counts updates only; with --churn, write --subjects informer");
+    }
     let programs = Programs::find(options).await?;
     let mut rounds = Vec::with_capacity(options.rounds);
     let mut served = None;
@@ -75,7 +80,7 @@ async fn run(
     pods: usize,
     subject: SubjectName,
 ) -> Result<(Greeting, Run)> {
-    let recipe = Recipe { pods, page_size: options.page_size, seed: options.seed };
+    let recipe = Recipe { pods, page_size: options.page_size, seed: options.seed, churn: options.churn };
     let (_server, greeting) = programs.serve(recipe).await?;
     let (synced, events, paced) = programs.measure(subject, &greeting, options).await?;
     let sent = client::sent(&client::connect(&greeting.url.parse()?)?).await?;

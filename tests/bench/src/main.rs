@@ -35,6 +35,9 @@ enum Command {
         /// Seed; the same seed generates the same pods.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// Delete and create a fifth of the pods instead of updating them.
+        #[arg(long)]
+        churn: bool,
     },
 }
 
@@ -43,7 +46,9 @@ enum Command {
 async fn main() -> Result<()> {
     let Arguments { command, options, density } = Arguments::parse();
     match command {
-        Some(Command::Serve { pods, page_size, seed }) => server::run(Recipe { pods, page_size, seed }).await,
+        Some(Command::Serve { pods, page_size, seed, churn }) => {
+            server::run(Recipe { pods, page_size, seed, churn }).await
+        }
         None if !density.plugins.is_empty() => density::report(&density, options.component.as_ref()).await,
         None => driver::report(&options).await,
     }

@@ -18,7 +18,8 @@ use template::Template;
 /// The recorded pods, one JSON text on each line. Like items of a list, they have no `kind` and `apiVersion`.
 static RECORDED: &[u8] = include_bytes!("../data/pods.jsonl.zst");
 
-const FRAME_START: &[u8] = br#"{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","#;
+const FRAME_START: &[u8] = br#"{"type":""#;
+const OBJECT_START: &[u8] = br#"","object":{"kind":"Pod","apiVersion":"v1","#;
 const FRAME_END: &[u8] = b"}}\n";
 
 /// The parameters of the generated pods.
@@ -30,6 +31,8 @@ pub struct Recipe {
     pub page_size: usize,
     /// The seed; the same seed generates the same pods.
     pub seed: u64,
+    /// A fifth of the pods are deleted and created instead of updated.
+    pub churn: bool,
 }
 
 /// Generated pods with all rendered answers.
@@ -41,12 +44,15 @@ pub struct Pods {
     pages: Vec<Bytes>,
     pods: Vec<Pod>,
     managed_fields_bytes: usize,
+    churn: bool,
 }
 
 struct Pod {
     /// The text after the opening brace and up to the status; a part of the page.
     head: Bytes,
-    /// The position of the resource version in `head`.
+    /// Where the name ends in `head`.
+    name_end: usize,
+    /// The position of the resource version in `head`, behind the name.
     resource_version: Range<usize>,
     /// The listed status, which is a part of the page, and another status.
     statuses: [Bytes; 2],
@@ -67,6 +73,7 @@ impl Pods {
             pages: Vec::with_capacity(recipe.pods.div_ceil(recipe.page_size)),
             pods: Vec::with_capacity(recipe.pods),
             managed_fields_bytes: 0,
+            churn: recipe.churn,
         };
         for first in (0..recipe.pods).step_by(recipe.page_size) {
             let last = recipe.pods.min(first + recipe.page_size);
@@ -102,21 +109,38 @@ impl Pods {
     }
 
     /// The frame of the n-th event after the list, counted from 0. The events go round the pods, and the status of a pod
-    /// flips each time. The resource version is [`LISTED_AT`] + n + 1.
+    /// flips each time. The resource version is [`LISTED_AT`] + n + 1. With churn, every fifth pod is deleted instead of updated, and
+    /// created in the next round under another name.
     pub fn frame(&self, event: u64) -> Option<Bytes> {
         let pods = self.pods.len() as u64;
-        let pod = self.pods.get(usize::try_from(event.checked_rem(pods)?).ok()?)?;
-        let lap = event / pods;
+        let (lap, index) = (event / pods, event.checked_rem(pods)?);
+        let pod = self.pods.get(usize::try_from(index).ok()?)?;
+        let (step, generation) = self.step(index, lap);
         let status = if lap.is_multiple_of(2) { &pod.statuses[1] } else { &pod.statuses[0] };
-        let length = FRAME_START.len() + pod.head.len() + status.len() + FRAME_END.len();
+        let name_suffix = if generation == 0 { String::new() } else { format!("-{generation}") };
+        let length =
+            FRAME_START.len() + OBJECT_START.len() + pod.head.len() + status.len() + FRAME_END.len() + 32;
         let mut frame = BytesMut::with_capacity(length);
         frame.extend_from_slice(FRAME_START);
-        frame.extend_from_slice(pod.head.get(..pod.resource_version.start)?);
+        frame.extend_from_slice(step);
+        frame.extend_from_slice(OBJECT_START);
+        frame.extend_from_slice(pod.head.get(..pod.name_end)?);
+        frame.extend_from_slice(name_suffix.as_bytes());
+        frame.extend_from_slice(pod.head.get(pod.name_end..pod.resource_version.start)?);
         frame.extend_from_slice((LISTED_AT + event + 1).to_string().as_bytes());
         frame.extend_from_slice(pod.head.get(pod.resource_version.end..)?);
         frame.extend_from_slice(status);
         frame.extend_from_slice(FRAME_END);
         Some(frame.freeze())
+    }
+
+    /// The type of the event for a pod in this round, and how often the pod was created anew.
+    fn step(&self, index: u64, lap: u64) -> (&'static [u8], u64) {
+        match (self.churn && index.is_multiple_of(5), lap.is_multiple_of(2)) {
+            (false, _) => (b"MODIFIED", 0),
+            (true, true) => (b"DELETED", lap / 2),
+            (true, false) => (b"ADDED", lap / 2 + 1),
+        }
     }
 
     fn render_page(&mut self, templates: &[Template], seed: u64, indexes: Range<usize>) -> Result<()> {
@@ -131,24 +155,30 @@ impl Pods {
             let start = page.len();
             let resource_version = template.render_head(&identity, &mut page);
             let status_at = page.len();
+            let head = page.get(start..status_at).unwrap_or_default();
+            let name = format!("\"name\":\"{}\"", identity.name);
+            let name_end = head.find(&name).context("a pod has no name")? + name.len() - 1;
             Status::listed(&identity).render(&identity, template.containers(), &mut page);
             let end = page.len();
             page.push('}');
             let mut other = String::new();
             Status::changed(&identity).render(&identity, template.containers(), &mut other);
             self.managed_fields_bytes += managed_fields_bytes(page.get(start..status_at).unwrap_or_default());
-            parts.push((start, resource_version, status_at, end, Bytes::from(other)));
+            parts.push((start, name_end, resource_version, status_at, end, Bytes::from(other)));
         }
         let page = Bytes::from(page);
-        self.pods.extend(parts.into_iter().map(|(start, resource_version, status_at, end, other)| {
-            // Skip the opening brace, which the frame adds.
-            let head = start + 1;
-            Pod {
-                head: page.slice(head..status_at),
-                resource_version: resource_version.start - head..resource_version.end - head,
-                statuses: [page.slice(status_at..end), other],
-            }
-        }));
+        self.pods.extend(parts.into_iter().map(
+            |(start, name_end, resource_version, status_at, end, other)| {
+                // Skip the opening brace, which the frame adds.
+                let head = start + 1;
+                Pod {
+                    head: page.slice(head..status_at),
+                    name_end: name_end - 1,
+                    resource_version: resource_version.start - head..resource_version.end - head,
+                    statuses: [page.slice(status_at..end), other],
+                }
+            },
+        ));
         self.pages.push(page);
         Ok(())
     }

@@ -70,7 +70,8 @@ impl Programs {
             .arg("serve")
             .args(["--pods".to_owned(), recipe.pods.to_string()])
             .args(["--page-size".to_owned(), recipe.page_size.to_string()])
-            .args(["--seed".to_owned(), recipe.seed.to_string()]);
+            .args(["--seed".to_owned(), recipe.seed.to_string()])
+            .args(recipe.churn.then_some("--churn"));
         let (child, mut lines) = start(command, Stdio::piped())?;
         let line = lines.next_line().await?.context("the server ended before it answered")?;
         let greeting = serde_json::from_str(&line).with_context(|| format!("the server printed `{line}`"))?;

@@ -38,6 +38,9 @@ pub struct Options {
     /// Seed; the same seed generates the same pods.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Delete and create a fifth of the pods instead of updating them.
+    #[arg(long)]
+    pub churn: bool,
     /// Longest wait for the memory of a subject to settle.
     #[arg(long, default_value_t = 20)]
     pub settle_seconds: u64,

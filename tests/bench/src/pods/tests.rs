@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{LISTED_AT, Pods, Recipe};
 
 fn pods(count: usize) -> Pods {
-    Pods::generate(Recipe { pods: count, page_size: 50, seed: 1 }).unwrap()
+    Pods::generate(Recipe { pods: count, page_size: 50, seed: 1, churn: false }).unwrap()
 }
 
 fn items<T: serde::de::DeserializeOwned>(pods: &Pods) -> Vec<T> {
@@ -79,7 +79,9 @@ fn no_varying_value_of_the_recording_is_left() {
 
 #[test]
 fn the_same_seed_generates_the_same_pods_and_another_seed_others() {
-    let make = |seed| Pods::generate(Recipe { pods: 40, page_size: 50, seed }).unwrap().pages().concat();
+    let make = |seed| {
+        Pods::generate(Recipe { pods: 40, page_size: 50, seed, churn: false }).unwrap().pages().concat()
+    };
 
     assert_eq!(make(7), make(7));
     assert_ne!(make(7), make(8));
@@ -107,6 +109,31 @@ fn frames_go_round_the_pods_with_growing_versions_and_changing_status() {
 }
 
 #[test]
+fn with_churn_every_fifth_pod_is_deleted_and_created_under_another_name() {
+    let pods = Pods::generate(Recipe { pods: 7, page_size: 50, seed: 1, churn: true }).unwrap();
+    let listed: Vec<Value> = items(&pods);
+    let mut names: BTreeSet<String> = listed.iter().map(name_of).collect();
+    let first = names.clone();
+
+    for event in 0..7 * 20 {
+        let frame = serde_json::from_slice::<Value>(&pods.frame(event).unwrap()).unwrap();
+        let (name, index) = (name_of(&frame["object"]), event % 7);
+        match frame["type"].as_str().unwrap() {
+            "MODIFIED" => assert!(names.contains(&name) && index % 5 != 0),
+            "DELETED" => assert!(names.remove(&name) && index % 5 == 0),
+            "ADDED" => assert!(names.insert(name) && index % 5 == 0),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(names.len(), 7);
+    assert_eq!(names.intersection(&first).count(), 5, "two pods have other names");
+}
+
+fn name_of(pod: &Value) -> String {
+    pod["metadata"]["name"].as_str().unwrap().to_owned()
+}
+
+#[test]
 fn a_frame_is_one_line() {
     let frame = pods(1).frame(0).unwrap();
 
@@ -127,6 +154,6 @@ fn the_reported_sizes_are_those_of_the_texts() {
 
 #[test]
 fn zero_pods_or_an_empty_page_is_an_error() {
-    assert!(Pods::generate(Recipe { pods: 0, page_size: 1, seed: 0 }).is_err());
-    assert!(Pods::generate(Recipe { pods: 1, page_size: 0, seed: 0 }).is_err());
+    assert!(Pods::generate(Recipe { pods: 0, page_size: 1, seed: 0, churn: false }).is_err());
+    assert!(Pods::generate(Recipe { pods: 1, page_size: 0, seed: 0, churn: false }).is_err());
 }

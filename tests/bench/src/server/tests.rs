@@ -19,7 +19,7 @@ use crate::{
 async fn start(pods: usize) -> Client {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let pods = Arc::new(Pods::generate(Recipe { pods, page_size: 10, seed: 1 }).unwrap());
+    let pods = Arc::new(Pods::generate(Recipe { pods, page_size: 10, seed: 1, churn: false }).unwrap());
     tokio::spawn(serve(listener, Served::new(pods, 10)));
     client::connect(&url.parse().unwrap()).unwrap()
 }
