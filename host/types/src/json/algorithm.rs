@@ -16,7 +16,8 @@ pub enum Algorithm {
     /// The SHA-1 of the members of an object as sorted `key=value`, joined by `;`. A member that is no string counts with its JSON text,
     /// and a value that is no object has no members.
     ///
-    /// stakater/Reloader writes it into the workloads that it restarts, for the `data` of a ConfigMap.
+    /// stakater/Reloader writes it into the workloads that it restarts, for the `data` of a ConfigMap. Some different objects have the
+    /// same pairs, such as `{"a":"1;b=2"}` and `{"a":"1","b":"2"}`.
     Sha1Pairs,
     /// The same, after the values are decoded from base64. One that is not base64 counts as it is.
     ///
