@@ -50,7 +50,7 @@ pub struct Pods {
 struct Pod {
     /// The text after the opening brace and up to the status; a part of the page.
     head: Bytes,
-    /// Where the name ends in `head`.
+    /// The end of the name in `head`.
     name_end: usize,
     /// The position of the resource version in `head`, behind the name.
     resource_version: Range<usize>,
