@@ -234,7 +234,7 @@ mod tests {
             (func $inner call $std::panicking::panic)
             (func $outer (export "f") call $inner))"#;
         let engine = wasmtime::Engine::default();
-        let module = wasmtime::Module::new(&engine, module).unwrap();
+        let module = wasmtime::Module::new(&engine, wat::parse_str(module).unwrap()).unwrap();
         let mut store = wasmtime::Store::new(&engine, ());
         let instance = wasmtime::Instance::new(&mut store, &module, &[]).unwrap();
         let function = instance.get_typed_func::<(), ()>(&mut store, "f").unwrap();
@@ -268,6 +268,7 @@ mod tests {
                 (with "" (instance (export "take" (func $take))))))
             (func (export "f") (canon lift (core func $caller "f"))))"#;
         let engine = wasmtime::Engine::default();
+        let component = wat::parse_str(component).unwrap();
         let component = wasmtime::component::Component::new(&engine, component).unwrap();
         let mut linker = wasmtime::component::Linker::<()>::new(&engine);
         linker.root().func_wrap("take", |_, (_,): (String,)| Ok(())).unwrap();

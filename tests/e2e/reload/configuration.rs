@@ -265,7 +265,10 @@ async fn a_changed_file_is_applied_without_a_request_and_some_keys_need_a_restar
     stage.host.lines.said("b", "add default/one ", "").await;
 
     let report = stage.reload(&text.replace("[host]", "[host]\nlog-format = \"json\"")).await;
-    assert_eq!(verdicts(&report), [("[host] log-format", Verdict::NeedsRestart), ("b", Verdict::Removed)]);
+    let verdicts = verdicts(&report).into_iter();
+    // The addition is in this report too if the host was not done with the file before.
+    let later: Vec<_> = verdicts.skip_while(|verdict| *verdict == ("b", Verdict::Added)).collect();
+    assert_eq!(later, [("[host] log-format", Verdict::NeedsRestart), ("b", Verdict::Removed)]);
     stage.end().await;
 }
 

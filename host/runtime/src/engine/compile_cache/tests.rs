@@ -31,7 +31,7 @@ fn fixture() -> Fixture {
 }
 
 fn compiled(engine: &wasmtime::Engine) -> Vec<u8> {
-    Component::new(engine, "(component)").unwrap().serialize().unwrap()
+    Component::new(engine, wat::parse_str("(component)").unwrap()).unwrap().serialize().unwrap()
 }
 
 impl CompileCache {
