@@ -1,16 +1,16 @@
 //! JSON pointers into JSON text: finds the value at `/spec/replicas` without building a tree.
 
-mod algorithm;
 mod digest;
+mod digest_form;
 mod locate;
 mod part;
 mod scan;
 
 use std::{borrow::Borrow, cmp::Reverse, collections::HashMap, fmt, str::FromStr};
 
-pub use algorithm::Algorithm;
 use digest::digests_differ;
 pub use digest::{TooMuchToHash, stand_in};
+pub use digest_form::DigestForm;
 pub use locate::locate;
 pub use part::{Part, PartsError, Reads, identity};
 pub use scan::{NotJson, RawString, Scanner, container_length};
@@ -89,7 +89,7 @@ fn any_differs<P: Borrow<Pointer>>(
     old: &str,
     new: &str,
     parts: &[P],
-    digest: impl Fn(&P) -> Option<Algorithm>,
+    digest: impl Fn(&P) -> Option<DigestForm>,
 ) -> Result<bool, InvalidJson> {
     let (in_old, in_new) = (locate(old, parts)?, locate(new, parts)?);
     let mut present = Vec::with_capacity(parts.len());
@@ -110,7 +110,7 @@ fn any_differs<P: Borrow<Pointer>>(
         compared = Some((digest, left.end));
         let (left, right) = (old.get(left).unwrap_or_default(), new.get(right).unwrap_or_default());
         let differ = match digest {
-            Some(algorithm) => digests_differ(algorithm, left, right),
+            Some(form) => digests_differ(form, left, right),
             None => !same(Some(left), Some(right))?,
         };
         if differ {

@@ -62,7 +62,7 @@ pub use handler::{Delivery, EventHandler, MAX_BATCH, Outcome};
 pub use histogram::Histogram;
 pub use index_path::{IndexPath, IndexPaths};
 pub use json::{
-    Algorithm, InvalidJson, InvalidPointer, NotJson, Part, PartsError, Pointer, RawString, Reads, Scanner,
+    DigestForm, InvalidJson, InvalidPointer, NotJson, Part, PartsError, Pointer, RawString, Reads, Scanner,
     TooMuchToHash, container_length, differs, identity, locate, members_differ, stand_in,
 };
 pub use key::{InvalidKey, ObjectKey};

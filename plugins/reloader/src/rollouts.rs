@@ -27,7 +27,7 @@ pub(crate) struct Rollouts {
     under_way: Option<BTreeMap<Workload, Rollout>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Rollout {
     /// The generation of the workload after the roll, or 0 if it is not known.
     generation: u64,
@@ -76,18 +76,20 @@ impl Rollouts {
         if most == 0 {
             return Ok(None);
         }
-        let known = match &self.under_way {
-            Some(known) => known.clone(),
-            None => rolled_before(now)?,
+        let known = match &mut self.under_way {
+            Some(known) => known,
+            unknown => unknown.insert(rolled_before(now)?),
         };
-        let mut under_way = BTreeMap::new();
-        for (rolled, rollout) in known {
-            if rollout.is_under_way(&rolled, now)? {
-                under_way.insert(rolled, rollout);
+        let mut over = Vec::new();
+        for (rolled, rollout) in &*known {
+            if !rollout.is_under_way(rolled, now)? {
+                over.push(rolled.clone());
             }
         }
-        let others = under_way.keys().filter(|other| *other != workload).count();
-        self.under_way = Some(under_way);
+        for rolled in over {
+            known.remove(&rolled);
+        }
+        let others = known.keys().filter(|other| *other != workload).count();
         Ok((others >= most).then_some(Wait { time: LOOK_AGAIN, why: "`rolls-at-a-time` is reached" }))
     }
 
@@ -116,7 +118,7 @@ fn rolled_before(now: Timestamp) -> Result<BTreeMap<Workload, Rollout>, Reconcil
 // === impl Rollout ===
 
 impl Rollout {
-    fn is_under_way(self, workload: &Workload, now: Timestamp) -> Result<bool, Error> {
+    fn is_under_way(&self, workload: &Workload, now: Timestamp) -> Result<bool, Error> {
         let is_recent = (SignedDuration::ZERO..LONGEST).contains(&now.duration_since(self.since));
         // A roll of these kinds makes a new Job.
         let has_rollout = !matches!(workload.kind, WorkloadKind::CronJob | WorkloadKind::Job);

@@ -74,9 +74,14 @@ pub(crate) fn look_up(id: &SourceId, namespace: &str, names: &Names) -> Result<L
 }
 
 impl Source {
+    /// Returns true if the host masks an annotation that decides whether the source rolls a workload.
+    pub(crate) fn has_masked_annotation(&self) -> bool {
+        self.annotations.values().any(|value| value == MASK)
+    }
+
     /// The hash of its data.
     pub(crate) fn hash(self, id: &SourceId, namespace: &str) -> Result<Result<String, Masked>, Error> {
-        if self.hashes.iter().chain(self.annotations.values()).any(|text| text == MASK) {
+        if self.hashes.iter().any(|hash| hash == MASK) {
             return Ok(Err(Masked));
         }
         let [data, binary] = self.hashes;
@@ -164,5 +169,17 @@ mod tests {
         let both = hash([pair("b", "2"), pair("a", "AQI=")].into_iter());
         assert_eq!(both, "48f14513e1d9a7b8fd1cfecfb1b5eda862a0c103");
         assert_eq!(hash(std::iter::empty()), NOTHING);
+    }
+
+    #[test]
+    fn a_masked_digest_is_no_hash() {
+        let id = SourceId::new(SourceKind::Secret, "app");
+        let source = |data: &str| Source {
+            annotations: Annotations::default(),
+            labels: BTreeMap::new(),
+            hashes: [data.to_owned(), NOTHING.to_owned()],
+        };
+        assert_eq!(source(MASK).hash(&id, "shop").unwrap(), Err(Masked));
+        assert_eq!(source("86").hash(&id, "shop").unwrap(), Ok("86".to_owned()));
     }
 }

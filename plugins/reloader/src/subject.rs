@@ -13,7 +13,7 @@ use crate::{
     plan::{Chosen, Counts, Plan, Sources},
     references::{References, references},
     settings::Settings,
-    source::{self, Lookup},
+    source::{self, Lookup, Masked},
 };
 
 const NAMESPACES: &str = "v1/namespaces";
@@ -162,6 +162,10 @@ impl Subject {
                 let Lookup::Found(source) = found else { continue };
                 seen.insert(id.clone());
                 if !settings.resource_label_selector.matches(&source.labels) {
+                    continue;
+                }
+                if source.has_masked_annotation() {
+                    self.problems.push(format!("{id}: {Masked}"));
                     continue;
                 }
                 let container = referenced.get(&id).copied();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use informer_types::{Algorithm, InvalidJson, NotJson, Part, Scanner, identity, stand_in};
+use informer_types::{DigestForm, InvalidJson, NotJson, Part, Scanner, identity, stand_in};
 use serde::de::IgnoredAny;
 
 use super::splice::Edit;
@@ -24,7 +24,7 @@ enum Extent {
     #[default]
     Members,
     /// A digest.
-    Digest(Algorithm),
+    Digest(DigestForm),
     /// All of it.
     Whole,
 }
@@ -67,8 +67,8 @@ impl Node {
                 })
             }
             Extent::Members | Extent::Whole => scanner.skip().map(|_| ()),
-            Extent::Digest(algorithm) => scanner.skip().map(|value| {
-                let stand_in = stand_in(algorithm, text.get(value.clone()).unwrap_or_default());
+            Extent::Digest(form) => scanner.skip().map(|value| {
+                let stand_in = stand_in(form, text.get(value.clone()).unwrap_or_default());
                 edits.push(Edit::replace(value, stand_in));
             }),
         }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, sync::atomic::Ordering};
 
-use informer_types::{Algorithm, Object, Outcome};
+use informer_types::{DigestForm, Object, Outcome};
 
 use crate::host::{Running, Setup, kept, object};
 
@@ -82,7 +82,7 @@ async fn a_part_that_a_plugin_does_not_declare_is_refused_with_the_line_to_add()
 
 #[tokio::test]
 async fn an_object_that_is_not_kept_whole_has_the_declared_parts_only() {
-    let partial = informer_types::stand_in(Algorithm::Sha256, r#"{"of":"b"}"#);
+    let partial = informer_types::stand_in(DigestForm::Sha256, r#"{"of":"b"}"#);
     let json = format!(r#"{{"metadata":{{"name":"one"}},"spec":{partial}}}"#);
     let pods = vec![kept("b", "one", "1", &json, true)];
 

@@ -2,23 +2,23 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::Algorithm;
+use super::DigestForm;
 
 /// The bytes that the digests of one text may cover, whatever its size: 256 values of 4 KiB.
 const COVERED: usize = 1 << 20;
 
-/// The digests of values in one text. Each value is hashed once.
+/// The digests of values in one text. Each value is hashed once for each form.
 pub(super) struct Digests {
-    by_value: BTreeMap<(Algorithm, usize, usize), String>,
+    by_value: BTreeMap<(DigestForm, usize, usize), String>,
     /// The bytes that were hashed.
     #[cfg(test)]
     hashed: usize,
 }
 
-/// The values whose digests are wanted contain one another, and have too many bytes together.
+/// The values whose digests are wanted contain one another or are wanted in several forms, and have too many bytes together.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the digests of one call cover {bytes} bytes of the object, because their values contain one another; at most {limit}"
+    "the digests of one call cover {bytes} bytes of the object, because their values contain one another or are wanted in several forms; at most {limit}"
 )]
 pub struct TooMuchToHash {
     bytes: usize,
@@ -32,20 +32,20 @@ impl Digests {
     ///
     /// # Errors
     /// [`TooMuchToHash`] if the values have more than twice the bytes of the text together, and more than [`COVERED`]. Values that
-    /// do not contain one another never have.
+    /// do not contain one another never have, in one form.
     pub(super) fn new(
         text: &str,
-        values: impl Iterator<Item = (Algorithm, Range<usize>)>,
+        values: impl Iterator<Item = (DigestForm, Range<usize>)>,
     ) -> Result<Self, TooMuchToHash> {
         let mut by_value: BTreeMap<_, _> =
-            values.map(|(algorithm, range)| ((algorithm, range.start, range.end), String::new())).collect();
+            values.map(|(form, range)| ((form, range.start, range.end), String::new())).collect();
         let bytes = by_value.keys().map(|(_, start, end)| end - start).sum();
         let limit = COVERED.max(text.len().saturating_mul(2));
         if bytes > limit {
             return Err(TooMuchToHash { bytes, limit });
         }
-        for ((algorithm, start, end), known) in &mut by_value {
-            *known = digest(*algorithm, text.get(*start..*end).unwrap_or_default());
+        for ((form, start, end), known) in &mut by_value {
+            *known = digest(*form, text.get(*start..*end).unwrap_or_default());
         }
         Ok(Self {
             by_value,
@@ -55,42 +55,42 @@ impl Digests {
     }
 
     /// The digest of the value at this range, in hexadecimal digits.
-    pub(super) fn get(&self, algorithm: Algorithm, range: &Range<usize>) -> Option<&str> {
-        self.by_value.get(&(algorithm, range.start, range.end)).map(String::as_str)
+    pub(super) fn get(&self, form: DigestForm, range: &Range<usize>) -> Option<&str> {
+        self.by_value.get(&(form, range.start, range.end)).map(String::as_str)
     }
 }
 
 /// Returns true if two values have different digests. Nothing is hashed if their texts are the same. Texts that differ have different
 /// SHA-256 digests, so they are hashed only if a digest stands for one of them.
-pub(super) fn digests_differ(algorithm: Algorithm, left: &str, right: &str) -> bool {
-    let one_stands = kept_digest(algorithm, left).is_some() || kept_digest(algorithm, right).is_some();
-    let may_be_equal = one_stands || algorithm != Algorithm::Sha256;
-    left != right && !(may_be_equal && digest(algorithm, left) == digest(algorithm, right))
+pub(super) fn digests_differ(form: DigestForm, left: &str, right: &str) -> bool {
+    let one_stands = kept_digest(form, left).is_some() || kept_digest(form, right).is_some();
+    let may_be_equal = one_stands || form != DigestForm::Sha256;
+    left != right && !(may_be_equal && digest(form, left) == digest(form, right))
 }
 
 /// The digest of a JSON text in hexadecimal digits. The text that stands for a value has the digest of that value.
-fn digest(algorithm: Algorithm, value: &str) -> String {
-    kept_digest(algorithm, value).map_or_else(|| algorithm.hash(value), str::to_owned)
+fn digest(form: DigestForm, value: &str) -> String {
+    kept_digest(form, value).map_or_else(|| form.hash(value), str::to_owned)
 }
 
 /// The digest that this text stands for.
-fn kept_digest(algorithm: Algorithm, value: &str) -> Option<&str> {
-    let quoted = value.strip_prefix("{\"")?.strip_prefix(algorithm.prefix())?;
+fn kept_digest(form: DigestForm, value: &str) -> Option<&str> {
+    let quoted = value.strip_prefix("{\"")?.strip_prefix(form.prefix())?;
     let digits = quoted.strip_prefix("\":\"")?.strip_suffix("\"}")?;
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    (digits.len() == algorithm.digits() && digits.bytes().all(is_digit)).then_some(digits)
+    (digits.len() == form.digits() && digits.bytes().all(is_digit)).then_some(digits)
 }
 
 /// The JSON text that stands for a value of which only a digest is kept: `{"sha256:":"<64 hexadecimal digits>"}`. It has the digest of
 /// the value.
-pub fn stand_in(algorithm: Algorithm, value: &str) -> String {
-    format!("{{\"{}\":\"{}\"}}", algorithm.prefix(), digest(algorithm, value))
+pub fn stand_in(form: DigestForm, value: &str) -> String {
+    format!("{{\"{}\":\"{}\"}}", form.prefix(), digest(form, value))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        Algorithm::{Sha1Base64Pairs, Sha1Pairs, Sha256},
+        DigestForm::{Sha1Base64Pairs, Sha1Pairs, Sha256},
         *,
     };
     use crate::{Part, PartsError, Pointer, locate};
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             format!(
-                "the digests of one call cover {} bytes of the object, because their values contain one another; at most {}",
+                "the digests of one call cover {} bytes of the object, because their values contain one another or are wanted in several forms; at most {}",
                 error.bytes, error.limit
             )
         );
@@ -158,9 +158,9 @@ mod tests {
 
     #[test]
     fn a_value_differs_from_another_one_and_not_from_its_digest() {
-        for algorithm in Algorithm::ALL {
+        for form in DigestForm::ALL {
             let (one, other) = (r#"{"a":"1"}"#, r#"{"a":"2"}"#);
-            let stand_in = |value| stand_in(algorithm, value);
+            let stand_in = |value| stand_in(form, value);
             for (left, right, differ) in [
                 (one.to_owned(), one.to_owned(), false),
                 (one.to_owned(), other.to_owned(), true),
@@ -169,7 +169,7 @@ mod tests {
                 (stand_in(one), stand_in(one), false),
                 (stand_in(one), stand_in(other), true),
             ] {
-                assert_eq!(digests_differ(algorithm, &left, &right), differ, "{left} {right}");
+                assert_eq!(digests_differ(form, &left, &right), differ, "{left} {right}");
             }
         }
         assert!(!digests_differ(Sha1Pairs, r#"{"a":"1","b":"2"}"#, r#"{"b":"2","a":"1"}"#));

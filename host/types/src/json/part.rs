@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Algorithm, InvalidJson, InvalidPointer, Pointer, any_differs,
+    DigestForm, InvalidJson, InvalidPointer, Pointer, any_differs,
     digest::{Digests, TooMuchToHash},
     locate,
 };
@@ -33,7 +33,7 @@ const IDENTITY: [&str; 11] = [
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     pointer: Pointer,
-    digest: Option<Algorithm>,
+    digest: Option<DigestForm>,
 }
 
 /// What a plugin declares to read of the objects of one resource.
@@ -59,8 +59,8 @@ pub enum PartsError {
 
 impl Part {
     /// A digest of the value at the pointer.
-    pub fn of_digest(algorithm: Algorithm, pointer: Pointer) -> Self {
-        Self { pointer, digest: Some(algorithm) }
+    pub fn of_digest(form: DigestForm, pointer: Pointer) -> Self {
+        Self { pointer, digest: Some(form) }
     }
 
     /// The place of the value.
@@ -69,7 +69,7 @@ impl Part {
     }
 
     /// The form of the digest; `None` if it is the value itself.
-    pub fn digest(&self) -> Option<Algorithm> {
+    pub fn digest(&self) -> Option<DigestForm> {
         self.digest
     }
 
@@ -84,8 +84,8 @@ impl Part {
     ///
     /// # Errors
     /// - [`PartsError::Json`] with the errors of [`locate()`].
-    /// - [`PartsError::TooMuchToHash`] if values that contain one another have more than twice the bytes of the text together,
-    ///   and more than a mebibyte.
+    /// - [`PartsError::TooMuchToHash`] if values that contain one another, or are wanted in several forms, have more than twice the
+    ///   bytes of the text together, and more than a mebibyte.
     pub fn texts<'j>(parts: &[Self], json: &'j str) -> Result<Vec<Option<Cow<'j, str>>>, PartsError> {
         let found = locate(json, parts)?;
         let wanted = found.iter().zip(parts).filter_map(|(range, part)| Some((part.digest?, range.clone()?)));
@@ -93,7 +93,7 @@ impl Part {
         let text = |(range, part): (Option<_>, &Self)| {
             let range = range?;
             Some(match part.digest {
-                Some(algorithm) => Cow::Owned(format!("\"{}\"", digests.get(algorithm, &range)?)),
+                Some(form) => Cow::Owned(format!("\"{}\"", digests.get(form, &range)?)),
                 None => Cow::Borrowed(json.get(range)?),
             })
         };
@@ -120,7 +120,7 @@ impl Part {
             };
             Self { pointer: part.pointer.clone(), digest: part.digest.filter(|_| !all.iter().any(overlaps)) }
         });
-        let widened: BTreeSet<(Option<Algorithm>, Vec<String>)> =
+        let widened: BTreeSet<(Option<DigestForm>, Vec<String>)> =
             widened.map(|part| (part.digest, part.pointer.tokens().to_vec())).collect();
         let widened: Vec<Self> = widened
             .into_iter()
@@ -148,9 +148,9 @@ impl FromStr for Part {
     type Err = InvalidPointer;
 
     fn from_str(text: &str) -> Result<Self, InvalidPointer> {
-        let digest = |algorithm: Algorithm| Some((algorithm, text.strip_prefix(algorithm.prefix())?));
-        match Algorithm::ALL.into_iter().find_map(digest) {
-            Some((algorithm, pointer)) => Ok(Self::of_digest(algorithm, pointer.parse()?)),
+        let digest = |form: DigestForm| Some((form, text.strip_prefix(form.prefix())?));
+        match DigestForm::ALL.into_iter().find_map(digest) {
+            Some((form, pointer)) => Ok(Self::of_digest(form, pointer.parse()?)),
             None => text.parse().map(|pointer: Pointer| Self::from(pointer)),
         }
     }
@@ -158,7 +158,7 @@ impl FromStr for Part {
 
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.digest.map_or("", Algorithm::prefix), self.pointer)
+        write!(f, "{}{}", self.digest.map_or("", DigestForm::prefix), self.pointer)
     }
 }
 
@@ -211,11 +211,11 @@ mod tests {
         assert_eq!(texts[1].as_deref(), Some("\"1\""));
         assert!(texts[2].is_some() && texts[3].is_none());
 
-        let stands = format!("{{\"data\":{}}}", stand_in(Algorithm::Sha256, r#"{"a":"1"}"#));
+        let stands = format!("{{\"data\":{}}}", stand_in(DigestForm::Sha256, r#"{"a":"1"}"#));
         assert_eq!(Part::texts(&wanted, &stands).unwrap()[0], texts[0]);
-        for algorithm in Algorithm::ALL {
-            let once = stand_in(algorithm, "1");
-            assert_eq!(stand_in(algorithm, &once), once);
+        for form in DigestForm::ALL {
+            let once = stand_in(form, "1");
+            assert_eq!(stand_in(form, &once), once);
         }
         let pairs =
             Part::texts(&parts(&["sha1-pairs:/data", "sha256:/data", "sha1-base64-pairs:/none"]), whole)

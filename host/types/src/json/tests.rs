@@ -171,7 +171,7 @@ proptest! {
         }
         let parts = chosen.iter().map(|(at, digest)| {
             let path = pointer(at.get::<String>(&paths));
-            if *digest { Part::of_digest(Algorithm::Sha256, path) } else { Part::from(path) }
+            if *digest { Part::of_digest(DigestForm::Sha256, path) } else { Part::from(path) }
         });
         let parts: Vec<Part> = parts.collect();
         let spelled = if pretty { serde_json::to_string_pretty(&new) } else { serde_json::to_string(&new) };

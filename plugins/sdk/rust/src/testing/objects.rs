@@ -1,6 +1,6 @@
 //! The objects of the current call.
 
-use super::state::{meta as meta_of, text, texts, with_state};
+use super::state::{differ, meta as meta_of, texts, with_state};
 use crate::bindings::informer::plugin::types::{Error, ObjectId, ObjectMeta};
 
 pub(crate) fn meta(id: ObjectId) -> Result<ObjectMeta, Error> {
@@ -12,7 +12,7 @@ pub(crate) fn json(id: ObjectId) -> Result<String, Error> {
 }
 
 pub(crate) fn get(id: ObjectId, pointer: &str) -> Result<Option<String>, Error> {
-    with_state(|state| text(state.object(id)?, pointer))
+    get_many(id, &[pointer]).map(|values| values.into_iter().next().flatten())
 }
 
 pub(crate) fn get_many(id: ObjectId, pointers: &[&str]) -> Result<Vec<Option<String>>, Error> {
@@ -20,12 +20,5 @@ pub(crate) fn get_many(id: ObjectId, pointers: &[&str]) -> Result<Vec<Option<Str
 }
 
 pub(crate) fn differs(old: ObjectId, new: ObjectId, pointers: &[&str]) -> Result<bool, Error> {
-    with_state(|state| {
-        let (old, new) = (state.object(old)?, state.object(new)?);
-        let mut differs = false;
-        for pointer in pointers {
-            differs |= text(old, pointer)? != text(new, pointer)?;
-        }
-        Ok(differs)
-    })
+    with_state(|state| differ(state.object(old)?, state.object(new)?, pointers))
 }

@@ -154,18 +154,24 @@ pub(super) fn error(code: ErrorCode, message: String) -> Error {
     Error { code, message }
 }
 
-/// The JSON texts at several pointers, or the digests of those with `sha256:` and so on.
+/// The JSON texts at several pointers, or their digests.
 pub(super) fn texts(object: &Value, pointers: &[&str]) -> Result<Vec<Option<String>>, Error> {
-    pointers.iter().map(|pointer| text(object, pointer)).collect()
+    let json = object.to_string();
+    let texts = Part::texts(&parts(pointers)?, &json).map_err(|refused| invalid(&refused))?;
+    Ok(texts.into_iter().map(|text| text.map(Cow::into_owned)).collect())
 }
 
-/// The JSON text at a pointer, or its digest.
-pub(super) fn text(object: &Value, pointer: &str) -> Result<Option<String>, Error> {
-    let part: Part = pointer.parse().map_err(|invalid| error(ErrorCode::Invalid, format!("{invalid}")))?;
-    let json = object.to_string();
-    let texts =
-        Part::texts(&[part], &json).map_err(|refused| error(ErrorCode::Invalid, refused.to_string()))?;
-    Ok(texts.into_iter().next().flatten().map(Cow::into_owned))
+/// Returns true if one of the values or digests differs between two objects.
+pub(super) fn differ(old: &Value, new: &Value, pointers: &[&str]) -> Result<bool, Error> {
+    Part::differ(&parts(pointers)?, &old.to_string(), &new.to_string()).map_err(|refused| invalid(&refused))
+}
+
+fn parts(pointers: &[&str]) -> Result<Vec<Part>, Error> {
+    pointers.iter().map(|pointer| pointer.parse().map_err(|refused| invalid(&refused))).collect()
+}
+
+fn invalid(refused: &dyn std::fmt::Display) -> Error {
+    error(ErrorCode::Invalid, refused.to_string())
 }
 
 /// The metadata of an object. Missing fields are empty.

@@ -10,7 +10,7 @@ use super::{NotJson, Scanner};
 
 /// How the digest of a value is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Algorithm {
+pub enum DigestForm {
     /// The SHA-256 of the JSON text.
     Sha256,
     /// The SHA-1 of the members of an object as sorted `key=value`, joined by `;`. A member that is no string counts with its JSON text,
@@ -25,9 +25,9 @@ pub enum Algorithm {
     Sha1Base64Pairs,
 }
 
-// === impl Algorithm ===
+// === impl DigestForm ===
 
-impl Algorithm {
+impl DigestForm {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Sha256, Self::Sha1Pairs, Self::Sha1Base64Pairs];
 
@@ -72,8 +72,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
 fn pairs(value: &str, content: impl Fn(&str) -> Vec<u8>) -> Vec<u8> {
     let (mut pairs, mut scanner) = (Vec::new(), Scanner::new(value));
     if scanner.peek() == Some(b'{') {
-        // The text is part of an object that was parsed before.
-        let read = scanner.object(|scanner, key| {
+        // The members before a mistake count. The text of a cached object was read when it arrived, and has no mistake.
+        let _ = scanner.object(|scanner, key| {
             let content = if scanner.peek() == Some(b'"') {
                 content(&scanner.string()?.unescaped())
             } else {
@@ -82,7 +82,6 @@ fn pairs(value: &str, content: impl Fn(&str) -> Vec<u8>) -> Vec<u8> {
             pairs.push([key.unescaped().as_bytes(), b"=", &content].concat());
             Ok::<(), NotJson>(())
         });
-        debug_assert!(read.is_ok(), "{value}");
     }
     pairs.sort_unstable();
     pairs.join(&b';')
@@ -104,7 +103,7 @@ mod tests {
             ("null", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
             (r#""a=1""#, "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
         ] {
-            assert_eq!(Algorithm::Sha1Pairs.hash(value), expected, "{value}");
+            assert_eq!(DigestForm::Sha1Pairs.hash(value), expected, "{value}");
         }
     }
 
@@ -116,7 +115,7 @@ mod tests {
             (r#"{"a":"MQ="}"#, r#"{"a":"MQ="}"#),
             (r#"{"a":null}"#, r#"{"a":null}"#),
         ] {
-            assert_eq!(Algorithm::Sha1Base64Pairs.hash(value), Algorithm::Sha1Pairs.hash(plain), "{value}");
+            assert_eq!(DigestForm::Sha1Base64Pairs.hash(value), DigestForm::Sha1Pairs.hash(plain), "{value}");
         }
     }
 }
