@@ -150,6 +150,24 @@ async fn a_config_map_with_binary_data_rolls_and_needs_no_request() {
     host.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_without_a_grant_rolls_nothing_and_the_log_says_what_to_grant() {
+    let (cluster, state) = (Cluster::start().await, TempDir::new().unwrap());
+    cluster.create::<Deployment>(deployment("web", &json!({"reloader.stakater.com/auto": "true"}))).await;
+    let without = |text: String| text.replace(r#"secrets = ["digest *"]"#, "secrets = []");
+    let host = cluster.host(state.path(), |text| configured("")(without(text))).await;
+    let line = format!(
+        "{WEB}: Secret/app: the host masks its data or its annotations: write `digest *` in `secrets`"
+    );
+    host.lines.said("reloader", &line, "").await;
+
+    cluster.set_secret("2").await;
+    cluster.set_map("2").await;
+    host.lines.said("reloader", &format!("{WEB} was rolled: ConfigMap/app changed"), "").await;
+    assert_eq!(cluster.web().await, (2, ["KEY", "STAKATER_APP_CONFIGMAP"].map(str::to_owned).to_vec()));
+    host.stop().await;
+}
+
 /// Two Deployments of which one may be rolled at a time. The second one waits for the status of the first.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rollout_waits_for_the_one_before_it() {

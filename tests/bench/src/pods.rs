@@ -47,6 +47,15 @@ pub struct Pods {
     churn: bool,
 }
 
+/// A pod in the text of a page.
+struct Rendered {
+    head: Range<usize>,
+    name_end: usize,
+    resource_version: Range<usize>,
+    status: Range<usize>,
+    other_status: Bytes,
+}
+
 struct Pod {
     /// The text after the opening brace and up to the status; a part of the page.
     head: Bytes,
@@ -154,31 +163,33 @@ impl Pods {
             let identity = Identity::new(index, seed, template.containers());
             let start = page.len();
             let resource_version = template.render_head(&identity, &mut page);
-            let status_at = page.len();
-            let head = page.get(start..status_at).unwrap_or_default();
+            // The frame adds the opening brace.
+            let head = start + 1..page.len();
+            let text = page.get(head.clone()).unwrap_or_default();
+            self.managed_fields_bytes += managed_fields_bytes(text);
             let name = format!("\"name\":\"{}\"", identity.name);
-            let name_end = head.find(&name).context("a pod has no name")? + name.len() - 1;
+            let name_end = text.find(&name).context("a pod has no name")? + name.len() - 1;
             Status::listed(&identity).render(&identity, template.containers(), &mut page);
-            let end = page.len();
+            let status = head.end..page.len();
             page.push('}');
-            let mut other = String::new();
-            Status::changed(&identity).render(&identity, template.containers(), &mut other);
-            self.managed_fields_bytes += managed_fields_bytes(page.get(start..status_at).unwrap_or_default());
-            parts.push((start, name_end, resource_version, status_at, end, Bytes::from(other)));
+            let mut other_status = String::new();
+            Status::changed(&identity).render(&identity, template.containers(), &mut other_status);
+            let resource_version = resource_version.start - head.start..resource_version.end - head.start;
+            parts.push(Rendered {
+                head,
+                name_end,
+                resource_version,
+                status,
+                other_status: other_status.into(),
+            });
         }
         let page = Bytes::from(page);
-        self.pods.extend(parts.into_iter().map(
-            |(start, name_end, resource_version, status_at, end, other)| {
-                // Skip the opening brace, which the frame adds.
-                let head = start + 1;
-                Pod {
-                    head: page.slice(head..status_at),
-                    name_end: name_end - 1,
-                    resource_version: resource_version.start - head..resource_version.end - head,
-                    statuses: [page.slice(status_at..end), other],
-                }
-            },
-        ));
+        self.pods.extend(parts.into_iter().map(|part| Pod {
+            head: page.slice(part.head),
+            name_end: part.name_end,
+            resource_version: part.resource_version,
+            statuses: [page.slice(part.status), part.other_status],
+        }));
         self.pages.push(page);
         Ok(())
     }
