@@ -59,24 +59,24 @@ func (p plan) measure(ctx context.Context) error {
 	if err := p.pace(ctx, counted); err != nil {
 		return fmt.Errorf("the paced events: %w", err)
 	}
-	if surplus := counted.count.Load() - p.pods - p.events - p.paced; surplus != 0 {
+	if surplus := counted.count.Load() - p.objects - p.events - p.paced; surplus != 0 {
 		return fmt.Errorf("%d events too many", surplus)
 	}
 	return nil
 }
 
 func (p plan) sync(ctx context.Context, counted *counter) error {
-	var pods cache.SharedIndexInformer
+	var informer cache.SharedIndexInformer
 	cost, err := p.phase(func() (err error) {
-		if pods, err = p.start(ctx, counted); err != nil {
+		if informer, err = p.start(ctx, counted); err != nil {
 			return err
 		}
-		if err := p.reaches(ctx, counted, p.pods); err != nil {
+		if err := p.reaches(ctx, counted, p.objects); err != nil {
 			return err
 		}
 		limited, cancel := context.WithTimeout(ctx, p.limit)
 		defer cancel()
-		if !cache.WaitForCacheSync(limited.Done(), pods.HasSynced) {
+		if !cache.WaitForCacheSync(limited.Done(), informer.HasSynced) {
 			return fmt.Errorf("the cache has not synced: %w", limited.Err())
 		}
 		return nil
@@ -86,7 +86,7 @@ func (p plan) sync(ctx context.Context, counted *counter) error {
 	}
 	return write(synced{
 		Phase:        "synced",
-		Objects:      len(pods.GetStore().ListKeys()),
+		Objects:      len(informer.GetStore().ListKeys()),
 		SyncedMs:     cost.elapsedMs,
 		CPUSeconds:   cost.cpuSeconds,
 		StartBytes:   cost.startBytes,
@@ -103,7 +103,7 @@ func (p plan) emit(ctx context.Context, counted *counter) error {
 				return err
 			}
 			sent += batch
-			if err := p.reaches(ctx, counted, p.pods+sent); err != nil {
+			if err := p.reaches(ctx, counted, p.objects+sent); err != nil {
 				return err
 			}
 		}
@@ -114,7 +114,7 @@ func (p plan) emit(ctx context.Context, counted *counter) error {
 	}
 	return write(events{
 		Phase:        "events",
-		Handled:      counted.count.Load() - p.pods,
+		Handled:      counted.count.Load() - p.objects,
 		ElapsedMs:    cost.elapsedMs,
 		CPUSeconds:   cost.cpuSeconds,
 		SettledBytes: cost.settled.residentBytes,
@@ -160,7 +160,7 @@ func (p plan) pace(ctx context.Context, counted *counter) error {
 	if err := p.request(fmt.Sprintf("/pace?n=%d", p.paced)); err != nil {
 		return err
 	}
-	if err := p.reaches(ctx, counted, p.pods+p.events+p.paced); err != nil {
+	if err := p.reaches(ctx, counted, p.objects+p.events+p.paced); err != nil {
 		return err
 	}
 	return write(paced{Phase: "paced", Arrivals: arrivals})

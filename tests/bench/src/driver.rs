@@ -16,7 +16,7 @@ pub use table::{Comparison, Run};
 
 use child::Programs;
 
-use crate::{client, pods::Recipe, server::Greeting};
+use crate::{client, collection::Recipe, server::Greeting};
 
 use latency::Latency;
 
@@ -27,9 +27,9 @@ use latency::Latency;
 pub async fn report(options: &Options) -> Result<()> {
     let mut output = std::io::stdout();
     writeln!(output, "{}\n", machine::describe())?;
-    let mut comparisons = Vec::with_capacity(options.pods.len());
-    for &pods in &options.pods {
-        let comparison = compare(options, pods).await?;
+    let mut comparisons = Vec::with_capacity(options.objects.len());
+    for &objects in &options.objects {
+        let comparison = compare(options, objects).await?;
         writeln!(output, "{}", table::render(&comparison, options))?;
         comparisons.push(comparison);
     }
@@ -41,17 +41,21 @@ pub async fn report(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Runs each subject `rounds` times over `pods` pods. Each round begins with another subject, so that no subject always runs
+/// Runs each subject `rounds` times over this number of objects. Each round begins with another subject, so that no subject always runs
 /// after the same one.
 ///
 /// # Errors
 /// Those of [`report`].
-pub async fn compare(options: &Options, pods: usize) -> Result<Comparison> {
+pub async fn compare(options: &Options, objects: usize) -> Result<Comparison> {
     ensure!(options.rounds > 0 && !options.subjects.is_empty(), "nothing to run");
     let is_peer =
         |subject: &&SubjectName| !matches!(subject, SubjectName::Informer | SubjectName::InformerNative);
     if let Some(peer) = options.subjects.iter().find(is_peer).filter(|_| options.churn) {
         bail!("{peer} counts updates only; with --churn, write --subjects informer");
+    }
+    let is_typed = |subject: &&SubjectName| subject.is_typed();
+    if let Some(peer) = options.subjects.iter().find(is_typed).filter(|_| !options.kind.is_built_in()) {
+        bail!("{peer} has no type for {}; leave it out of --subjects", options.kind);
     }
     let programs = Programs::find(options).await?;
     let mut rounds = Vec::with_capacity(options.rounds);
@@ -61,9 +65,9 @@ pub async fn compare(options: &Options, pods: usize) -> Result<Comparison> {
         subjects.rotate_left(round % options.subjects.len());
         let mut runs = Vec::with_capacity(subjects.len());
         for subject in subjects {
-            let (greeting, run) = run(options, &programs, pods, subject)
+            let (greeting, run) = run(options, &programs, objects, subject)
                 .await
-                .with_context(|| format!("{subject}, {pods} pods, round {}", round + 1))?;
+                .with_context(|| format!("{subject}, {objects} {}, round {}", options.kind, round + 1))?;
             progress(round, &run);
             served.get_or_insert(greeting);
             runs.push(run);
@@ -77,15 +81,16 @@ pub async fn compare(options: &Options, pods: usize) -> Result<Comparison> {
 async fn run(
     options: &Options,
     programs: &Programs,
-    pods: usize,
+    objects: usize,
     subject: SubjectName,
 ) -> Result<(Greeting, Run)> {
-    let recipe = Recipe { pods, page_size: options.page_size, seed: options.seed, churn: options.churn };
+    let Options { kind, page_size, seed, churn, .. } = *options;
+    let recipe = Recipe { kind, objects, page_size, seed, churn };
     let (_server, greeting) = programs.serve(recipe).await?;
     let (synced, events, paced) = programs.measure(subject, &greeting, options).await?;
     let sent = client::sent(&client::connect(&greeting.url.parse()?)?).await?;
     let latency = Latency::of(&sent, &paced.arrivals)?;
-    ensure!(synced.objects == pods as u64, "the cache had {} objects of {pods}", synced.objects);
+    ensure!(synced.objects == objects as u64, "the cache had {} objects of {objects}", synced.objects);
     ensure!(events.handled == options.events, "{} of {} events handled", events.handled, options.events);
     Ok((greeting, Run { subject, synced, events, latency }))
 }

@@ -11,7 +11,7 @@ use informer_cache::{
     Compression, FactoryConfig, InformerFactory, ListenerConfig, SharedInformer, WatchConfig, WatchListMode,
 };
 use informer_dispatch::{DispatchConfig, Dispatcher, Queue, QueueConfig, RetryConfig};
-use informer_types::{Delivery, EventHandler, Gvr, Outcome};
+use informer_types::{Delivery, EventHandler, Outcome};
 use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +25,7 @@ use crate::subject::{Counter, ManagedFields, Plan, Subject};
 /// The name of the only plugin.
 const PLUGIN: &str = "two-fields";
 
-/// A shared informer for all pods, the queue of one plugin, and one worker that calls the handler.
+/// A shared informer for all objects, the queue of one plugin, and one worker that calls the handler.
 pub struct Informer<H> {
     server: Uri,
     config: FactoryConfig,
@@ -64,7 +64,7 @@ impl<H: EventHandler> Informer<H> {
             watch_list: WatchListMode::Off,
             ..FactoryConfig::default()
         };
-        let mut watch = WatchConfig::new(Gvr::new("", "v1", "pods"));
+        let mut watch = WatchConfig::new(plan.kind.gvr());
         // This is the host's default.
         watch.compression = Compression::Zstd;
         if plan.managed_fields == ManagedFields::Keep {

@@ -4,7 +4,7 @@ use std::{fmt::Debug, hash::Hash};
 
 use anyhow::{Context, Result};
 use futures::StreamExt;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::DynamicObject,
@@ -17,9 +17,12 @@ use kube::{
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 
-use crate::subject::{Counter, ManagedFields, Plan, Subject};
+use crate::{
+    collection::Kind,
+    subject::{Counter, ManagedFields, Plan, Subject},
+};
 
-/// An object type that the peer caches, with the two fields that each handler reads.
+/// An object type that the peer caches.
 pub trait Kept:
     Resource<DynamicType: Clone + Eq + Hash + Unpin + Send + Sync>
     + Clone
@@ -29,17 +32,18 @@ pub trait Kept:
     + Sync
     + 'static
 {
-    /// `/status/phase` and `/spec/nodeName`. Returns `None` if one of them is missing.
-    fn two_fields(&self) -> Option<(&str, &str)>;
+    /// The two fields that each handler reads. Returns `None` if one of them is missing.
+    fn two_fields(&self, kind: Kind) -> Option<[&str; 2]>;
 }
 
-/// `watcher` and `reflector` over all pods as objects of this type, combined as in their documentation.
+/// `watcher` and `reflector` over all objects as this type, combined as in their documentation.
 pub struct KubeRs<K: Kept>
 where
     K::DynamicType: Eq + Hash + Clone,
 {
     resource: K::DynamicType,
     config: watcher::Config,
+    kind: Kind,
     managed_fields: ManagedFields,
     store: Option<Store<K>>,
     /// The task that watches and handles. It ends when this is dropped.
@@ -57,6 +61,7 @@ where
         Self {
             resource,
             config: watcher::Config::default().page_size(plan.page_size),
+            kind: plan.kind,
             managed_fields: plan.managed_fields,
             store: None,
             task: JoinSet::new(),
@@ -69,19 +74,19 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn start(&mut self, client: &Client, counter: &Counter) -> Result<()> {
-        let pods: Api<K> = Api::all_with(client.clone(), &self.resource);
+        let api: Api<K> = Api::all_with(client.clone(), &self.resource);
         let writer = Writer::new(self.resource.clone());
         self.store = Some(writer.as_reader());
         let drop_managed_fields = self.managed_fields == ManagedFields::Drop;
-        let events = watcher(pods, self.config.clone())
+        let events = watcher(api, self.config.clone())
             .default_backoff()
-            .modify(move |pod| {
+            .modify(move |object| {
                 if drop_managed_fields {
-                    pod.managed_fields_mut().clear();
+                    object.managed_fields_mut().clear();
                 }
             })
             .reflect(writer);
-        self.task.spawn(handle(events, counter.clone()));
+        self.task.spawn(handle(events, self.kind, counter.clone()));
         Ok(())
     }
 
@@ -98,17 +103,22 @@ where
 /// The native handler: reads two fields of each object and counts it.
 async fn handle<K: Kept>(
     events: impl futures::Stream<Item = Result<Event<K>, watcher::Error>>,
+    kind: Kind,
     counter: Counter,
 ) {
     let mut events = std::pin::pin!(events);
     while let Some(event) = events.next().await {
         match event {
-            Ok(Event::Apply(pod) | Event::InitApply(pod)) if pod.two_fields().is_some() => counter.add(),
-            Ok(Event::Init | Event::InitDone) => {}
-            Ok(Event::Apply(pod) | Event::InitApply(pod)) => {
-                return counter.fail(format!("{} lacks a field", pod.name_any()));
+            Ok(Event::Apply(object) | Event::InitApply(object)) if object.two_fields(kind).is_some() => {
+                counter.add();
             }
-            Ok(Event::Delete(pod)) => return counter.fail(format!("{} was deleted", pod.name_any())),
+            Ok(Event::Init | Event::InitDone) => {}
+            Ok(Event::Apply(object) | Event::InitApply(object)) => {
+                return counter.fail(format!("{} lacks a field", object.name_any()));
+            }
+            Ok(Event::Delete(object)) => {
+                return counter.fail(format!("{} was deleted", object.name_any()));
+            }
             Err(error) => return counter.fail(format!("the watcher failed: {error}")),
         }
     }
@@ -118,15 +128,22 @@ async fn handle<K: Kept>(
 // === impl Kept ===
 
 impl Kept for Pod {
-    fn two_fields(&self) -> Option<(&str, &str)> {
+    fn two_fields(&self, _: Kind) -> Option<[&str; 2]> {
         let phase = self.status.as_ref()?.phase.as_deref()?;
-        Some((phase, self.spec.as_ref()?.node_name.as_deref()?))
+        Some([phase, self.spec.as_ref()?.node_name.as_deref()?])
+    }
+}
+
+impl Kept for ConfigMap {
+    fn two_fields(&self, _: Kind) -> Option<[&str; 2]> {
+        let data = self.data.as_ref()?;
+        Some([data.get("mode")?, data.get("release")?])
     }
 }
 
 impl Kept for DynamicObject {
-    fn two_fields(&self) -> Option<(&str, &str)> {
-        let text = |pointer| self.data.pointer(pointer)?.as_str();
-        Some((text("/status/phase")?, text("/spec/nodeName")?))
+    fn two_fields(&self, kind: Kind) -> Option<[&str; 2]> {
+        let [first, second] = kind.two_fields().map(|pointer| self.data.pointer(pointer)?.as_str());
+        Some([first?, second?])
     }
 }

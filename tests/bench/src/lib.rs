@@ -3,7 +3,7 @@
 //! `cargo xtask bench` runs it. `README.md` explains what is measured and why it is fair. In the order of a run:
 //!
 //! 1. [`driver`] starts a server and one subject at a time, and prints the table.
-//! 2. [`server`] sends rendered [`pods`] from a separate process.
+//! 2. [`server`] sends a rendered [`collection`] from a separate process.
 //! 3. A [`subject`] lists, watches, caches and counts in a separate process: [`informer`] is ours, [`kube_rs`] and
 //!    the Go program in `client-go` are the peers.
 //!
@@ -13,11 +13,11 @@
 #![forbid(unsafe_code)]
 
 pub mod client;
+pub mod collection;
 pub mod density;
 pub mod driver;
 pub mod informer;
 pub mod kube_rs;
-pub mod pods;
 pub mod server;
 pub mod subject;
 mod usage;

@@ -4,9 +4,9 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use informer_bench::{
+    collection::{Kind, Recipe},
     density::{self, DensityOptions},
     driver::{self, Options},
-    pods::Recipe,
     server,
 };
 
@@ -24,18 +24,21 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve generated pods until standard input ends; the driver starts this.
+    /// Serve generated objects until standard input ends; the driver starts this.
     Serve {
-        /// Number of pods.
+        /// Kind of the objects.
+        #[arg(long, value_enum, default_value_t)]
+        kind: Kind,
+        /// Number of objects.
         #[arg(long)]
-        pods: usize,
-        /// Number of pods on each page of a list.
+        objects: usize,
+        /// Number of objects on each page of a list.
         #[arg(long, default_value_t = 500)]
         page_size: usize,
-        /// Seed; the same seed generates the same pods.
+        /// Seed; the same seed generates the same objects.
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Delete and create a fifth of the pods instead of updating them.
+        /// Delete and create a fifth of the objects instead of updating them.
         #[arg(long)]
         churn: bool,
     },
@@ -46,8 +49,8 @@ enum Command {
 async fn main() -> Result<()> {
     let Arguments { command, options, density } = Arguments::parse();
     match command {
-        Some(Command::Serve { pods, page_size, seed, churn }) => {
-            server::run(Recipe { pods, page_size, seed, churn }).await
+        Some(Command::Serve { kind, objects, page_size, seed, churn }) => {
+            server::run(Recipe { kind, objects, page_size, seed, churn }).await
         }
         None if !density.plugins.is_empty() => density::report(&density, options.component.as_ref()).await,
         None => driver::report(&options).await,

@@ -1,6 +1,6 @@
 //! The API server of the benchmark: a separate process that sends rendered answers.
 //!
-//! It serves the discovery of `v1`, the list of all pods in pages, and their watch. The watch is silent until
+//! It serves the discovery of one kind, the list of all its objects in pages, and their watch. The watch is silent until
 //! `POST /emit?n=100000`. Then it sends N MODIFIED frames as fast as the client reads them, each as a separate chunk like
 //! the API server, and a bookmark after the last one. The n-th event is always the same, so a watch can start at any
 //! resource version. `POST /pace?n=10000` sends N frames one after the other, one each millisecond, and `GET /sent` returns
@@ -32,16 +32,18 @@ use tokio::{net::TcpListener, sync::oneshot};
 use pace::Pace;
 use request::{Parameters, Served};
 
-use crate::pods::{Pods, Recipe};
+use crate::collection::{Collection, Kind, Recipe};
 
 /// The line of JSON that the server prints on its standard output when it is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
     /// The base URL of the server.
     pub url: String,
-    /// The number of served pods.
-    pub pods: usize,
-    /// The mean size of a pod as JSON, in bytes.
+    /// The kind of the served objects.
+    pub kind: Kind,
+    /// The number of served objects.
+    pub objects: usize,
+    /// The mean size of an object as JSON, in bytes.
     pub mean_bytes: usize,
     /// The part of the mean size that is `metadata.managedFields`, in bytes.
     pub mean_managed_fields_bytes: usize,
@@ -55,17 +57,18 @@ struct Emission {
 /// Serves on a free loopback port until standard input ends, so that the server ends together with its parent.
 ///
 /// # Errors
-/// The pods cannot be generated, or no port is free.
+/// The objects cannot be generated, or no port is free.
 pub async fn run(recipe: Recipe) -> Result<()> {
-    let pods = Arc::new(Pods::generate(recipe)?);
+    let collection = Arc::new(Collection::generate(recipe)?);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen")?;
     let greeting = Greeting {
         url: format!("http://{}", listener.local_addr()?),
-        pods: pods.len(),
-        mean_bytes: pods.mean_bytes(),
-        mean_managed_fields_bytes: pods.mean_managed_fields_bytes(),
+        kind: recipe.kind,
+        objects: collection.len(),
+        mean_bytes: collection.mean_bytes(),
+        mean_managed_fields_bytes: collection.mean_managed_fields_bytes(),
     };
-    let served = Served::new(pods, recipe.page_size);
+    let served = Served::new(collection, recipe.page_size);
     let ended = input_ended();
     writeln!(std::io::stdout(), "{}", serde_json::to_string(&greeting)?).context("cannot say where it is")?;
     // Do not wait for connections, because a watch never ends by itself.
@@ -85,18 +88,19 @@ async fn serve(listener: TcpListener, served: Served) -> Result<()> {
 }
 
 fn router(served: Served) -> Router {
+    let kind = served.collection.kind();
     Router::new()
         .route("/api", get(answer::core_versions))
         .route("/apis", get(answer::groups))
-        .route("/api/v1", get(answer::resources))
-        .route("/api/v1/pods", get(pods))
+        .route(&kind.gvr().api_root(), get(answer::resources))
+        .route(&kind.path(), get(objects))
         .route("/emit", post(emit))
         .route("/pace", post(pace))
         .route("/sent", get(sent))
         .with_state(served)
 }
 
-async fn pods(State(served): State<Served>, Query(parameters): Query<Parameters>) -> Response {
+async fn objects(State(served): State<Served>, Query(parameters): Query<Parameters>) -> Response {
     match parameters.watch.as_deref() {
         Some("true" | "1") => watch::answer(&served, &parameters),
         _ => answer::list(&served, &parameters),

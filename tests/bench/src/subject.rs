@@ -1,6 +1,6 @@
 //! The measurement, which is the same for every subject.
 //!
-//! A subject is a process with a cache of the served pods and a handler for each event. It lists the pods, idles until
+//! A subject is a process with a cache of the served objects and a handler for each event. It lists the objects, idles until
 //! its memory has settled, receives the events, idles again, and receives events at a fixed rate.
 
 mod counter;
@@ -20,7 +20,7 @@ use tokio::time::{sleep, timeout};
 pub use counter::Counter;
 pub use sample::{Events, Paced, Sample, Synced, nanoseconds};
 
-use crate::{client, usage::Usage};
+use crate::{client, collection::Kind, usage::Usage};
 
 /// The time between two samples of the memory, and the number of samples in which it must not change. Together they are
 /// five seconds, half of the time in which jemalloc returns freed pages.
@@ -35,20 +35,23 @@ pub struct Plan {
     /// Address of the server.
     #[arg(long)]
     pub server: Uri,
-    /// Number of served pods.
+    /// Kind of the served objects.
+    #[arg(long, value_enum)]
+    pub kind: Kind,
+    /// Number of served objects.
     #[arg(long)]
-    pub pods: u64,
+    pub objects: u64,
     /// Number of events.
     #[arg(long)]
     pub events: u64,
-    /// Largest number of events in flight. It is at most the number of pods, so that a slow handler cannot skip events of
-    /// one pod by merging them.
+    /// Largest number of events in flight. It is at most the number of objects, so that a slow handler cannot skip events of
+    /// one object by merging them.
     #[arg(long)]
     pub batch: u64,
     /// Number of events at a fixed rate, after the others.
     #[arg(long)]
     pub paced: u64,
-    /// Number of pods on each page of a list.
+    /// Number of objects on each page of a list.
     #[arg(long)]
     pub page_size: u32,
     /// Drops or keeps `metadata.managedFields`.
@@ -94,7 +97,7 @@ pub trait Subject {
 /// # Errors
 /// The subject failed, missed an object or an event, or took too long.
 pub async fn measure(plan: &Plan, mut subject: impl Subject) -> Result<()> {
-    ensure!((1..=plan.pods).contains(&plan.batch), "--batch must be at least 1 and at most --pods");
+    ensure!((1..=plan.objects).contains(&plan.batch), "--batch must be at least 1 and at most --objects");
     let client = client::connect(&plan.server)?;
     // Connect before the measurement, so that the memory of the connection is not counted.
     client::emit(&client, 0).await?;
@@ -104,7 +107,7 @@ pub async fn measure(plan: &Plan, mut subject: impl Subject) -> Result<()> {
     let events = events(plan, &client, &counter).await?;
     write(&Sample::Events(events))?;
     let paced = paced(plan, &client, &counter).await?;
-    let sent = plan.pods + plan.events + plan.paced;
+    let sent = plan.objects + plan.events + plan.paced;
     ensure!(counter.count() == sent, "{} events too many", counter.count().saturating_sub(sent));
     write(&Sample::Paced(paced))
 }
@@ -113,7 +116,7 @@ async fn sync(plan: &Plan, client: &Client, counter: &Counter, subject: &mut imp
     let before = Usage::now()?;
     let started = Instant::now();
     subject.start(client, counter)?;
-    within(plan, counter.reaches(plan.pods)).await.context("the first list")?;
+    within(plan, counter.reaches(plan.objects)).await.context("the first list")?;
     within(plan, subject.cached()).await.context("the cache of the first list")?;
     let (elapsed, after) = (started.elapsed(), Usage::now()?);
     let settled = settle(plan).await?;
@@ -135,12 +138,12 @@ async fn events(plan: &Plan, client: &Client, counter: &Counter) -> Result<Event
         let batch = plan.batch.min(plan.events - sent);
         client::emit(client, batch).await?;
         sent += batch;
-        within(plan, counter.reaches(plan.pods + sent)).await.with_context(|| format!("event {sent}"))?;
+        within(plan, counter.reaches(plan.objects + sent)).await.with_context(|| format!("event {sent}"))?;
     }
     let (elapsed, after) = (started.elapsed(), Usage::now()?);
     let settled = settle(plan).await?;
     Ok(Events {
-        handled: counter.count().saturating_sub(plan.pods),
+        handled: counter.count().saturating_sub(plan.objects),
         elapsed_ms: elapsed.as_secs_f64() * 1e3,
         cpu_seconds: after.cpu_seconds - before.cpu_seconds,
         settled_bytes: settled.resident_bytes,
@@ -151,7 +154,9 @@ async fn events(plan: &Plan, client: &Client, counter: &Counter) -> Result<Event
 async fn paced(plan: &Plan, client: &Client, counter: &Counter) -> Result<Paced> {
     counter.record_arrivals();
     client::pace(client, plan.paced).await?;
-    within(plan, counter.reaches(plan.pods + plan.events + plan.paced)).await.context("the paced events")?;
+    within(plan, counter.reaches(plan.objects + plan.events + plan.paced))
+        .await
+        .context("the paced events")?;
     Ok(Paced { arrivals: counter.arrivals() })
 }
 

@@ -1,10 +1,13 @@
-//! Runs the whole benchmark with few pods and few events, without measuring time.
+//! Runs the whole benchmark with few objects and few events, without measuring time.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
 use std::path::Path;
 
 use clap::Parser;
-use informer_bench::driver::{self, Options, SubjectName};
+use informer_bench::{
+    collection::Kind,
+    driver::{self, Options, SubjectName},
+};
 
 #[derive(Parser)]
 struct Arguments {
@@ -12,11 +15,11 @@ struct Arguments {
     options: Options,
 }
 
-/// Small numbers, but more events than pods and more than one page of pods.
+/// Small numbers, but more events than objects and more than one page of objects.
 fn options(subjects: &str) -> Options {
     let arguments = [
         "bench",
-        "--pods=60",
+        "--objects=60",
         "--events=200",
         "--rounds=2",
         "--batch=50",
@@ -32,16 +35,16 @@ fn options(subjects: &str) -> Options {
     options
 }
 
-async fn every_event_is_counted(options: &Options, pods: usize, names: &[SubjectName]) {
-    let comparison = driver::compare(options, pods).await.unwrap();
+async fn every_event_is_counted(options: &Options, objects: usize, names: &[SubjectName]) {
+    let comparison = driver::compare(options, objects).await.unwrap();
 
-    assert_eq!(comparison.served.pods, pods);
+    assert_eq!((comparison.served.kind, comparison.served.objects), (options.kind, objects));
     assert_eq!(comparison.rounds.len(), 2);
     for round in &comparison.rounds {
         assert_eq!(round.len(), names.len());
         for name in names {
             let run = round.iter().find(|run| run.subject == *name).unwrap();
-            assert_eq!((run.synced.objects, run.events.handled), (pods as u64, 200), "{name}");
+            assert_eq!((run.synced.objects, run.events.handled), (objects as u64, 200), "{name}");
         }
     }
 }
@@ -54,6 +57,30 @@ async fn kube_rs_handles_every_event() {
 }
 
 #[tokio::test]
+async fn every_kind_is_served_and_handled() {
+    for kind in [Kind::SmallPods, Kind::ConfigMaps, Kind::Workflows] {
+        let subjects =
+            if kind.is_built_in() { "informer,kube-typed,kube-dynamic" } else { "informer,kube-dynamic" };
+        let mut options = options(subjects);
+        options.kind = kind;
+        options.component = Some(informer_guests::guest("two_fields"));
+        let names = options.subjects.clone();
+
+        every_event_is_counted(&options, 60, &names).await;
+    }
+}
+
+#[tokio::test]
+async fn a_typed_peer_is_refused_for_custom_objects() {
+    let mut options = options("kube-typed");
+    options.kind = Kind::Workflows;
+
+    let error = driver::compare(&options, 60).await.unwrap_err();
+
+    assert!(error.to_string().contains("kube-typed has no type for workflows"), "{error:#}");
+}
+
+#[tokio::test]
 #[ignore = "needs Go and minutes to build client-go"]
 async fn client_go_handles_every_event() {
     let mut options = options("client-go-typed,client-go-typed-tuned,client-go-unstructured");
@@ -63,6 +90,13 @@ async fn client_go_handles_every_event() {
         [SubjectName::ClientGoTyped, SubjectName::ClientGoTypedTuned, SubjectName::ClientGoUnstructured];
 
     every_event_is_counted(&options, 600, &names).await;
+
+    options.kind = Kind::ConfigMaps;
+    every_event_is_counted(&options, 600, &names).await;
+
+    options.kind = Kind::Workflows;
+    options.subjects = vec![SubjectName::ClientGoUnstructured];
+    every_event_is_counted(&options, 600, &[SubjectName::ClientGoUnstructured]).await;
 }
 
 #[tokio::test]

@@ -52,9 +52,9 @@ async fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Compile { code } => compile(&code.component, &code.code_cache).await,
         Command::Component { code, plan } => {
-            let plugin = load(&code.component, &code.code_cache).await?;
+            let plugin = load(&code.component, &code.code_cache, plan.kind).await?;
             measure(&plan, Informer::new(&plan, plugin)).await
         }
-        Command::Native { plan } => measure(&plan, Informer::new(&plan, Native)).await,
+        Command::Native { plan } => measure(&plan, Informer::new(&plan, Native::new(plan.kind))).await,
     }
 }

@@ -1,13 +1,14 @@
 //! A peer in a separate process with its best allocator.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::{Parser, ValueEnum};
 use informer_bench::{
+    collection::Kind,
     kube_rs::KubeRs,
     subject::{Plan, measure},
 };
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::{ApiResource, DynamicObject};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::api::DynamicObject;
 
 /// jemalloc doubles the event rate of kube-rs.
 #[cfg(feature = "jemalloc")]
@@ -16,30 +17,31 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 #[derive(Parser)]
 struct Arguments {
-    /// Type of the cached pods.
+    /// Rust type of the cached objects.
     #[arg(long, value_enum)]
-    objects: Objects,
+    types: Types,
     #[command(flatten)]
     plan: Plan,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Objects {
+enum Types {
     /// `DynamicObject`
     Dynamic,
-    /// `k8s_openapi`'s `Pod`
+    /// The type of `k8s_openapi`
     Typed,
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let Arguments { objects, plan } = Arguments::parse();
+    let Arguments { types, plan } = Arguments::parse();
     ensure!(cfg!(feature = "jemalloc"), "built without the peer's best allocator: run `cargo xtask bench`");
-    match objects {
-        Objects::Dynamic => {
-            let pods = KubeRs::<DynamicObject>::new(&plan, ApiResource::erase::<Pod>(&()));
-            measure(&plan, pods).await
+    match (types, plan.kind) {
+        (Types::Dynamic, kind) => {
+            measure(&plan, KubeRs::<DynamicObject>::new(&plan, kind.api_resource())).await
         }
-        Objects::Typed => measure(&plan, KubeRs::<Pod>::new(&plan, ())).await,
+        (Types::Typed, Kind::Pods | Kind::SmallPods) => measure(&plan, KubeRs::<Pod>::new(&plan, ())).await,
+        (Types::Typed, Kind::ConfigMaps) => measure(&plan, KubeRs::<ConfigMap>::new(&plan, ())).await,
+        (Types::Typed, Kind::Workflows) => bail!("k8s_openapi has no type for {}", plan.kind),
     }
 }

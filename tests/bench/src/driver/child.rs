@@ -16,7 +16,7 @@ use tokio::{
 
 use super::options::{Options, SubjectName};
 use crate::{
-    pods::Recipe,
+    collection::Recipe,
     server::Greeting,
     subject::{Events, Paced, Sample, Synced},
 };
@@ -68,7 +68,8 @@ impl Programs {
         let mut command = self.program("informer-bench");
         command
             .arg("serve")
-            .args(["--pods".to_owned(), recipe.pods.to_string()])
+            .args(["--kind".to_owned(), recipe.kind.to_string()])
+            .args(["--objects".to_owned(), recipe.objects.to_string()])
             .args(["--page-size".to_owned(), recipe.page_size.to_string()])
             .args(["--seed".to_owned(), recipe.seed.to_string()])
             .args(recipe.churn.then_some("--churn"));
@@ -127,15 +128,15 @@ impl Programs {
         command
     }
 
-    fn kube_rs(&self, objects: &str) -> Command {
+    fn kube_rs(&self, types: &str) -> Command {
         let mut command = self.program("bench-kube");
-        command.args(["--objects", objects]);
+        command.args(["--types", types]);
         command
     }
 
-    fn client_go(&self, objects: &str, gogc: Option<&str>) -> Result<Command> {
+    fn client_go(&self, types: &str, gogc: Option<&str>) -> Result<Command> {
         let mut command = Command::new(self.client_go.as_ref().context("client-go was not built")?);
-        command.env_remove("GOGC").env_remove("GOMEMLIMIT").args(["--objects", objects]);
+        command.env_remove("GOGC").env_remove("GOMEMLIMIT").args(["--types", types]);
         command.envs(gogc.map(|gogc| ("GOGC", gogc)));
         Ok(command)
     }
@@ -150,14 +151,15 @@ impl Programs {
     }
 }
 
-fn plan(served: &Greeting, options: &Options) -> [(&'static str, String); 9] {
+fn plan(served: &Greeting, options: &Options) -> [(&'static str, String); 10] {
     let managed_fields = options.managed_fields.to_possible_value();
     [
         ("--server", served.url.clone()),
-        ("--pods", served.pods.to_string()),
+        ("--kind", served.kind.to_string()),
+        ("--objects", served.objects.to_string()),
         ("--events", options.events.to_string()),
         ("--paced", options.paced.to_string()),
-        ("--batch", options.batch.min(served.pods as u64).to_string()),
+        ("--batch", options.batch.min(served.objects as u64).to_string()),
         ("--page-size", options.page_size.to_string()),
         ("--managed-fields", managed_fields.map_or_else(String::new, |value| value.get_name().to_owned())),
         ("--settle-seconds", options.settle_seconds.to_string()),

@@ -4,14 +4,17 @@ use std::{fmt, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::subject::ManagedFields;
+use crate::{collection::Kind, subject::ManagedFields};
 
 /// The options of a benchmark run.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
+    /// Kind of the served objects.
+    #[arg(long, value_enum, default_value_t)]
+    pub kind: Kind,
     /// Sizes of the collection; the report has one table for each.
     #[arg(long, value_delimiter = ',', default_values_t = [10_000, 50_000])]
-    pub pods: Vec<usize>,
+    pub objects: Vec<usize>,
     /// Number of events after the list.
     #[arg(long, default_value_t = 100_000)]
     pub events: u64,
@@ -29,16 +32,16 @@ pub struct Options {
     /// What all subjects do with `metadata.managedFields`: drop or keep.
     #[arg(long, value_enum, default_value_t = ManagedFields::Drop)]
     pub managed_fields: ManagedFields,
-    /// Largest number of events in flight; never more than there are pods.
+    /// Largest number of events in flight; never more than there are objects.
     #[arg(long, default_value_t = 5_000)]
     pub batch: u64,
-    /// Number of pods on each page of a list.
+    /// Number of objects on each page of a list.
     #[arg(long, default_value_t = 500)]
     pub page_size: usize,
-    /// Seed; the same seed generates the same pods.
+    /// Seed; the same seed generates the same objects.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Delete and create a fifth of the pods instead of updating them.
+    /// Delete and create a fifth of the objects instead of updating them.
     #[arg(long)]
     pub churn: bool,
     /// Longest wait for the memory of a subject to settle.
@@ -64,9 +67,9 @@ pub enum SubjectName {
     InformerNative,
     /// kube-rs with `DynamicObject`.
     KubeDynamic,
-    /// kube-rs with `k8s_openapi`'s `Pod`.
+    /// kube-rs with the type of `k8s_openapi`.
     KubeTyped,
-    /// client-go with `Pod` of `k8s.io/api`.
+    /// client-go with the type of `k8s.io/api`.
     ClientGoTyped,
     /// The same with `GOGC=400`: a fifth of the collections for more memory.
     ClientGoTypedTuned,
@@ -88,6 +91,11 @@ impl SubjectName {
                 | Self::ClientGoUnstructured
                 | Self::ClientGoUnstructuredTuned
         )
+    }
+
+    /// Returns true for the subjects that decode objects into a type of Kubernetes' libraries.
+    pub(super) fn is_typed(self) -> bool {
+        matches!(self, Self::KubeTyped | Self::ClientGoTyped | Self::ClientGoTypedTuned)
     }
 
     /// Returns true for the subjects to which the goals apply.

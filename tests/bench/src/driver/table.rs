@@ -95,12 +95,12 @@ pub(super) fn render(comparison: &Comparison, options: &Options) -> String {
 pub(super) fn render_growth(small: &Comparison, large: &Comparison, options: &Options) -> String {
     let growth = |subject| {
         let settled = |of: &Comparison| median(of.of(subject).map(|run| run.synced.settled_bytes as f64));
-        let objects = large.served.pods as f64 - small.served.pods as f64;
+        let objects = large.served.objects as f64 - small.served.objects as f64;
         Some((settled(large)? - settled(small)?) / objects)
     };
     let mut text = format!(
-        "Bytes for each additional object, from {} to {} pods:",
-        small.served.pods, large.served.pods
+        "Bytes for each additional object, from {} to {} {}:",
+        small.served.objects, large.served.objects, small.served.kind
     );
     let ours = options.subjects.first().and_then(|&subject| growth(subject));
     for (index, &subject) in options.subjects.iter().enumerate() {
@@ -121,8 +121,9 @@ fn write(text: &mut String, comparison: &Comparison, options: &Options) -> std::
     let managed_fields = options.managed_fields.to_possible_value();
     writeln!(
         text,
-        "### {} pods of {} bytes ({} of them managedFields: {}), {} events, medians of {}\n",
-        served.pods,
+        "### {} {} of {} bytes ({} of them managedFields: {}), {} events, medians of {}\n",
+        served.objects,
+        served.kind,
         served.mean_bytes,
         served.mean_managed_fields_bytes,
         managed_fields.as_ref().map_or("", |value| value.get_name()),

@@ -9,6 +9,8 @@ use informer_runtime::{
     capabilities::{HttpClient, HttpConfig},
 };
 
+use crate::collection::Kind;
+
 /// Writes log lines of the component to standard error. There should be none.
 struct StandardError;
 
@@ -21,15 +23,15 @@ pub async fn compile(component: &Path, code_cache: &Path) -> Result<()> {
     load_code(component, code_cache).await.map(|_| ())
 }
 
-/// A plugin that serves the component with the host's default limits and instances.
+/// A plugin that reads two fields of this kind in the component, with the host's default limits and instances.
 ///
 /// # Errors
 /// Those of [`compile`], or the component cannot be started.
-pub async fn load(component: &Path, code_cache: &Path) -> Result<Plugin> {
+pub async fn load(component: &Path, code_cache: &Path, kind: Kind) -> Result<Plugin> {
     let (engine, component) = load_code(component, code_cache).await?;
     let config = PluginConfig {
         name: Arc::from(super::PLUGIN),
-        config_json: "{}".to_owned(),
+        config_json: serde_json::json!({ "fields": kind.two_fields() }).to_string(),
         grants: Grants::default(),
         reads: BTreeMap::new(),
         limits: Limits::default(),

@@ -1,36 +1,41 @@
 //! The handler as a native function. The difference to the component is the cost of the sandbox.
 
-use std::sync::LazyLock;
-
 use informer_types::{Change, Delivery, EventHandler, Failure, FailureKind, Outcome, Pointer, locate};
 
-/// The fields that each handler reads.
-static TWO_FIELDS: LazyLock<Vec<Pointer>> = LazyLock::new(|| {
-    ["/status/phase", "/spec/nodeName"].iter().filter_map(|text| text.parse().ok()).collect()
-});
+use crate::collection::Kind;
 
 /// A handler that reads two fields in the host.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Native;
+#[derive(Clone, Debug)]
+pub struct Native {
+    fields: Vec<Pointer>,
+}
 
 // === impl Native ===
 
-impl EventHandler for Native {
-    async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
-        Some(match read(&delivery) {
-            Ok(()) => Outcome::Acknowledged,
-            Err(message) => Outcome::Permanent { failure: Failure::new(FailureKind::Handler, message) },
-        })
+impl Native {
+    /// The handler for objects of this kind.
+    #[must_use]
+    pub fn new(kind: Kind) -> Self {
+        Self { fields: kind.two_fields().iter().filter_map(|text| text.parse().ok()).collect() }
+    }
+
+    fn read(&self, delivery: &Delivery) -> Result<(), String> {
+        let (Change::Added { object } | Change::Updated { new: object, .. } | Change::Deleted { object, .. }) =
+            &delivery.notification.change;
+        let json = object.json().map_err(|error| error.to_string())?;
+        let found = locate(&json, &self.fields).map_err(|error| error.to_string())?;
+        match found.iter().all(Option::is_some) {
+            true => Ok(()),
+            false => Err(format!("{} lacks a field", object.key())),
+        }
     }
 }
 
-fn read(delivery: &Delivery) -> Result<(), String> {
-    let (Change::Added { object } | Change::Updated { new: object, .. } | Change::Deleted { object, .. }) =
-        &delivery.notification.change;
-    let json = object.json().map_err(|error| error.to_string())?;
-    let found = locate(&json, &TWO_FIELDS).map_err(|error| error.to_string())?;
-    match found.iter().all(Option::is_some) {
-        true => Ok(()),
-        false => Err(format!("{} lacks a field", object.key())),
+impl EventHandler for Native {
+    async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
+        Some(match self.read(&delivery) {
+            Ok(()) => Outcome::Acknowledged,
+            Err(message) => Outcome::Permanent { failure: Failure::new(FailureKind::Handler, message) },
+        })
     }
 }

@@ -3,6 +3,7 @@
 use axum::{
     Json,
     body::Body,
+    extract::State,
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
@@ -11,36 +12,46 @@ use futures::stream;
 use serde_json::{Value, json};
 
 use super::request::{Parameters, Served};
-use crate::pods::LISTED_AT;
+use crate::collection::{Kind, LISTED_AT};
 
 pub(super) async fn core_versions() -> Json<Value> {
     Json(json!({"kind": "APIVersions", "versions": ["v1"]}))
 }
 
-pub(super) async fn groups() -> Json<Value> {
-    Json(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []}))
+pub(super) async fn groups(State(served): State<Served>) -> Json<Value> {
+    let gvr = served.collection.kind().gvr();
+    let groups: &[Value] = match gvr.group.as_str() {
+        "" => &[],
+        group => {
+            let version = json!({"groupVersion": gvr.api_version(), "version": gvr.version});
+            &[json!({"name": group, "versions": [version], "preferredVersion": version})]
+        }
+    };
+    Json(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
 }
 
-pub(super) async fn resources() -> Json<Value> {
+pub(super) async fn resources(State(served): State<Served>) -> Json<Value> {
+    let kind = served.collection.kind();
+    let gvr = kind.gvr();
     Json(json!({
         "kind": "APIResourceList",
-        "groupVersion": "v1",
+        "groupVersion": gvr.api_version(),
         "resources": [{
-            "name": "pods",
-            "singularName": "pod",
+            "name": gvr.resource,
+            "singularName": kind.name().to_lowercase(),
             "namespaced": true,
-            "kind": "Pod",
+            "kind": kind.name(),
             "verbs": ["get", "list", "watch"],
-            "shortNames": ["po"],
         }],
     }))
 }
 
-/// One page, or all pods in one answer if there is no limit.
+/// One page, or all objects in one answer if there is no limit.
 pub(super) fn list(served: &Served, parameters: &Parameters) -> Response {
-    let Served { pods, page_size, .. } = served;
+    let Served { collection, page_size, .. } = served;
+    let kind = collection.kind();
     if parameters.limit == 0 {
-        return send(pods.pages().to_vec(), None);
+        return send(kind, collection.pages().to_vec(), None);
     }
     if parameters.limit != *page_size {
         return refuse(&format!("limit must be {page_size}, for which the pages were rendered"));
@@ -49,12 +60,12 @@ pub(super) fn list(served: &Served, parameters: &Parameters) -> Response {
         "" => 0,
         token => token.parse().unwrap_or(usize::MAX),
     };
-    let Some(items) = pods.pages().get(page) else {
+    let Some(items) = collection.pages().get(page) else {
         return refuse(&format!("`{}` is no continue token of this server", parameters.continue_token));
     };
     let next = page + 1;
-    let remaining = pods.len().saturating_sub(next * page_size);
-    send(vec![items.clone()], (remaining > 0).then_some((next, remaining)))
+    let remaining = collection.len().saturating_sub(next * page_size);
+    send(kind, vec![items.clone()], (remaining > 0).then_some((next, remaining)))
 }
 
 /// A refusal with a `Status`, as the API server sends it.
@@ -70,12 +81,13 @@ pub(super) fn refuse(message: &str) -> Response {
     (StatusCode::BAD_REQUEST, Json(status)).into_response()
 }
 
-fn send(pages: Vec<Bytes>, next: Option<(usize, usize)>) -> Response {
+fn send(kind: Kind, pages: Vec<Bytes>, next: Option<(usize, usize)>) -> Response {
     let next = next.map_or_else(String::new, |(token, remaining)| {
         format!(r#","continue":"{token}","remainingItemCount":{remaining}"#)
     });
+    let (name, api_version) = (kind.name(), kind.gvr().api_version());
     let start = format!(
-        r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"{LISTED_AT}"{next}}},"items":["#
+        r#"{{"kind":"{name}List","apiVersion":"{api_version}","metadata":{{"resourceVersion":"{LISTED_AT}"{next}}},"items":["#
     );
     let mut chunks = vec![Bytes::from(start)];
     for page in pages {

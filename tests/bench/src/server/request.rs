@@ -6,12 +6,12 @@ use serde::Deserialize;
 use tokio::sync::watch::Sender;
 
 use super::pace::Pace;
-use crate::pods::Pods;
+use crate::collection::Collection;
 
 /// The shared state of all requests.
 #[derive(Clone)]
 pub(super) struct Served {
-    pub(super) pods: Arc<Pods>,
+    pub(super) collection: Arc<Collection>,
     pub(super) page_size: usize,
     /// The number of events since the list that may be sent.
     pub(super) emitted: Arc<Sender<u64>>,
@@ -33,7 +33,7 @@ pub(super) struct Parameters {
 
 impl Served {
     /// The state before the first event.
-    pub(super) fn new(pods: Arc<Pods>, page_size: usize) -> Self {
-        Self { pods, page_size, emitted: Arc::new(Sender::new(0)), pace: Arc::default() }
+    pub(super) fn new(collection: Arc<Collection>, page_size: usize) -> Self {
+        Self { collection, page_size, emitted: Arc::new(Sender::new(0)), pace: Arc::default() }
     }
 }

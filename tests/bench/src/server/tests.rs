@@ -12,15 +12,20 @@ use tokio::{net::TcpListener, time::timeout};
 use super::{Served, serve};
 use crate::{
     client,
-    pods::{LISTED_AT, Pods, Recipe},
+    collection::{Collection, Kind, LISTED_AT, Recipe},
 };
 
-/// Serves `pods` pods in pages of ten until the test ends.
+/// Serves pods in pages of ten until the test ends.
 async fn start(pods: usize) -> Client {
+    start_with(Kind::Pods, pods).await
+}
+
+async fn start_with(kind: Kind, objects: usize) -> Client {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let pods = Arc::new(Pods::generate(Recipe { pods, page_size: 10, seed: 1, churn: false }).unwrap());
-    tokio::spawn(serve(listener, Served::new(pods, 10)));
+    let recipe = Recipe { kind, objects, page_size: 10, seed: 1, churn: false };
+    let collection = Arc::new(Collection::generate(recipe).unwrap());
+    tokio::spawn(serve(listener, Served::new(collection, 10)));
     client::connect(&url.parse().unwrap()).unwrap()
 }
 
@@ -74,6 +79,19 @@ async fn discovery_lists_pods() {
 
     assert_eq!(resources["resources"][0]["name"], "pods");
     assert_eq!(resources["resources"][0]["kind"], "Pod");
+}
+
+#[tokio::test]
+async fn custom_objects_have_a_group_of_their_own() {
+    let client = start_with(Kind::Workflows, 3).await;
+
+    let groups = get(&client, "/apis").await.unwrap();
+    let list = get(&client, "/apis/bench.example.com/v1/workflows").await.unwrap();
+    let resources = get(&client, "/apis/bench.example.com/v1").await.unwrap();
+
+    assert_eq!(groups["groups"][0]["name"], "bench.example.com");
+    assert_eq!(resources["resources"][0]["kind"], "Workflow");
+    assert_eq!((&list["kind"], list["items"].as_array().unwrap().len()), (&"WorkflowList".into(), 3));
 }
 
 #[tokio::test]

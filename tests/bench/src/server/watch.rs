@@ -16,11 +16,11 @@ use super::{
     pace::Pace,
     request::{Parameters, Served},
 };
-use crate::pods::{LISTED_AT, Pods};
+use crate::collection::{Collection, Kind, LISTED_AT};
 
 /// One open watch.
 struct Watch {
-    pods: Arc<Pods>,
+    collection: Arc<Collection>,
     emitted: Receiver<u64>,
     pace: Arc<Pace>,
     /// The index of the next event to send.
@@ -36,7 +36,7 @@ pub(super) fn answer(served: &Served, parameters: &Parameters) -> Response {
         return refuse(&format!("resourceVersion must be that of the list, or newer, not `{version}`"));
     };
     let watch = Watch {
-        pods: Arc::clone(&served.pods),
+        collection: Arc::clone(&served.collection),
         emitted: served.emitted.subscribe(),
         pace: Arc::clone(&served.pace),
         next,
@@ -56,7 +56,7 @@ impl Watch {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.next < *self.emitted.borrow_and_update() {
-                let frame = self.pods.frame(self.next);
+                let frame = self.collection.frame(self.next);
                 self.pace.record(self.next);
                 self.next += 1;
                 self.bookmarked = false;
@@ -64,7 +64,7 @@ impl Watch {
             }
             if !self.bookmarked {
                 self.bookmarked = true;
-                return Some(bookmark(LISTED_AT + self.next));
+                return Some(bookmark(self.collection.kind(), LISTED_AT + self.next));
             }
             self.emitted.changed().await.ok()?;
         }
@@ -72,8 +72,10 @@ impl Watch {
 }
 
 /// A bookmark in the form of the API server.
-fn bookmark(resource_version: u64) -> Bytes {
+fn bookmark(kind: Kind, resource_version: u64) -> Bytes {
+    let (name, api_version) = (kind.name(), kind.gvr().api_version());
+    let rest = if name == "Pod" { r#","spec":{"containers":null},"status":{}"# } else { "" };
     Bytes::from(format!(
-        "{{\"type\":\"BOOKMARK\",\"object\":{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{{\"resourceVersion\":\"{resource_version}\"}},\"spec\":{{\"containers\":null}},\"status\":{{}}}}}}\n"
+        "{{\"type\":\"BOOKMARK\",\"object\":{{\"kind\":\"{name}\",\"apiVersion\":\"{api_version}\",\"metadata\":{{\"resourceVersion\":\"{resource_version}\"}}{rest}}}}}\n"
     ))
 }

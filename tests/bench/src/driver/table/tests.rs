@@ -1,6 +1,7 @@
 use clap::Parser;
 
 use super::*;
+use crate::collection::Kind;
 
 #[derive(Parser)]
 struct Arguments {
@@ -34,8 +35,14 @@ fn options() -> Options {
     Arguments::try_parse_from(["bench", "--subjects", "informer,kube-typed"]).unwrap().options
 }
 
-fn comparison(pods: usize, rounds: Vec<Vec<Run>>) -> Comparison {
-    let served = Greeting { url: String::new(), pods, mean_bytes: 9_000, mean_managed_fields_bytes: 4_000 };
+fn comparison(objects: usize, rounds: Vec<Vec<Run>>) -> Comparison {
+    let served = Greeting {
+        url: String::new(),
+        kind: Kind::Pods,
+        objects,
+        mean_bytes: 9_000,
+        mean_managed_fields_bytes: 4_000,
+    };
     Comparison { served, events: 50_000, rounds }
 }
 
@@ -81,9 +88,9 @@ fn a_missed_goal_is_reported() {
 
 #[test]
 fn growth_excludes_the_fixed_memory_of_a_process() {
-    let size = |pods, ours, peer| {
+    let size = |objects, ours, peer| {
         comparison(
-            pods,
+            objects,
             vec![vec![run(SubjectName::Informer, 1.0, ours), run(SubjectName::KubeTyped, 1.0, peer)]],
         )
     };

@@ -1,13 +1,22 @@
-//! A recorded pod as a template for generated pods.
+//! Generated pods, with a recorded pod as their template.
 //!
 //! The template consists of pieces of the text, not of the parsed object, so that the fields keep the API server's order.
+
+mod status;
 
 use std::ops::Range;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::identity::{Container, Identity};
+use super::{
+    identity::{Container, Identity},
+    render::{Render, managed_fields},
+};
+use status::Status;
+
+/// The recorded pods, one JSON text on each line. Like items of a list, they have no `kind` and `apiVersion`.
+static RECORDED: &[u8] = include_bytes!("../../data/pods.jsonl.zst");
 
 /// The text before which the node is inserted, as in the API server. Recorded pods have no node.
 const BEFORE_NODE: &str = r#""schedulerName":"#;
@@ -43,6 +52,23 @@ enum Slot {
     Image(usize),
 }
 
+/// The recorded pods as templates, with or without `managedFields`.
+pub(crate) fn recorded(with_managed_fields: bool) -> Result<Vec<Template>> {
+    let text = zstd::decode_all(RECORDED).context("cannot unpack the recorded pods")?;
+    let text = String::from_utf8(text).context("the recorded pods are not UTF-8")?;
+    let template = |line: &str| {
+        if with_managed_fields {
+            return Template::parse(line);
+        }
+        let range = managed_fields(line).context("a recorded pod has no managedFields")?;
+        let field = range.start - r#","managedFields":"#.len()..range.end;
+        let mut without = line.to_owned();
+        without.replace_range(field, "");
+        Template::parse(&without)
+    };
+    text.lines().map(template).collect()
+}
+
 // === impl Template ===
 
 impl Template {
@@ -50,7 +76,7 @@ impl Template {
     ///
     /// # Errors
     /// The line is not a pod with a controller and a status.
-    pub(crate) fn parse(line: &str) -> Result<Self> {
+    fn parse(line: &str) -> Result<Self> {
         let pod: Value = serde_json::from_str(line).context("a recorded pod is not JSON")?;
         let status = line.rfind(r#""status":{"#).context("a recorded pod has no status")?;
         let head = line.get(..status + r#""status":"#.len()).context("a recorded pod breaks off")?;
@@ -64,27 +90,6 @@ impl Template {
             }
         }
         Ok(template)
-    }
-
-    /// The containers, including init containers, in the order of [`Identity::containers`].
-    pub(crate) fn containers(&self) -> &[Container] {
-        &self.containers
-    }
-
-    /// Writes the pod up to the value of `status`. Returns the position of the resource version in `into`.
-    pub(crate) fn render_head(&self, identity: &Identity, into: &mut String) -> Range<usize> {
-        let mut resource_version = 0..0;
-        for piece in &self.pieces {
-            let start = into.len();
-            match piece {
-                Piece::Text(text) => into.push_str(text),
-                Piece::Slot(slot) => into.push_str(slot.value(identity)),
-            }
-            if let Piece::Slot(Slot::ResourceVersion) = piece {
-                resource_version = start..into.len();
-            }
-        }
-        resource_version
     }
 
     fn cut_identity(&mut self, pod: &Value) -> Result<()> {
@@ -166,6 +171,32 @@ impl Template {
             }
         }
         self.pieces = pieces;
+    }
+}
+
+impl Render for Template {
+    fn containers(&self) -> &[Container] {
+        &self.containers
+    }
+
+    fn head(&self, identity: &Identity, into: &mut String) -> Range<usize> {
+        let mut resource_version = 0..0;
+        for piece in &self.pieces {
+            let start = into.len();
+            match piece {
+                Piece::Text(text) => into.push_str(text),
+                Piece::Slot(slot) => into.push_str(slot.value(identity)),
+            }
+            if let Piece::Slot(Slot::ResourceVersion) = piece {
+                resource_version = start..into.len();
+            }
+        }
+        resource_version
+    }
+
+    fn state(&self, identity: &Identity, changed: bool, into: &mut String) {
+        let status = if changed { Status::changed(identity) } else { Status::listed(identity) };
+        status.render(identity, &self.containers, into);
     }
 }
 

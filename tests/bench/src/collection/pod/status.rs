@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::identity::{Container, ContainerIdentity, Identity};
+use super::super::identity::{Container, ContainerIdentity, Identity};
 
 /// A status of a pod.
 pub(crate) struct Status<'a> {

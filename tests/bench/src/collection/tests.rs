@@ -3,13 +3,19 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 
-use super::{LISTED_AT, Pods, Recipe};
+use super::{Collection, Kind, LISTED_AT, Recipe};
 
-fn pods(count: usize) -> Pods {
-    Pods::generate(Recipe { pods: count, page_size: 50, seed: 1, churn: false }).unwrap()
+const ALL: [Kind; 4] = [Kind::Pods, Kind::SmallPods, Kind::ConfigMaps, Kind::Workflows];
+
+fn recipe(kind: Kind, objects: usize) -> Recipe {
+    Recipe { kind, objects, page_size: 50, seed: 1, churn: false }
 }
 
-fn items<T: serde::de::DeserializeOwned>(pods: &Pods) -> Vec<T> {
+fn pods(count: usize) -> Collection {
+    Collection::generate(recipe(Kind::Pods, count)).unwrap()
+}
+
+fn items<T: serde::de::DeserializeOwned>(pods: &Collection) -> Vec<T> {
     let pages = pods.pages().iter().map(|page| std::str::from_utf8(page).unwrap());
     pages.flat_map(|page| serde_json::from_str::<Vec<T>>(&format!("[{page}]")).unwrap()).collect()
 }
@@ -79,38 +85,65 @@ fn no_varying_value_of_the_recording_is_left() {
 
 #[test]
 fn the_same_seed_generates_the_same_pods_and_another_seed_others() {
-    let make = |seed| {
-        Pods::generate(Recipe { pods: 40, page_size: 50, seed, churn: false }).unwrap().pages().concat()
-    };
+    let make =
+        |seed| Collection::generate(Recipe { seed, ..recipe(Kind::Pods, 40) }).unwrap().pages().concat();
 
     assert_eq!(make(7), make(7));
     assert_ne!(make(7), make(8));
 }
 
 #[test]
-fn frames_go_round_the_pods_with_growing_versions_and_changing_status() {
-    let pods = pods(3);
-    let frame = |event| serde_json::from_slice::<Value>(&pods.frame(event).unwrap()).unwrap();
-    let listed: Vec<Value> = items(&pods);
+fn frames_go_round_the_objects_with_growing_versions_and_a_changing_first_field() {
+    for kind in ALL {
+        let collection = Collection::generate(recipe(kind, 3)).unwrap();
+        let frame = |event| serde_json::from_slice::<Value>(&collection.frame(event).unwrap()).unwrap();
+        let listed: Vec<Value> = items(&collection);
+        let last = kind.two_fields()[0].split('/').nth(1).unwrap();
 
-    for event in 0..9 {
-        let (before, now) = (event as usize % 3, frame(event));
-        assert_eq!(now["type"], "MODIFIED");
-        assert_eq!(now["object"]["kind"], "Pod");
-        assert_eq!(now["object"]["metadata"]["uid"], listed[before]["metadata"]["uid"]);
-        assert_eq!(now["object"]["spec"], listed[before]["spec"]);
-        assert_eq!(
-            now["object"]["metadata"]["resourceVersion"],
-            Value::String((LISTED_AT + event + 1).to_string())
-        );
-        let previous = if event < 3 { listed[before].clone() } else { frame(event - 3)["object"].clone() };
-        assert_ne!(now["object"]["status"], previous["status"]);
+        for event in 0..9 {
+            let (before, now) = (event as usize % 3, frame(event));
+            let mut listed = listed[before].clone();
+            let previous = if event < 3 { listed.clone() } else { frame(event - 3)["object"].clone() };
+            assert_eq!(now["type"], "MODIFIED");
+            assert_ne!(now["object"][last], previous[last], "{kind}");
+            let version = (LISTED_AT + event + 1).to_string();
+            for (field, value) in
+                [("kind", kind.name().into()), ("apiVersion", kind.gvr().api_version().into())]
+            {
+                listed[field] = value;
+            }
+            listed["metadata"]["resourceVersion"] = version.into();
+            listed[last] = now["object"][last].clone();
+            assert_eq!(now["object"], listed, "{kind}: nothing else changes");
+        }
+    }
+}
+
+#[test]
+fn objects_of_every_kind_have_their_size_and_both_fields() {
+    let sizes = [
+        (Kind::Pods, 9_000),
+        (Kind::SmallPods, 5_600),
+        (Kind::ConfigMaps, 1_024),
+        (Kind::Workflows, 50 << 10),
+    ];
+    for (kind, size) in sizes {
+        let collection = Collection::generate(recipe(kind, 190)).unwrap();
+
+        assert!(collection.mean_bytes().abs_diff(size) < size / 15, "{kind}: {}", collection.mean_bytes());
+        let is_small = kind == Kind::SmallPods;
+        assert_eq!(collection.mean_managed_fields_bytes() == 0, is_small, "{kind}");
+        for object in items::<Value>(&collection) {
+            let fields =
+                kind.two_fields().map(|pointer| object.pointer(pointer).unwrap().as_str().unwrap().len());
+            assert!(fields.iter().all(|length| *length > 0), "{kind}");
+        }
     }
 }
 
 #[test]
 fn with_churn_every_fifth_pod_is_deleted_and_created_under_another_name() {
-    let pods = Pods::generate(Recipe { pods: 7, page_size: 50, seed: 1, churn: true }).unwrap();
+    let pods = Collection::generate(Recipe { churn: true, ..recipe(Kind::Pods, 7) }).unwrap();
     let listed: Vec<Value> = items(&pods);
     let mut names: BTreeSet<String> = listed.iter().map(name_of).collect();
     let first = names.clone();
@@ -143,17 +176,18 @@ fn a_frame_is_one_line() {
 
 #[test]
 fn the_reported_sizes_are_those_of_the_texts() {
-    let pods = pods(60);
-    let listed: Vec<Value> = items(&pods);
-    let managed: usize =
-        listed.iter().map(|pod| pod["metadata"]["managedFields"].to_string().len()).sum::<usize>() / 60;
+    for kind in [Kind::Pods, Kind::ConfigMaps, Kind::Workflows] {
+        let collection = Collection::generate(recipe(kind, 60)).unwrap();
+        let listed: Vec<Value> = items(&collection);
+        let managed: usize =
+            listed.iter().map(|object| object["metadata"]["managedFields"].to_string().len()).sum();
 
-    assert_eq!(pods.mean_managed_fields_bytes(), managed);
-    assert!(pods.mean_bytes() > 2 * managed, "{} {managed}", pods.mean_bytes());
+        assert_eq!(collection.mean_managed_fields_bytes(), managed / 60, "{kind}");
+    }
 }
 
 #[test]
-fn zero_pods_or_an_empty_page_is_an_error() {
-    assert!(Pods::generate(Recipe { pods: 0, page_size: 1, seed: 0, churn: false }).is_err());
-    assert!(Pods::generate(Recipe { pods: 1, page_size: 0, seed: 0, churn: false }).is_err());
+fn zero_objects_or_an_empty_page_is_an_error() {
+    assert!(Collection::generate(recipe(Kind::Pods, 0)).is_err());
+    assert!(Collection::generate(Recipe { page_size: 0, ..recipe(Kind::Pods, 1) }).is_err());
 }

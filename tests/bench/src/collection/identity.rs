@@ -1,4 +1,4 @@
-//! The values that differ between generated pods.
+//! The values that differ between generated objects.
 
 use std::fmt::Write;
 
@@ -22,11 +22,11 @@ const NAMESPACES: usize = 100;
 /// The number of pods on a node. It is close to the kubelet's default limit of 110, as in clusters of this size.
 const PODS_PER_NODE: usize = 60;
 
-/// The values of one pod. No two pods share a name, UID, owner, hash, address, digest or container id.
+/// The values of one object. No two objects share a name, UID, owner, hash, address, digest or container id.
 pub(crate) struct Identity {
     pub(crate) namespace: String,
     pub(crate) name: String,
-    /// The name of the controller that owns the pod.
+    /// The name of the controller that owns the object.
     pub(crate) owner: String,
     /// The value of the label `app` or `app.kubernetes.io/name`.
     pub(crate) app: String,
@@ -35,20 +35,20 @@ pub(crate) struct Identity {
     pub(crate) hash: String,
     pub(crate) uid: String,
     pub(crate) owner_uid: String,
-    /// The index of the pod in ten digits.
+    /// The index of the object in ten digits.
     pub(crate) resource_version: String,
     pub(crate) created: String,
     pub(crate) changed: String,
     pub(crate) node: String,
     pub(crate) host_ip: String,
     pub(crate) pod_ip: String,
-    /// The values of each container, including init containers.
+    /// The values of each container, including init containers, or of each step.
     pub(crate) containers: Vec<ContainerIdentity>,
-    /// Random bits for the status.
+    /// Random bits for the status of a pod.
     pub(crate) dice: u8,
 }
 
-/// A container of a pod.
+/// A container of a pod, or a step of a workflow.
 pub(crate) struct Container {
     pub(crate) name: String,
     /// If true, this is an init container.
@@ -75,7 +75,7 @@ impl Identity {
         let node = rng.usize(..index / PODS_PER_NODE + 10);
         Self {
             namespace: format!("team-{:02}-{}", rng.usize(..NAMESPACES), pick(&mut rng, &["prod", "stage"])),
-            // The index distinguishes two pods with the same random values.
+            // The index distinguishes two objects with the same random values.
             name: format!("{owner}-{}{}", letters(&mut rng, NAME_ALPHABET, 5), index),
             owner,
             app,
@@ -98,6 +98,15 @@ impl Identity {
             containers: containers.iter().map(|_| ContainerIdentity::new(&mut rng, team, role)).collect(),
             dice: rng.u8(..),
         }
+    }
+}
+
+// === impl Container ===
+
+impl Container {
+    /// A container that is no init container.
+    pub(crate) fn new(name: String) -> Self {
+        Self { name, initial: false }
     }
 }
 
