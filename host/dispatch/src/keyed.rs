@@ -9,11 +9,12 @@ mod slot;
 
 use std::{
     borrow::Borrow,
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     hash::Hash,
     time::{Duration, Instant},
 };
 
+use hashbrown::HashMap;
 use informer_types::{Failure, millis};
 use serde::{Deserialize, Serialize};
 

@@ -197,7 +197,7 @@ async fn work(worker: Arc<impl Work>, shutdown: CancellationToken, retire: Cance
         };
         let Some((held, order)) = next else { return };
         // The call shares only its order with the worker, so a panic leaves nothing inconsistent.
-        let call = AssertUnwindSafe(async { worker.call(order).await }).catch_unwind();
+        let call = pin!(AssertUnwindSafe(async { worker.call(order).await }).catch_unwind());
         let outcome = select! {
             biased;
             () = &mut shutdown => return,

@@ -1,6 +1,6 @@
 //! One instance: a store of its own, which serves one call at a time.
 
-use std::{sync::Arc, time::Instant};
+use std::{pin::pin, sync::Arc, time::Instant};
 
 use informer_types::Failure;
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
@@ -78,7 +78,7 @@ impl Instance {
         let allowed = call.allowed(&store.data().config.limits);
         start_epoch(store);
         store.data_mut().begin(allowed, call.attempt(), call.subject());
-        let returned = clock.within(call.run(exports, store)).await;
+        let returned = clock.within(pin!(call.run(exports, store))).await;
         let mut answer = finish(store, returned).await?;
         if store.data().memory.refused.is_some() {
             without_memory(store.data(), C::failure(&mut answer));

@@ -9,6 +9,7 @@ mod work;
 
 use std::{
     collections::BTreeMap,
+    pin::pin,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -251,7 +252,9 @@ impl Plugin {
         let begun = Instant::now();
         let shared = self.shared.load_full();
         let slot = shared.slots.acquire().await;
-        let attempted = self.by_turns(self.call(work)).await;
+        // The future of a call has kilobytes. It is made where it stays, because each function that takes it by value copies it.
+        let call = pin!(self.call(work));
+        let attempted = self.by_turns(call).await;
         drop(slot);
         let mut answer = attempted?.unwrap_or_else(W::retry);
         let took = Took { call: begun.elapsed(), queued: work.queued(), watched: work.watched() };
