@@ -12,6 +12,8 @@ pub(crate) struct Usage {
     pub(crate) cpu_seconds: f64,
     /// The current resident memory in bytes.
     pub(crate) resident_bytes: u64,
+    /// The part of the resident memory that belongs to no file, in bytes. The kernel can drop the rest at any time: the program itself.
+    pub(crate) anonymous_bytes: u64,
     /// The peak of the resident memory, in bytes.
     pub(crate) peak_bytes: u64,
     /// The current number of threads.
@@ -55,6 +57,7 @@ impl Usage {
         Some(Self {
             cpu_seconds: f64::from(ticks) / TICKS_PER_SECOND,
             resident_bytes: kibibytes(status, "VmRSS:")?,
+            anonymous_bytes: kibibytes(status, "RssAnon:")?,
             peak_bytes: kibibytes(status, "VmHWM:")?,
             threads: field(status, "Threads:")?.parse().ok()?,
         })
@@ -73,7 +76,8 @@ fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    const STATUS: &str = "Name:\tbench\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\nThreads:\t3\n";
+    const STATUS: &str =
+        "Name:\tbench\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\nRssAnon:\t     512 kB\nThreads:\t3\n";
 
     #[test]
     fn a_program_name_with_spaces_and_brackets_does_not_shift_the_fields() {
@@ -81,7 +85,13 @@ mod tests {
 
         let usage = Usage::parse(stat, STATUS).unwrap();
 
-        let expected = Usage { cpu_seconds: 1.75, resident_bytes: 1 << 20, peak_bytes: 2 << 20, threads: 3 };
+        let expected = Usage {
+            cpu_seconds: 1.75,
+            resident_bytes: 1 << 20,
+            anonymous_bytes: 1 << 19,
+            peak_bytes: 2 << 20,
+            threads: 3,
+        };
         assert_eq!(usage, expected);
     }
 
@@ -96,7 +106,8 @@ mod tests {
     fn this_process_uses_memory() {
         let usage = Usage::now().unwrap();
 
-        assert!(usage.resident_bytes > 0 && usage.peak_bytes >= usage.resident_bytes && usage.threads > 0);
+        assert!(usage.resident_bytes > usage.anonymous_bytes && usage.anonymous_bytes > 0);
+        assert!(usage.peak_bytes >= usage.resident_bytes && usage.threads > 0);
         assert!(Usage::of(std::process::id()).is_ok());
     }
 }

@@ -103,6 +103,7 @@ impl Host {
             threads: after.threads,
             peak_bytes: after.peak_bytes,
             settled_bytes: after.resident_bytes,
+            anonymous_bytes: after.anonymous_bytes,
             idle_cores: (after.cpu_seconds - before.cpu_seconds) / measured.as_secs_f64().max(0.001),
         })
     }
@@ -115,6 +116,8 @@ async fn ready(informer: &Path, server: &ApiServer, directory: &Path) -> Result<
     let mut command = Command::new(informer);
     command.args(["--log", "warn", "run", "--config"]).arg(&config);
     command.arg("--kubeconfig").arg(&server.kubeconfig).stdout(Stdio::null()).kill_on_drop(true);
+    // As in the image.
+    command.env("GLIBC_TUNABLES", informer_image::contents::ALLOCATOR);
     let mut child = command.spawn().context("cannot start the host")?;
     let process = child.id().context("the host has ended")?;
     let (begun, mut peak_threads, mut looks) = (Instant::now(), 0, 0_u64);

@@ -19,6 +19,8 @@ pub struct Row {
     pub peak_bytes: u64,
     /// The resident memory of the idle host, in bytes.
     pub settled_bytes: u64,
+    /// The part of it that belongs to no file, in bytes.
+    pub anonymous_bytes: u64,
     /// The processors that the idle host uses: 0.01 is 1 % of one.
     pub idle_cores: f64,
 }
@@ -28,21 +30,22 @@ pub(super) fn render(rows: &[Row], components: usize) -> String {
     let host = rows.first().map_or(0.0, |row| row.settled_bytes as f64);
     let mut text = format!("Components: {components}.\n\n");
     text.push_str(
-        "| plugins | start, s | threads at the start | threads | peak, MiB | settled, MiB | over the host, MiB | \
-         KiB per plugin | CPU of an idle core, % |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        "| plugins | start, s | threads at the start | threads | peak, MiB | settled, MiB | without files, MiB | over the host, MiB | \
+         KiB per plugin | CPU of an idle core, % |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for row in rows {
         let over = row.settled_bytes as f64 - host;
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "| {} | {:.1} | {} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} |",
+            "| {} | {:.1} | {} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} |",
             row.plugins,
             row.start_seconds,
             row.peak_threads,
             row.threads,
             row.peak_bytes as f64 / MIB,
             row.settled_bytes as f64 / MIB,
+            row.anonymous_bytes as f64 / MIB,
             over / MIB,
             over / 1024.0 / (row.plugins.max(1) as f64),
             row.idle_cores * 100.0
@@ -64,12 +67,13 @@ mod tests {
             threads: 8,
             peak_bytes: 50 << 20,
             settled_bytes,
+            anonymous_bytes: 4 << 20,
             idle_cores: 0.0012,
         };
 
         let table = render(&[row(0, 20 << 20), row(100, 30 << 20)], 3);
 
         assert!(table.starts_with("Components: 3."), "{table}");
-        assert!(table.ends_with("| 100 | 1.2 | 12 | 8 | 50 | 30 | 10 | 102 | 0.12 |\n"), "{table}");
+        assert!(table.ends_with("| 100 | 1.2 | 12 | 8 | 50 | 30 | 4 | 10 | 102 | 0.12 |\n"), "{table}");
     }
 }
