@@ -9,12 +9,11 @@ mod slot;
 
 use std::{
     borrow::Borrow,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     hash::Hash,
     time::{Duration, Instant},
 };
 
-use hashbrown::HashMap;
 use informer_types::{Failure, millis};
 use serde::{Deserialize, Serialize};
 
