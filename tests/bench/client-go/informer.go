@@ -78,7 +78,7 @@ func (p plan) informer(config *rest.Config) (cache.SharedIndexInformer, error) {
 	}
 	generic, err := informers.NewSharedInformerFactory(client, 0).ForResource(resource)
 	if err != nil {
-		return nil, fmt.Errorf("there is no type for %s: %w", p.kind, err)
+		return nil, fmt.Errorf("there is no type for %s, so -types must be unstructured: %w", p.kind, err)
 	}
 	return generic.Informer(), nil
 }
@@ -94,7 +94,7 @@ func dropManagedFields(object any) (any, error) {
 func (p plan) handle(object any, counted *counter) {
 	first, second := p.twoFields(object)
 	if first == "" || second == "" {
-		counted.fail(fmt.Errorf("an object lacks a field"))
+		counted.fail(fmt.Errorf("an object lacks one of the fields %v", resources[p.kind].fields))
 		return
 	}
 	counted.add()

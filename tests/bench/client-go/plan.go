@@ -46,7 +46,7 @@ func parse(arguments []string) (plan, error) {
 		return it, fmt.Errorf("-types is typed or unstructured, not %q", it.types)
 	}
 	if _, known := resources[it.kind]; !known {
-		return it, fmt.Errorf("-kind %q is not known", it.kind)
+		return it, fmt.Errorf("-kind is pods, small-pods, config-maps or workflows, not %q", it.kind)
 	}
 	if pageSize != clientGoPage {
 		return it, fmt.Errorf("a shared informer of client-go asks for pages of %d objects, so -page-size must be that", clientGoPage)

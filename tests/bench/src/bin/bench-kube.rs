@@ -42,6 +42,8 @@ async fn main() -> Result<()> {
         }
         (Types::Typed, Kind::Pods | Kind::SmallPods) => measure(&plan, KubeRs::<Pod>::new(&plan, ())).await,
         (Types::Typed, Kind::ConfigMaps) => measure(&plan, KubeRs::<ConfigMap>::new(&plan, ())).await,
-        (Types::Typed, Kind::Workflows) => bail!("k8s_openapi has no type for {}", plan.kind),
+        (Types::Typed, Kind::Workflows) => {
+            bail!("k8s_openapi has no type for {}: write --types dynamic", plan.kind)
+        }
     }
 }

@@ -65,7 +65,7 @@ impl Kind {
         format!("{}/{}", gvr.api_root(), gvr.resource)
     }
 
-    /// The pointers of the two string fields that each handler reads. The first one changes with each event.
+    /// The pointers of the two string fields that each handler reads. The first one is in the object's last field, which each event changes.
     #[must_use]
     pub fn two_fields(self) -> [&'static str; 2] {
         match self {

@@ -93,7 +93,7 @@ fn the_same_seed_generates_the_same_pods_and_another_seed_others() {
 }
 
 #[test]
-fn frames_go_round_the_objects_with_growing_versions_and_a_changing_first_field() {
+fn frames_go_round_the_objects_with_growing_versions_and_a_changing_last_field() {
     for kind in ALL {
         let collection = Collection::generate(recipe(kind, 3)).unwrap();
         let frame = |event| serde_json::from_slice::<Value>(&collection.frame(event).unwrap()).unwrap();
