@@ -6,7 +6,11 @@
 mod host;
 mod table;
 
-use std::{io::Write, path::PathBuf, time::Duration};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -14,9 +18,6 @@ use clap::Args;
 pub use table::Row;
 
 use host::{ApiServer, Host};
-
-/// The component that `cargo xtask guests` builds, relative to the directory of the programs.
-const COMPONENT: &str = "../wasm32-wasip2/plugin/examples/two_fields.wasm";
 
 /// The options of the measurement.
 #[derive(Args, Clone, Debug)]
@@ -31,7 +32,7 @@ pub struct DensityOptions {
     /// instance is left that was never called.
     #[arg(long, default_value_t = 75)]
     pub idle_seconds: u64,
-    /// The program `informer`; defaults to the one beside this program.
+    /// The program `informer`; defaults to the one in the directory of the programs.
     #[arg(long)]
     pub informer: Option<PathBuf>,
 }
@@ -40,12 +41,9 @@ pub struct DensityOptions {
 ///
 /// # Errors
 /// A process cannot be started, or a host does not become ready.
-pub async fn report(options: &DensityOptions, component: Option<&PathBuf>) -> Result<()> {
-    let own = std::env::current_exe().context("cannot find the running program")?;
-    let beside = own.parent().map_or_else(PathBuf::new, PathBuf::from);
-    let informer = options.informer.clone().unwrap_or_else(|| beside.join("informer"));
-    let component = component.cloned().unwrap_or_else(|| beside.join(COMPONENT));
-    let rows = measure(options, &informer, &component).await?;
+pub async fn report(options: &DensityOptions, programs: &Path, component: &Path) -> Result<()> {
+    let informer = options.informer.clone().unwrap_or_else(|| programs.join("informer"));
+    let rows = measure(options, &informer, component).await?;
     writeln!(std::io::stdout(), "{}", table::render(&rows, options.components)).context("cannot report")
 }
 
@@ -53,11 +51,7 @@ pub async fn report(options: &DensityOptions, component: Option<&PathBuf>) -> Re
 ///
 /// # Errors
 /// Those of [`report`].
-pub async fn measure(
-    options: &DensityOptions,
-    informer: &std::path::Path,
-    component: &std::path::Path,
-) -> Result<Vec<Row>> {
+pub async fn measure(options: &DensityOptions, informer: &Path, component: &Path) -> Result<Vec<Row>> {
     ensure!(options.components > 0, "plugins without a component: --components must be 1 or more");
     let component = std::fs::read(component)
         .with_context(|| format!("cannot read {}; `cargo xtask guests` builds it", component.display()))?;

@@ -11,7 +11,7 @@ use informer_cache::{
     Compression, FactoryConfig, InformerFactory, ListenerConfig, SharedInformer, WatchConfig, WatchListMode,
 };
 use informer_dispatch::{DispatchConfig, Dispatcher, Queue, QueueConfig, RetryConfig};
-use informer_types::{Delivery, EventHandler, Outcome};
+use informer_types::{Delivery, EventHandler, Failure, Outcome};
 use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,9 @@ use crate::subject::{Counter, ManagedFields, Plan, Subject};
 
 /// The name of the only plugin.
 const PLUGIN: &str = "two-fields";
+
+/// The most notifications in one call, if the handler takes several: the host's default.
+const BATCH: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 
 /// A shared informer for all objects, the queue of one plugin, and one worker that calls the handler.
 pub struct Informer<H> {
@@ -90,7 +93,7 @@ impl<H: EventHandler> Subject for Informer<H> {
             DispatchConfig {
                 plugin: Arc::from(PLUGIN),
                 workers: NonZeroUsize::MIN,
-                batch: NonZeroUsize::MIN,
+                batch: BATCH,
                 retry: RetryConfig::default(),
             },
             queue.clone(),
@@ -127,16 +130,35 @@ async fn open(informer: SharedInformer, queue: Queue, counter: Counter) {
 
 // === impl Counting ===
 
-impl<H: EventHandler> EventHandler for Counting<H> {
-    async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
-        let outcome = self.handler.handle(delivery).await;
-        match &outcome {
-            Some(Outcome::Acknowledged | Outcome::Again(_)) => self.counter.add(),
-            Some(Outcome::Retry { failure, .. } | Outcome::Permanent { failure }) => {
+impl<H> Counting<H> {
+    fn count(&self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Acknowledged | Outcome::Again(_) => self.counter.add(),
+            Outcome::Retry { failure, .. } | Outcome::Permanent { failure } => {
                 self.counter.fail(failure.to_string());
             }
+        }
+    }
+}
+
+impl<H: EventHandler> EventHandler for Counting<H> {
+    fn takes_batches(&self) -> bool {
+        self.handler.takes_batches()
+    }
+
+    async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
+        let outcome = self.handler.handle(delivery).await;
+        outcome.iter().for_each(|outcome| self.count(outcome));
+        outcome
+    }
+
+    async fn handle_batch(&self, deliveries: Vec<Delivery>) -> Option<Result<Vec<Outcome>, Failure>> {
+        let ended = self.handler.handle_batch(deliveries).await;
+        match &ended {
+            Some(Ok(outcomes)) => outcomes.iter().for_each(|outcome| self.count(outcome)),
+            Some(Err(failure)) => self.counter.fail(failure.to_string()),
             None => {}
         }
-        outcome
+        ended
     }
 }

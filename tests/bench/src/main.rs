@@ -52,7 +52,9 @@ async fn main() -> Result<()> {
         Some(Command::Serve { kind, objects, page_size, seed, churn }) => {
             server::run(Recipe { kind, objects, page_size, seed, churn }).await
         }
-        None if !density.plugins.is_empty() => density::report(&density, options.component.as_ref()).await,
+        None if !density.plugins.is_empty() => {
+            density::report(&density, &options.programs()?, &options.component()?).await
+        }
         None => driver::report(&options).await,
     }
 }

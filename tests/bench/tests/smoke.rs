@@ -1,7 +1,7 @@
 //! Runs the whole benchmark with few objects and few events, without measuring time.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use informer_bench::{
@@ -35,6 +35,11 @@ fn options(subjects: &str) -> Options {
     options
 }
 
+/// The directory of the components.
+fn guests() -> PathBuf {
+    informer_guests::guest("two_fields").parent().unwrap().to_owned()
+}
+
 async fn every_event_is_counted(options: &Options, objects: usize, names: &[SubjectName]) {
     let comparison = driver::compare(options, objects).await.unwrap();
 
@@ -63,7 +68,7 @@ async fn every_kind_is_served_and_handled() {
             if kind.is_built_in() { "informer,kube-typed,kube-dynamic" } else { "informer,kube-dynamic" };
         let mut options = options(subjects);
         options.kind = kind;
-        options.component = Some(informer_guests::guest("two_fields"));
+        options.guests = Some(guests());
         let names = options.subjects.clone();
 
         every_event_is_counted(&options, 60, &names).await;
@@ -101,16 +106,16 @@ async fn client_go_handles_every_event() {
 
 #[tokio::test]
 async fn our_informer_handles_every_event_in_the_sandbox() {
-    let mut options = options("informer");
-    options.component = Some(informer_guests::guest("two_fields"));
+    let mut options = options("informer,informer-batch");
+    options.guests = Some(guests());
 
-    every_event_is_counted(&options, 60, &[SubjectName::Informer]).await;
+    every_event_is_counted(&options, 60, &[SubjectName::Informer, SubjectName::InformerBatch]).await;
 }
 
 #[tokio::test]
 async fn a_missing_component_is_an_error_before_any_run() {
     let mut options = options("informer");
-    options.component = Some("/nonexistent.wasm".into());
+    options.guests = Some("/nonexistent".into());
 
     let error = driver::compare(&options, 60).await.unwrap_err();
 

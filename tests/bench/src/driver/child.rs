@@ -1,10 +1,6 @@
 //! The processes of a run.
 
-use std::{
-    ffi::OsStr,
-    path::{Path, PathBuf},
-    process::Stdio,
-};
+use std::{ffi::OsString, path::PathBuf, process::Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
@@ -21,13 +17,10 @@ use crate::{
     subject::{Events, Paced, Sample, Synced},
 };
 
-/// The component that `cargo xtask guests` builds, relative to the directory of the programs.
-const COMPONENT: &str = "../wasm32-wasip2/plugin/examples/two_fields.wasm";
-
-/// The programs of the benchmark and the compiled component.
+/// The programs of the benchmark and the compiled components.
 pub(super) struct Programs {
     directory: PathBuf,
-    component: PathBuf,
+    guests: PathBuf,
     code_cache: TempDir,
     /// `None` if no subject needs it.
     client_go: Option<PathBuf>,
@@ -41,24 +34,21 @@ pub(super) struct Server {
 // === impl Programs ===
 
 impl Programs {
-    /// Finds the programs. Compiles the component and builds the program with client-go if a subject needs them.
+    /// Finds the programs. Compiles the components and builds the program with client-go if a subject needs them.
     pub(super) async fn find(options: &Options) -> Result<Self> {
-        let own = std::env::current_exe().context("cannot find the running program")?;
-        let beside = own.parent().map_or_else(PathBuf::new, Path::to_owned);
-        let directory = options.programs.clone().unwrap_or(beside);
-        let component = options.component.clone().unwrap_or_else(|| directory.join(COMPONENT));
+        let (directory, guests) = (options.programs()?, options.guests()?);
         let code_cache = tempfile::tempdir().context("cannot make a directory for compiled code")?;
         let client_go = if options.subjects.iter().any(|subject| subject.is_client_go()) {
             Some(tokio::task::spawn_blocking(informer_programs::client_go).await??)
         } else {
             None
         };
-        let programs = Self { directory, component, code_cache, client_go };
-        if options.subjects.contains(&SubjectName::Informer) {
+        let programs = Self { directory, guests, code_cache, client_go };
+        for component in options.subjects.iter().filter_map(|subject| subject.component()) {
             let mut command = programs.program("bench-informer");
-            let status = command.arg("compile").args(programs.code()).kill_on_drop(true).status().await;
-            let status = status.context("cannot start bench-informer")?;
-            ensure!(status.success(), "the component does not compile; see the messages above");
+            command.arg("compile").args(programs.code(component)).kill_on_drop(true);
+            let status = command.status().await.context("cannot start bench-informer")?;
+            ensure!(status.success(), "{component} does not compile; see the messages above");
         }
         Ok(programs)
     }
@@ -107,11 +97,15 @@ impl Programs {
     }
 
     fn subject(&self, subject: SubjectName) -> Result<Command> {
+        if let Some(component) = subject.component() {
+            let mut command = self.informer("component");
+            command.args(self.code(component));
+            return Ok(command);
+        }
         match subject {
-            SubjectName::Informer => {
-                Ok(self.informer(&[&["component".as_ref()], self.code().as_slice()].concat()))
+            SubjectName::Informer | SubjectName::InformerBatch | SubjectName::InformerNative => {
+                Ok(self.informer("native"))
             }
-            SubjectName::InformerNative => Ok(self.informer(&["native".as_ref()])),
             SubjectName::KubeDynamic => Ok(self.kube_rs("dynamic")),
             SubjectName::KubeTyped => Ok(self.kube_rs("typed")),
             SubjectName::ClientGoTyped => self.client_go("typed", None),
@@ -122,9 +116,9 @@ impl Programs {
     }
 
     /// Our informer, with the allocator as in the image.
-    fn informer(&self, arguments: &[&OsStr]) -> Command {
+    fn informer(&self, handler: &str) -> Command {
         let mut command = self.program("bench-informer");
-        command.env("GLIBC_TUNABLES", informer_image::contents::ALLOCATOR).args(arguments);
+        command.env("GLIBC_TUNABLES", informer_image::contents::ALLOCATOR).arg(handler);
         command
     }
 
@@ -141,9 +135,9 @@ impl Programs {
         Ok(command)
     }
 
-    fn code(&self) -> [&OsStr; 4] {
-        let (component, code_cache) = (self.component.as_os_str(), self.code_cache.path().as_os_str());
-        ["--component".as_ref(), component, "--code-cache".as_ref(), code_cache]
+    fn code(&self, component: &str) -> [OsString; 4] {
+        let (component, code_cache) = (self.guests.join(component), self.code_cache.path().to_owned());
+        ["--component".into(), component.into(), "--code-cache".into(), code_cache.into()]
     }
 
     fn program(&self, name: &str) -> Command {

@@ -1,10 +1,20 @@
 //! The options of a benchmark run.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
 use crate::{collection::Kind, subject::ManagedFields};
+
+/// Where `cargo xtask guests` puts the components, relative to the directory of the programs.
+const GUESTS: &str = "../wasm32-wasip2/plugin/examples";
+
+/// The component whose handler receives one notification in a call.
+const COMPONENT: &str = "two_fields.wasm";
 
 /// The options of a benchmark run.
 #[derive(Args, Clone, Debug)]
@@ -26,7 +36,7 @@ pub struct Options {
     pub rounds: usize,
     /// Subjects to run; the ratios compare the first one with the others.
     #[arg(long, value_enum, value_delimiter = ',',
-        default_values_t = [SubjectName::Informer, SubjectName::KubeDynamic, SubjectName::KubeTyped,
+        default_values_t = [SubjectName::Informer, SubjectName::InformerBatch, SubjectName::KubeDynamic, SubjectName::KubeTyped,
             SubjectName::ClientGoTyped, SubjectName::ClientGoTypedTuned, SubjectName::ClientGoUnstructured])]
     pub subjects: Vec<SubjectName>,
     /// What all subjects do with `metadata.managedFields`: drop or keep.
@@ -53,9 +63,9 @@ pub struct Options {
     /// Directory with the programs of the subjects; defaults to the directory of this program.
     #[arg(long)]
     pub programs: Option<PathBuf>,
-    /// Path of the component; defaults to the output of `cargo xtask guests`.
+    /// Directory of the components; defaults to the output of `cargo xtask guests`.
     #[arg(long)]
-    pub component: Option<PathBuf>,
+    pub guests: Option<PathBuf>,
 }
 
 /// The subjects of the benchmark.
@@ -63,6 +73,8 @@ pub struct Options {
 pub enum SubjectName {
     /// Our informer with a sandboxed component as the handler.
     Informer,
+    /// The same with a component that receives up to 100 notifications in one call.
+    InformerBatch,
     /// Our informer with a handler in the host. The difference to `informer` is the cost of the sandbox.
     InformerNative,
     /// kube-rs with `DynamicObject`.
@@ -79,9 +91,54 @@ pub enum SubjectName {
     ClientGoUnstructuredTuned,
 }
 
+// === impl Options ===
+
+impl Options {
+    /// The directory of the programs of the subjects.
+    ///
+    /// # Errors
+    /// The running program has no path.
+    pub fn programs(&self) -> Result<PathBuf> {
+        let own = std::env::current_exe().context("cannot find the running program")?;
+        let beside = own.parent().map_or_else(PathBuf::new, Path::to_owned);
+        Ok(self.programs.clone().unwrap_or(beside))
+    }
+
+    /// The directory of the components.
+    ///
+    /// # Errors
+    /// Those of [`programs`](Self::programs).
+    pub fn guests(&self) -> Result<PathBuf> {
+        self.guests.clone().map_or_else(|| Ok(self.programs()?.join(GUESTS)), Ok)
+    }
+
+    /// The component whose handler receives one notification in a call.
+    ///
+    /// # Errors
+    /// Those of [`programs`](Self::programs).
+    pub fn component(&self) -> Result<PathBuf> {
+        Ok(self.guests()?.join(COMPONENT))
+    }
+}
+
 // === impl SubjectName ===
 
 impl SubjectName {
+    /// The file of the component that is the handler. `None` if the handler is a function of the program.
+    pub(super) fn component(self) -> Option<&'static str> {
+        match self {
+            Self::Informer => Some(COMPONENT),
+            Self::InformerBatch => Some("two_fields_batch.wasm"),
+            Self::InformerNative
+            | Self::KubeDynamic
+            | Self::KubeTyped
+            | Self::ClientGoTyped
+            | Self::ClientGoTypedTuned
+            | Self::ClientGoUnstructured
+            | Self::ClientGoUnstructuredTuned => None,
+        }
+    }
+
     /// Returns true for the subjects that are written in Go.
     pub(super) fn is_client_go(self) -> bool {
         matches!(
@@ -108,6 +165,7 @@ impl fmt::Display for SubjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Informer => "informer",
+            Self::InformerBatch => "informer-batch",
             Self::InformerNative => "informer-native",
             Self::KubeDynamic => "kube-dynamic",
             Self::KubeTyped => "kube-typed",
