@@ -48,8 +48,7 @@ pub async fn report(options: &Options) -> Result<()> {
 /// Those of [`report`].
 pub async fn compare(options: &Options, objects: usize) -> Result<Comparison> {
     ensure!(options.rounds > 0 && !options.subjects.is_empty(), "nothing to run");
-    let is_peer =
-        |subject: &&SubjectName| !matches!(subject, SubjectName::Informer | SubjectName::InformerNative);
+    let is_peer = |subject: &&SubjectName| !subject.is_ours();
     if let Some(peer) = options.subjects.iter().find(is_peer).filter(|_| options.churn) {
         bail!("{peer} counts updates only; with --churn, write --subjects informer");
     }

@@ -97,14 +97,9 @@ impl Programs {
     }
 
     fn subject(&self, subject: SubjectName) -> Result<Command> {
-        if let Some(component) = subject.component() {
-            let mut command = self.informer("component");
-            command.args(self.code(component));
-            return Ok(command);
-        }
         match subject {
             SubjectName::Informer | SubjectName::InformerBatch | SubjectName::InformerNative => {
-                Ok(self.informer("native"))
+                Ok(self.informer(subject.component()))
             }
             SubjectName::KubeDynamic => Ok(self.kube_rs("dynamic")),
             SubjectName::KubeTyped => Ok(self.kube_rs("typed")),
@@ -115,10 +110,14 @@ impl Programs {
         }
     }
 
-    /// Our informer, with the allocator as in the image.
-    fn informer(&self, handler: &str) -> Command {
+    /// Our informer, with the allocator as in the image. Without a component, the handler is a function.
+    fn informer(&self, component: Option<&str>) -> Command {
         let mut command = self.program("bench-informer");
-        command.env("GLIBC_TUNABLES", informer_image::contents::ALLOCATOR).arg(handler);
+        command.env("GLIBC_TUNABLES", informer_image::contents::ALLOCATOR);
+        match component {
+            Some(component) => command.arg("component").args(self.code(component)),
+            None => command.arg("native"),
+        };
         command
     }
 

@@ -139,6 +139,11 @@ impl SubjectName {
         }
     }
 
+    /// Returns true for the subjects that use the informers of this project.
+    pub(super) fn is_ours(self) -> bool {
+        self.component().is_some() || self == Self::InformerNative
+    }
+
     /// Returns true for the subjects that are written in Go.
     pub(super) fn is_client_go(self) -> bool {
         matches!(
