@@ -82,6 +82,14 @@ impl Cluster {
         self.maps(namespace).create(&PostParams::default(), &object).await.unwrap();
     }
 
+    /// Creates a Secret with one key. The names of its annotations have no prefix here.
+    async fn secret(&self, namespace: &str, name: &str, annotations: Value, password: &str) {
+        let metadata = json!({"name": name, "annotations": prefixed(&annotations)});
+        let object = json!({"metadata": metadata, "stringData": {"password": password}});
+        let object = serde_json::from_value(object).unwrap();
+        self.secrets(namespace).create(&PostParams::default(), &object).await.unwrap();
+    }
+
     async fn annotate(&self, namespace: &str, name: &str, annotations: Value) {
         let patch = Patch::Merge(json!({"metadata": {"annotations": prefixed(&annotations)}}));
         self.maps(namespace).patch(name, &PatchParams::default(), &patch).await.unwrap();
@@ -105,6 +113,14 @@ impl Cluster {
     /// Waits until a ConfigMap has this data.
     async fn becomes(&self, namespace: &str, name: &str, expected: Value) {
         until(|| self.data(namespace, name), &expected).await;
+    }
+
+    /// Waits until a Secret has this password.
+    async fn has_password(&self, namespace: &str, name: &str, expected: &str) {
+        let data =
+            || async { self.secrets(namespace).get_opt(name).await.unwrap().and_then(|secret| secret.data) };
+        let expected = k8s_openapi::ByteString(expected.as_bytes().to_vec());
+        until(data, &Some(BTreeMap::from([("password".to_owned(), expected)]))).await;
     }
 
     /// The versions of all ConfigMaps and Secrets.
@@ -187,6 +203,45 @@ async fn an_object_pulls_its_content_with_the_permission_of_the_source_only() {
     cluster.annotate("shop", "web", json!({"replication-allowed": "false"})).await;
     cluster.becomes("blog", "mine", json!({"own": "x"})).await;
     host.stop().await;
+}
+
+/// With the fragment as it is shipped, the host keeps only parts of a source without annotations. If another plugin reads a digest
+/// of the data, the cache has this digest in place of the data.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_without_annotations_is_copied_completely_if_all_pulls_are_allowed() {
+    for more in ["", "    \"sha1-pairs:/data\",\n"] {
+        let cluster = Cluster::start(&["shop", "blog"]).await;
+        cluster.map("shop", "web", json!({}), json!({"a": "1", "b": "1"})).await;
+        cluster.secret("shop", "key", json!({}), "1").await;
+        cluster.map("blog", "mine", pulled("shop/web", "a,b"), json!({"a": "0", "b": "0", "own": "x"})).await;
+        cluster.secret("blog", "mine", pulled("shop/key", "password"), "0").await;
+        let host = cluster.host_with(|text| {
+            text.replace("  reads = [\n", &format!("  reads = [\n{more}"))
+                .replace("  [plugin.retry]\n", "  [plugin.config]\n  allow-all = true\n\n  [plugin.retry]\n")
+        });
+        let host = host.await;
+        let kept = host.cached("v1/configmaps").into_iter().find(|map| map["metadata"]["name"] == "web");
+        assert_eq!(kept.unwrap()["data"].get("a"), None, "the host keeps only parts of the source");
+
+        cluster.becomes("blog", "mine", json!({"a": "1", "b": "1", "own": "x"})).await;
+        cluster.has_password("blog", "mine", "1").await;
+
+        cluster.set("shop", "web", json!({"a": "2", "b": null})).await;
+        cluster.becomes("blog", "mine", json!({"a": "2", "own": "x"})).await;
+        let patch = Patch::Merge(json!({"stringData": {"password": "2"}}));
+        cluster.secrets("shop").patch("key", &PatchParams::default(), &patch).await.unwrap();
+        cluster.has_password("blog", "mine", "2").await;
+
+        cluster.delete("shop", "web").await;
+        cluster.becomes("blog", "mine", json!({"own": "x"})).await;
+        host.stop().await;
+    }
+}
+
+/// The annotations of an object that kubernetes-replicator has already given the keys of its source.
+fn pulled(source: &str, keys: &str) -> Value {
+    json!({"replicate-from": source, "replicated-keys": keys, "replicated-from-version": "1",
+        "replicated-at": "2025-01-01T00:00:00Z"})
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,5 @@
-//! The annotations of kubernetes-replicator (mittwald) and of Reflector (emberstack), and of one object.
+//! The names of the annotations of kubernetes-replicator (mittwald) and of Reflector (emberstack), and their values on one
+//! object.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What has to change so that one object is a copy of another one, and so that it no longer is.
+//! The changes that make an object a copy of its source, and those that end this relation.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,11 @@ use crate::{
     target::{Role, Style},
 };
 
-/// The bookkeeping of the one style.
+/// The annotations that the plugin writes on targets in the style of kubernetes-replicator.
 const REPLICATOR_MARKS: [&str; 5] =
     [REPLICATED_AT, REPLICATED_FROM_VERSION, REPLICATED_KEYS, REPLICATED_FROM, REPLICATED_LABELS];
 
-/// The bookkeeping of the other style.
+/// The annotations that the plugin writes on targets in the style of Reflector.
 const REFLECTOR_MARKS: [&str; 4] = [REFLECTS, AUTO_REFLECTS, REFLECTED_VERSION, REFLECTED_AT];
 
 /// A source, and how its target is bound to it.
@@ -34,13 +34,13 @@ pub(crate) struct Bond<'a> {
 /// What to do with a target that exists.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Plan {
-    /// The target is right.
+    /// The target equals its source.
     Nothing,
-    /// A merge patch makes it right.
+    /// A merge patch updates the target.
     Change(Value),
-    /// It must be made anew, because this field of an object never changes.
+    /// The target must be deleted and created again, because this field differs and is immutable.
     Replace(&'static str),
-    /// It stays as it is, because this field of an object never changes.
+    /// The target stays as it is, because this field differs and is immutable.
     Refuse(&'static str),
 }
 
@@ -53,6 +53,19 @@ pub(crate) enum Release {
     Delete,
 }
 
+// === impl Plan ===
+
+impl Plan {
+    /// Returns true if the target loses something: an entry of a map, a field, a label, an annotation, or itself.
+    pub(crate) fn removes(&self) -> bool {
+        match self {
+            Self::Change(patch) => has_null(patch),
+            Self::Replace(_) => true,
+            Self::Nothing | Self::Refuse(_) => false,
+        }
+    }
+}
+
 // === impl Bond ===
 
 impl Bond<'_> {
@@ -63,7 +76,7 @@ impl Bond<'_> {
         {
             match (self.role, field) {
                 (Role::Copy, _) => return Plan::Replace(field),
-                // The subjects of one role must not get another role. The type of a Secret does not matter so much.
+                // A RoleBinding that a person made must not give its role to other subjects. A Secret keeps its own type.
                 (Role::Pulls, "roleRef") => return Plan::Refuse(field),
                 (Role::Pulls, _) => {}
             }
@@ -84,7 +97,7 @@ impl Bond<'_> {
         object
     }
 
-    /// The merge patch that makes the target right. Returns `None` if it is right.
+    /// The merge patch that updates the target. Returns `None` if the target equals its source.
     fn change(&self, target: &Value, now: &str) -> Option<Value> {
         let own = Annotations::of_object(target);
         let mut patch = self.content(target, &own);
@@ -135,7 +148,7 @@ impl Bond<'_> {
         patch
     }
 
-    /// The labels of the source, for a copy. Labels that others added to the copy stay.
+    /// The changes to the labels of a copy, so that it has those of its source. Labels that other clients added stay.
     fn labels(&self, target: &Value, own: &Annotations) -> Map<String, Value> {
         if (self.role, self.style) != (Role::Copy, Style::Replicator) {
             return Map::new();
@@ -159,7 +172,7 @@ impl Bond<'_> {
         labels.filter(|_| !strip).cloned()
     }
 
-    /// The owners, if the source wants its copies to have them.
+    /// The `ownerReferences` to write. Returns `None` if the source does not request them, or if the target has them.
     fn owners(&self, target: &Value) -> Option<Value> {
         let keep =
             Annotations::of_object(self.source).get(KEEP_OWNER_REFERENCES).and_then(flag) == Some(true);
@@ -210,7 +223,7 @@ impl Bond<'_> {
 // === impl Release ===
 
 impl Release {
-    /// Decides about a target whose source is gone, or no longer wants it.
+    /// Decides about a target whose source is gone, or no longer permits or requests it.
     pub(crate) fn of(kind: &Kind, role: Role, style: Style, target: &Value) -> Self {
         let own = Annotations::of_object(target);
         let managed = own.entries(REPLICATED_KEYS);
@@ -289,9 +302,18 @@ fn keys<'a>(kind: &Kind, object: &'a Value) -> BTreeSet<&'a str> {
     maps.flat_map(|map| map.keys().map(String::as_str)).collect()
 }
 
-/// The value, unless it says nothing.
+/// The value, unless it is null or an empty list.
 fn filled(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()))
+}
+
+/// Returns true if a merge patch removes something.
+fn has_null(patch: &Value) -> bool {
+    match patch {
+        Value::Null => true,
+        Value::Object(fields) => fields.values().any(has_null),
+        _ => false,
+    }
 }
 
 /// Returns true if both have the field, with different values.

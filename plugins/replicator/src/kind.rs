@@ -1,4 +1,4 @@
-//! The kinds of objects that are copied, and which of their fields.
+//! The kinds of objects that are copied, and the fields that a copy gets.
 
 /// A kind. What it does not name is neither copied nor compared.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(crate) struct Kind {
     pub(crate) maps: &'static [&'static str],
     /// Fields that are copied as a whole.
     pub(crate) wholes: &'static [&'static str],
-    /// The field that only a new object can be given.
+    /// The immutable field: only the creation of an object can set it.
     pub(crate) fixed: Option<&'static str>,
 }
 

@@ -1,13 +1,15 @@
 //! The replicator: copies Secrets, ConfigMaps, Roles, RoleBindings and ServiceAccounts to other namespaces, by the annotations of
 //! kubernetes-replicator (mittwald) and of Reflector (emberstack).
 //!
-//! A handler adds keys: for a source, for a namespace, or for a pair of a source and a target. `spread` turns the first two into
-//! pairs. `pair` compares a source with a target in the cache, and writes the target if it is not right. Each target names
-//! its source in an annotation, so nothing is remembered: after a restart, a copy leads to its source and a source to its copies.
+//! A handler adds keys. A key names a pair of a source and a target, or something that leads to pairs, such as a source or a
+//! namespace: `spread` adds the keys of these pairs. `pair` compares a source with a target in the cache, and writes the target
+//! if it differs. If the cache has only parts of the source, or if the target would lose something, `pair` first reads the source
+//! from the API server. Each target names its source in an annotation, so the plugin keeps no state of its own.
 
 mod annotations;
 mod bond;
 mod cache;
+mod found;
 mod key;
 mod kind;
 mod pair;
@@ -32,7 +34,7 @@ use key::Key;
 use settings::Settings;
 use target::{Role, Target};
 
-/// The first list brings many namespaces at once, and all of them together lead to one look at everything.
+/// The delay of [`Key::All`]. The first list brings many namespaces at once, and within this time they lead to one scan only.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// The plugin. All state is in the objects and in the workqueue.
@@ -79,7 +81,8 @@ impl Handler for Replicator {
         if let Some(target) = &target {
             workqueue::add(Key::pair(gvr, &target.source, &key))?;
         }
-        // A copy that disappears concerns its source only. Any other object may have been a source, or in the way of one.
+        // If a copy disappears, only its source matters. Any other object may have been a source, or have occupied the place of a
+        // copy.
         if annotations.is_source() || target.is_none_or(|target| target.role == Role::Pulls) {
             workqueue::add(Key::source(gvr, &key))?;
         }

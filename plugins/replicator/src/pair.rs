@@ -1,17 +1,20 @@
-//! One target and one source: compares them in the cache, and writes the target if it is not right.
+//! One target and one source: compares them in the cache, and writes the target if it differs.
+//!
+//! Before the plugin removes anything from a target, it reads the source from the API server. The cache may have only parts of the
+//! source, or nothing of it, and then the target would lose what the source still has.
 
 use informer_sdk::{
-    Error, ErrorCode, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
+    Error, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
     client::{self, ApiCode},
-    lister, log, workqueue,
+    log, workqueue,
 };
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use crate::{
     annotations::Annotations,
     bond::{Bond, Plan, Release},
     cache::{self, Namespace},
+    found::{Extent, Found},
     key::{Key, Pair},
     kind::Kind,
     rules::{Rules, Verdict},
@@ -40,14 +43,12 @@ struct State<'a> {
     pair: &'a Pair,
     writer: Writer<'a>,
     namespace: Namespace,
-    source: Option<Value>,
-    /// The known annotations of the source.
-    rules: Annotations,
-    target: Value,
+    source: Found,
+    target: Found,
     now: String,
 }
 
-/// Makes the target of a pair right.
+/// Compares the target of a pair with its source, and writes the target if it differs.
 pub(crate) fn reconcile(settings: &Settings, pair: &Pair, now: String) -> ReconcileResult {
     let unknown = || ReconcileError::terminal(format!("the replicator does not copy {}", pair.gvr));
     let kind = Kind::of(&pair.gvr).ok_or_else(unknown)?;
@@ -56,40 +57,28 @@ pub(crate) fn reconcile(settings: &Settings, pair: &Pair, now: String) -> Reconc
         return Ok(Reconciled::Done);
     };
     let writer = Writer { settings, kind, target: &pair.target };
-    let (Some(source), Some(target)) = (read(kind, &pair.source)?, read(kind, &pair.target)?) else {
+    let (Some(source), Some(target)) =
+        (Found::in_cache(kind, &pair.source)?, Found::in_cache(kind, &pair.target)?)
+    else {
         return Ok(Reconciled::Done);
     };
-    if target.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null()) {
-        return Ok(Reconciled::Done);
-    }
-    let rules = Annotations::of_object(&source);
-    let source = Some(source).filter(|source| !source.is_null());
-    State { pair, writer, namespace, source, rules, target, now }.reconcile()
-}
-
-/// An object in the cache, or `null` if it does not exist. Returns `None` if the plugin may not see it, or its values.
-fn read(kind: &Kind, key: &ObjectKey) -> Result<Option<Value>, Error> {
-    match lister::get::<Value>(kind.gvr, key) {
-        Ok(object) if object.as_ref().is_some_and(|object| cache::is_masked(kind, object)) => {
-            log::warn!("{} {key} is left alone: `secrets` of [plugin.grant] does not name it", kind.gvr);
-            Ok(None)
-        }
-        Ok(object) => Ok(Some(object.unwrap_or_default())),
-        Err(error) if error.code() == Some(ErrorCode::NotGranted) => {
-            log::info!("{} {key} is left alone: {error}", kind.gvr);
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
+    State { pair, writer, namespace, source, target, now }.reconcile()
 }
 
 // === impl State ===
 
 impl State<'_> {
     fn reconcile(self) -> ReconcileResult {
-        let mut rules = Rules::new(self.writer.settings, &self.rules);
-        let Namespace { name, labels } = &self.namespace;
+        if self.target.is_being_deleted() {
+            return Ok(Reconciled::Done);
+        }
         let relation = self.relation();
+        if self.target.extent == Extent::Parts && !matches!(relation, Relation::Foreign(_)) {
+            return self.with_live_target();
+        }
+        let annotations = Annotations::of_object(&self.source.object);
+        let mut rules = Rules::new(self.writer.settings, &annotations);
+        let Namespace { name, labels } = &self.namespace;
         let (verdict, style) = match relation {
             Relation::Bound(Role::Pulls, style) => (rules.pull(style, name, labels), style),
             // A copy has the name of its source. An object that a person made from a copy, under another name, is not touched.
@@ -98,20 +87,18 @@ impl State<'_> {
             }
             _ => return Ok(Reconciled::Done),
         };
-        match (verdict, relation, &self.source) {
+        match (verdict, relation, self.source.exists()) {
             (Verdict::Unclear, ..) => {
                 log::debug!("{} stays as it is: {}", self.writer, rules.problems.join("; "));
                 Ok(Reconciled::Done)
             }
-            (Verdict::Yes, Relation::Foreign(why), Some(_)) => {
+            (Verdict::Yes, Relation::Foreign(why), true) => {
                 let note = format!("{} should be copied there, but {why}", self.pair.source);
                 self.writer.refuse(&self.pair.source, &note);
                 Ok(Reconciled::Done)
             }
-            (Verdict::Yes, Relation::Bound(Role::Pulls, _), Some(source)) => {
-                self.bind(source, Role::Pulls, style)
-            }
-            (Verdict::Yes, _, Some(source)) => self.bind(source, Role::Copy, style),
+            (Verdict::Yes, Relation::Bound(Role::Pulls, _), true) => self.bind(Role::Pulls, style),
+            (Verdict::Yes, _, true) => self.bind(Role::Copy, style),
             (_, Relation::Bound(role, style), _) => self.release(role, style),
             _ => Ok(Reconciled::Done),
         }
@@ -119,10 +106,10 @@ impl State<'_> {
 
     fn relation(&self) -> Relation {
         let source = &self.pair.source;
-        if self.target.is_null() {
+        if !self.target.exists() {
             return Relation::Absent;
         }
-        let annotations = Annotations::of_object(&self.target);
+        let annotations = Annotations::of_object(&self.target.object);
         match Target::of(&annotations) {
             Ok(Some(own)) if own.source != *source => {
                 Relation::Foreign(format!("it is a copy of {}", own.source))
@@ -134,25 +121,49 @@ impl State<'_> {
         }
     }
 
+    /// Decides anew with the source that the API server has.
+    fn with_live_source(self) -> ReconcileResult {
+        match Found::on_server(self.writer.kind, &self.pair.source)? {
+            Some(source) => Self { source, ..self }.reconcile(),
+            None => Ok(Reconciled::Done),
+        }
+    }
+
+    /// Decides anew with the target that the API server has.
+    fn with_live_target(self) -> ReconcileResult {
+        match Found::on_server(self.writer.kind, &self.pair.target)? {
+            Some(target) => Self { target, ..self }.reconcile(),
+            None => Ok(Reconciled::Done),
+        }
+    }
+
     /// Makes the target a copy of the source.
-    fn bind(&self, source: &Value, role: Role, style: Style) -> ReconcileResult {
+    fn bind(self, role: Role, style: Style) -> ReconcileResult {
         let (kind, pair) = (self.writer.kind, self.pair);
         if let Some(chain) = cycle(kind, pair)? {
             self.writer
                 .refuse(&pair.target, &format!("objects that name each other as their source: {chain}"));
             return Ok(Reconciled::Done);
         }
-        let bond = Bond { kind, key: &pair.source, source, role, style };
+        if self.source.extent == Extent::Parts {
+            return self.with_live_source();
+        }
+        let bond = Bond { kind, key: &pair.source, source: &self.source.object, role, style };
         let from = format!("copy of {}", pair.source);
-        if self.target.is_null() {
+        if !self.target.exists() {
             return self.writer.create(&bond.fresh(&pair.target.name, &self.now), &from);
         }
-        match bond.plan(&self.target, &self.now) {
+        let target = &self.target.object;
+        let plan = bond.plan(target, &self.now);
+        if plan.removes() && self.source.extent != Extent::Live {
+            return self.with_live_source();
+        }
+        match plan {
             Plan::Nothing => Ok(Reconciled::Done),
-            Plan::Change(patch) => self.writer.change(&self.target, patch, &from),
+            Plan::Change(patch) => self.writer.change(target, patch, &from),
             // The deletion adds the key once more, and the next call creates the object.
-            Plan::Replace(field) if Release::of(kind, role, style, &self.target) == Release::Delete => {
-                self.writer.delete(&self.target, &format!("{from} with another `{field}`"))
+            Plan::Replace(field) if Release::of(kind, role, style, target) == Release::Delete => {
+                self.writer.delete(target, &format!("{from} with another `{field}`"))
             }
             Plan::Replace(field) | Plan::Refuse(field) => {
                 let note =
@@ -164,23 +175,29 @@ impl State<'_> {
     }
 
     /// Removes what came from the source.
-    fn release(&self, role: Role, style: Style) -> ReconcileResult {
+    fn release(self, role: Role, style: Style) -> ReconcileResult {
+        let kind = self.writer.kind;
         let Pair { gvr, source, target } = self.pair;
-        let release = Release::of(self.writer.kind, role, style, &self.target);
-        let why = if self.source.is_some() { "does not permit this copy" } else { "does not exist" };
-        if release == Release::Nothing {
-            self.writer.refuse(target, &format!("its source {source} {why}"));
-            return Ok(Reconciled::Done);
-        }
-        if self.source.is_none() && !is_gone(self.writer.kind, source)? {
-            log::warn!("{gvr} {target} stays as it is: the watch does not cover its source {source}");
-            return Ok(Reconciled::Done);
-        }
+        let release = Release::of(kind, role, style, &self.target.object);
+        let why = if self.source.exists() { "does not permit this copy" } else { "does not exist" };
         let note = format!("its source {source} {why}");
+        if release == Release::Nothing {
+            self.writer.refuse(target, &note);
+            return Ok(Reconciled::Done);
+        }
+        if self.source.extent != Extent::Live {
+            if self.source.exists() {
+                return self.with_live_source();
+            }
+            if !is_gone(kind, source)? {
+                log::warn!("{gvr} {target} stays as it is: the watch does not cover its source {source}");
+                return Ok(Reconciled::Done);
+            }
+        }
         let done = match release {
             Release::Nothing => Ok(Reconciled::Done),
-            Release::Change(patch) => self.writer.change(&self.target, patch, &note),
-            Release::Delete => self.writer.delete(&self.target, &note),
+            Release::Change(patch) => self.writer.change(&self.target.object, patch, &note),
+            Release::Delete => self.writer.delete(&self.target.object, &note),
         }?;
         if role == Role::Copy {
             let name = Key::Name { gvr: gvr.clone(), name: target.name.clone() };
@@ -190,20 +207,21 @@ impl State<'_> {
     }
 }
 
-/// Asks the API server whether the source is gone. A watch that does not cover the source must not cost its copies.
+/// Requests the source from the API server, and returns true if it does not exist. A source that the watch does not cover is not
+/// in the cache, but its copies must stay.
 fn is_gone(kind: &Kind, source: &ObjectKey) -> Result<bool, Error> {
     match client::get::<IgnoredAny>(kind.gvr, source) {
         Ok(_) => Ok(false),
         Err(error) => match error.api_code() {
             Some(ApiCode::NotFound) => Ok(true),
-            // The plugin may not see this source, so it does not judge about it.
+            // The plugin may not read this source, so the copies stay.
             Some(ApiCode::NotGranted) => Ok(false),
             _ => Err(error),
         },
     }
 }
 
-/// The objects on the way from the source back to the target, if the source is a copy of the target in the end.
+/// The chain of objects from the target back to itself, if the source is a copy of the target, directly or through other objects.
 fn cycle(kind: &Kind, pair: &Pair) -> Result<Option<String>, Error> {
     let mut chain = vec![pair.target.to_string(), pair.source.to_string()];
     let mut current = pair.source.clone();
@@ -218,3 +236,6 @@ fn cycle(kind: &Kind, pair: &Pair) -> Result<Option<String>, Error> {
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests;

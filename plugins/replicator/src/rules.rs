@@ -1,4 +1,4 @@
-//! What the annotations of a source ask for and permit.
+//! What the annotations of a source request and permit.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::{
 
 type Labels = [(String, String)];
 
-/// The answer of annotations, some of which may have no meaning.
+/// What annotations decide about a namespace. Some of the annotations may be invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Yes,
     No,
-    /// An annotation without a meaning decides. Nothing is copied, and nothing is removed.
+    /// The decision depends on an invalid annotation. Nothing is copied, and nothing is removed.
     Unclear,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Rules<'a> {
     annotations: &'a Annotations,
     /// The lists of namespaces that were read so far. Parsing takes longer than matching.
     lists: BTreeMap<&'static str, Patterns>,
-    /// The annotations without a meaning so far.
+    /// The problems with invalid annotations so far, for the log.
     pub(crate) problems: Vec<String>,
 }
 
@@ -137,7 +137,8 @@ impl<'a> Rules<'a> {
         verdict
     }
 
-    /// An empty selector selects nothing here: an annotation that was left empty must not copy to each namespace.
+    /// An empty selector selects no namespace here, in contrast to Kubernetes: an annotation without a value must not copy a
+    /// source to all namespaces.
     fn labels(&mut self, name: &'static str, labels: &Labels) -> Verdict {
         match self.annotations.filled(name).map(str::parse::<Selector>) {
             None => Verdict::No,

@@ -14,8 +14,8 @@ use crate::{
     target::{Style, Target},
 };
 
-/// The targets of a source: where it asks for copies, and the objects that name it. If the object does not exist, its place is
-/// free for the copy of another source.
+/// Adds the pairs of a source: with the copies that it requests, and with the objects that name it. If the object does not exist,
+/// a copy of another source may take its place.
 pub(crate) fn source(settings: &Settings, gvr: &str, object: &ObjectKey) -> Result<(), Error> {
     match cache::annotations(gvr, object)? {
         Some(annotations) => push(settings, gvr, object, &annotations)?,
@@ -34,7 +34,7 @@ pub(crate) fn source(settings: &Settings, gvr: &str, object: &ObjectKey) -> Resu
     Ok(())
 }
 
-/// All sources of a name, each with all its targets.
+/// Adds the keys of all sources with this name.
 pub(crate) fn name(gvr: &str, name: &str) -> Result<(), Error> {
     for (source, _) in sources_named(gvr, name)? {
         workqueue::add(Key::source(gvr, &source))?;
@@ -42,7 +42,7 @@ pub(crate) fn name(gvr: &str, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The sources that ask for a copy in a namespace, and the objects there that name a source.
+/// Adds the pairs of a namespace: of the sources that request a copy in it, and of the objects in it that name a source.
 pub(crate) fn namespace(settings: &Settings, name: &str) -> Result<(), Error> {
     let Some(Namespace { name, labels }) = Namespace::of(name)? else { return Ok(()) };
     for gvr in KINDS.map(|kind| kind.gvr) {
@@ -61,7 +61,7 @@ pub(crate) fn namespace(settings: &Settings, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// All sources, and all objects that name a source.
+/// Adds the keys of all sources, and the pairs of all objects that name a source.
 pub(crate) fn all() -> Result<(), Error> {
     for gvr in KINDS.map(|kind| kind.gvr) {
         served(cache::scan(gvr, |(key, annotations)| {
@@ -78,7 +78,7 @@ pub(crate) fn all() -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds the places where a source asks for copies, and logs which of its annotations have no meaning.
+/// Adds the pairs of a source and the copies that it requests, and logs which of its annotations are invalid.
 fn push(settings: &Settings, gvr: &str, source: &ObjectKey, annotations: &Annotations) -> Result<(), Error> {
     if !annotations.is_source() {
         return Ok(());

@@ -8,6 +8,7 @@ use serde_json::json;
 use world::{MAPS, SECRETS, World, map, namespace};
 
 const TO: &str = "replicator.v1.mittwald.de/replicate-to";
+const FROM: &str = "replicator.v1.mittwald.de/replicate-from";
 
 #[test]
 fn a_target_that_is_right_needs_no_request_however_often_it_is_looked_at() {
@@ -73,6 +74,20 @@ fn a_request_that_fails_concerns_one_target_and_is_made_again() {
 
     assert_eq!(world.failures, ["unavailable: down"]);
     assert_eq!(world.requests(), ["create blog/web", "create team/web", "create blog/web"]);
+}
+
+#[test]
+fn nothing_is_removed_from_a_target_before_the_api_server_returns_its_source() {
+    let mut world = World::new(json!({"allow-all": true}), ["shop", "blog"]);
+    world.put(MAPS, map("shop/web", json!({}), json!({"a": "1", "b": "1"})));
+    world.put(MAPS, map("blog/mine", json!({FROM: "shop/web"}), json!({"own": "x"})));
+    world.host.fail_request(ApiCode::Unavailable, "down");
+
+    world.put(MAPS, map("shop/web", json!({}), json!({"a": "1"})));
+
+    assert_eq!(world.failures, ["unavailable: down"]);
+    assert_eq!(world.requests(), ["patch blog/mine", "patch blog/mine"], "the request that failed is a read");
+    assert_eq!(world.get(MAPS, "blog/mine").unwrap()["data"], json!({"a": "1", "own": "x"}));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The requests. Each one names the state that it is about, so it never changes another one.
+//! The writes. A patch or a deletion names the UID and the version that the plugin read, so it never changes a newer state.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{bond::set_metadata, kind::Kind, settings::Settings};
 
-/// How long to wait until the cache has an own write, so that the next call for the key finds it.
+/// The longest time to wait until the cache has a write of this plugin, so that the next call for the key reads it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Writes one target.
@@ -43,7 +43,7 @@ impl Writer<'_> {
         self.settle("changed", note, written.map(Some))
     }
 
-    /// Deletes the state of the target that was read.
+    /// Deletes the target, if it is still in the state that was read.
     pub(crate) fn delete(&self, read: &Value, note: &str) -> ReconcileResult {
         if self.is_dry("deleted", note) {
             return Ok(Reconciled::Done);
@@ -54,7 +54,7 @@ impl Writer<'_> {
         self.settle("deleted", note, deleted.map(|()| None))
     }
 
-    /// Logs what was done, or decides what follows a refusal.
+    /// Logs and counts a write, or decides what follows a failed one.
     fn settle(&self, done: &str, note: &str, answer: Result<Option<Written>, Error>) -> ReconcileResult {
         let error = match answer {
             Ok(written) => {
@@ -69,7 +69,8 @@ impl Writer<'_> {
             Err(error) => error,
         };
         match error.api_code() {
-            // The deletion of the target adds the key once more. For a new object, its namespace or the role of a binding is missing.
+            // The target is gone, and its deletion adds the key again. A creation fails so if the namespace or the role of a
+            // binding is missing, and is tried again.
             Some(ApiCode::NotFound) if done != "created" => Ok(Reconciled::Done),
             // The cache does not have the newest state yet.
             Some(ApiCode::Conflict | ApiCode::AlreadyExists) => {

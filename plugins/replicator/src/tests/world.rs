@@ -14,7 +14,7 @@ pub(super) const MAPS: &str = "v1/configmaps";
 pub(super) const SECRETS: &str = "v1/secrets";
 pub(super) const BINDINGS: &str = "rbac.authorization.k8s.io/v1/rolebindings";
 
-/// More calls than any test needs. Beyond them, the plugin reacts to itself.
+/// More calls than any test needs. A plugin that needs more of them reacts to its own writes without end.
 const MOST_CALLS: usize = 500;
 
 pub(super) struct World {
@@ -45,7 +45,7 @@ pub(super) fn namespace(name: &str, labels: Value) -> Value {
 // === impl World ===
 
 impl World {
-    /// A cluster with these namespaces, which all kinds are watched of.
+    /// A cluster with these namespaces. The plugin watches all kinds in it.
     #[expect(clippy::needless_pass_by_value, reason = "each caller has it from json!")]
     pub(super) fn new<const N: usize>(config: Value, namespaces: [&str; N]) -> Self {
         let host = TestHost::new();
