@@ -9,17 +9,21 @@ use informer::{config::Access, connect::connect};
 use informer_devserver::{Config, DevServer};
 use informer_guests::ready_made;
 use informer_tests::host::TestHost;
-use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event};
+use k8s_openapi::api::{
+    core::v1::{ConfigMap, PersistentVolume},
+    events::v1::Event,
+};
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-/// The fragment of the plugin as it is shipped, with the component that was built for the tests.
-async fn start(server: &DevServer) -> TestHost {
+/// A host with a file of the plugin as it is shipped, with the component that was built for the tests, and with these lines after
+/// the file.
+async fn start(server: &DevServer, file: &str, lines: &str) -> TestHost {
     let built = tokio::task::spawn_blocking(|| ready_made("janitor")).await.unwrap();
-    let text = fs::read_to_string("../plugins/janitor/informer.toml").unwrap();
+    let text = fs::read_to_string(format!("../plugins/janitor/{file}")).unwrap();
     let text =
         text.replace("../../target/wasm32-wasip2/plugin/informer_janitor.wasm", built.to_str().unwrap());
-    let host = TestHost::start(&server.url(), &text).await.unwrap();
+    let host = TestHost::start(&server.url(), &format!("{text}\n{lines}")).await.unwrap();
     host.synced().await;
     host
 }
@@ -48,7 +52,7 @@ async fn the_janitor_deletes_what_expired_at_its_time_and_nothing_else() {
     create(&maps, "before", json!({"janitor/expires": "2020-01-01"})).await;
     create(&maps, "stays", json!({"other": "1s"})).await;
     create(&maps, "misspelt", json!({"janitor/ttl": "1 s"})).await;
-    let host = start(&server).await;
+    let host = start(&server, "informer.toml", "").await;
     host.lines.said("janitor", "v1/configmaps default/before was deleted: ", "").await;
 
     create(&maps, "short", json!({"janitor/ttl": "3s"})).await;
@@ -66,5 +70,52 @@ async fn the_janitor_deletes_what_expired_at_its_time_and_nothing_else() {
         .await;
     let events: Api<Event> = Api::namespaced(client, "default");
     assert_eq!(reasons(&events).await, ["ExpiryTimeReached", "TimeToLiveExpired"]);
+    host.stop().await;
+}
+
+/// A rule about labels applies at once when a label changes, although no annotation does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_about_labels_applies_when_a_label_changes() {
+    let server = DevServer::start(Config::default()).await.unwrap();
+    let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+    let maps: Api<ConfigMap> = Api::namespaced(client, "default");
+    create(&maps, "preview", json!({})).await;
+    let rule = "[[plugin.config.rules]]\nid = \"preview\"\nresources = [\"configmaps\"]\n\
+                jmespath = \"metadata.labels.preview\"\nttl = \"1s\"\n";
+    let host = start(&server, "informer.toml", rule).await;
+    // The deletion of the second object shows that the janitor has evaluated the first one.
+    create(&maps, "expired", json!({"janitor/expires": "2020-01-01"})).await;
+    host.lines.said("janitor", "v1/configmaps default/expired was deleted: ", "").await;
+    assert_eq!(names(&maps).await, ["preview"]);
+
+    let label = Patch::Merge(json!({"metadata": {"labels": {"preview": "yes"}}}));
+    maps.patch("preview", &PatchParams::default(), &label).await.unwrap();
+
+    host.lines.said("janitor", "v1/configmaps default/preview was deleted: rule preview matches", "").await;
+    assert_eq!(names(&maps).await, [""; 0]);
+    host.stop().await;
+}
+
+/// With the file for all kinds, an object without a namespace is safe, whatever its annotations say.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_volume_that_expired_is_deleted_only_with_include_cluster_resources() {
+    let server = DevServer::start(Config::default()).await.unwrap();
+    let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    let volumes: Api<PersistentVolume> = Api::all(client);
+    let volume = json!({"metadata": {"name": "disk", "annotations": {"janitor/expires": "2020-01-01"}}});
+    volumes.create(&PostParams::default(), &serde_json::from_value(volume).unwrap()).await.unwrap();
+
+    let host = start(&server, "all-kinds.toml", "").await;
+    // The deletion of another object shows that the janitor has evaluated the volume.
+    create(&maps, "expired", json!({"janitor/expires": "2020-01-01"})).await;
+    host.lines.said("janitor", "v1/configmaps default/expired was deleted: ", "").await;
+    assert!(volumes.get_opt("disk").await.unwrap().is_some());
+    host.stop().await;
+
+    let included = "[plugin.config]\ninclude-cluster-resources = true\n";
+    let host = start(&server, "all-kinds.toml", included).await;
+    host.lines.said("janitor", "v1/persistentvolumes disk was deleted: ", "").await;
+    assert!(volumes.get_opt("disk").await.unwrap().is_none());
     host.stop().await;
 }

@@ -46,7 +46,7 @@ pub(crate) enum Cause {
 pub(crate) struct Judged {
     /// `None` if the object never expires.
     pub(crate) expiry: Option<Expiry>,
-    /// The annotations and rules that have no meaning.
+    /// What is wrong with annotations and rules, for the log.
     pub(crate) problems: Vec<String>,
 }
 
@@ -76,24 +76,24 @@ impl Facts {
         self.deletion_timestamp.is_some()
     }
 
-    /// The time from which the time to live counts.
+    /// The time from which the time to live counts: the creation, or the deployment if that is later.
     fn since(&self, settings: &Settings, problems: &mut Vec<String>) -> Option<Timestamp> {
+        let created: Option<Timestamp> = self.creation_timestamp.as_ref().and_then(|text| text.parse().ok());
         let named = settings
             .deployment_time_annotation
             .as_ref()
             .and_then(|name| Some((name, self.annotation(name)?)));
-        if let Some((name, text)) = named {
-            match ttl::time(text) {
-                Ok(time) => return Some(time),
-                Err(error) => problems.push(format!("{name}: {error}")),
-            }
-        }
-        self.creation_timestamp.as_ref().and_then(|text| text.parse().ok())
+        let deployed = named.and_then(|(name, text)| {
+            ttl::time(text).map_err(|error| problems.push(format!("{name}: {error}"))).ok()
+        });
+        // `None` is less than each time.
+        created.max(deployed)
     }
 }
 
-/// Decides when an object of this resource expires: by `janitor/ttl`, else by the first rule that matches, and by
-/// `janitor/expires`, the earlier of both. `json` returns the whole object. It is called only if a rule could apply.
+/// Decides when an object of this resource expires. The time to live is that of `janitor/ttl`, or that of the first rule that
+/// matches if the object does not have this annotation. If `janitor/expires` is earlier, that time wins. `json` returns the whole
+/// object; it is called only if a rule could apply.
 pub(crate) fn judge(
     settings: &Settings,
     resource: &str,

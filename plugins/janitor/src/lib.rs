@@ -1,8 +1,9 @@
 //! The janitor: deletes objects whose time to live is over, by the annotations and rules of kube-janitor.
 //!
-//! Each object has a key in the workqueue. `reconcile` computes when the object expires, and asks for the key again at that time.
-//! So nothing is listed, and an object is deleted within a second of its time. Before it deletes, the janitor reads the object from
-//! the API server: an annotation that changed a moment ago counts, and so does an object that replaced another one of its name.
+//! Each object has a key in the workqueue. `reconcile` computes when the object expires, and requests the key again for that
+//! time. The plugin therefore lists nothing, and deletes an object within a second after it has expired. Before it deletes, the
+//! janitor reads the object from the API server, because an annotation may have changed a moment ago, and another object may have
+//! the name.
 
 mod expiry;
 mod settings;
@@ -31,7 +32,8 @@ const EVENTS: &str = "events.k8s.io/v1/events";
 /// The reason of the Event that announces a deletion, as kube-janitor writes it.
 const ANNOUNCED: &str = "DeleteNotification";
 
-/// A key waits for at most this time. A wait of the host has a bound, and the clock of the machine may be set meanwhile.
+/// The longest time after which a key is reconciled again. The host bounds such delays, and the clock of the machine may be set
+/// during one.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 
 /// The plugin. All state is in the objects and in the workqueue.
@@ -88,6 +90,10 @@ impl Handler for Janitor {
 impl Controller for Janitor {
     fn reconcile(&mut self, key: &str) -> ReconcileResult {
         let key = Key::parse(key)?;
+        // A key survives a reload, so it may come from an earlier configuration.
+        if !self.settings.covers(key.namespace()) {
+            return Ok(Reconciled::Done);
+        }
         let Some(fields) = lister::get_fields(&key.gvr, &key.object, Facts::POINTERS)? else {
             return Ok(Reconciled::Done);
         };
@@ -131,7 +137,7 @@ impl Janitor {
         Ok(wait(now, expiry.at))
     }
 
-    /// Tells the owner of an object that it is deleted soon, once.
+    /// Announces the deletion of an object by an Event, and marks the object, so that this happens once.
     fn announce(&self, key: &Key, expiry: &Expiry) -> std::result::Result<(), ReconcileError> {
         let note = format!("{key} is deleted at {}: {}", expiry.at, expiry.cause.announced());
         if self.settings.dry_run {
@@ -182,9 +188,9 @@ impl Janitor {
         Ok(Reconciled::Done)
     }
 
-    /// Creates an Event. The deletion is more important: without a grant or a server for it there is only the log.
+    /// Creates an Event. If that fails, the plugin logs a warning, and the deletion or announcement stands.
     ///
-    /// `client::record` needs more of the object than its metadata in the cache, and the watches of the janitor may keep only that.
+    /// `client::record` is of no use here: it refuses a watch with `metadata-only`, as the janitor's watches have.
     fn record(&self, key: &Key, live: &Live, reason: &str, note: &str) {
         let now = (self.now)();
         // The Event of an object without a namespace is in `default`.
@@ -230,7 +236,7 @@ fn whole(key: &Key) -> std::result::Result<Option<String>, Error> {
     Ok(Some(client::get::<Value>(&key.gvr, &key.object)?.to_string()))
 }
 
-/// Logs what has no meaning. The object stays.
+/// Logs each annotation that is invalid and each rule that failed. The valid ones still apply.
 fn report(key: &Key, judged: &Judged) {
     for problem in &judged.problems {
         log::warn!("{key}: {problem}");
@@ -242,7 +248,7 @@ fn count(name: &str, key: &Key) {
     metrics::counter_add(name, &[("resource", key.gvr.as_str())], 1.0).ok();
 }
 
-/// Reconcile again at this time, or check the clock before that.
+/// Requests the key again for this time, or earlier to check the clock.
 fn wait(now: Timestamp, until: Timestamp) -> Reconciled {
     let rest = Duration::try_from(until.duration_since(now)).unwrap_or_default();
     Reconciled::RequeueAfter(rest.clamp(Duration::from_millis(1), LONGEST_WAIT))
@@ -262,7 +268,7 @@ impl Key {
         self.gvr.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The namespace that decides whether the object is covered: a Namespace is in itself.
+    /// The namespace that decides whether the object is covered. For a Namespace, this is its own name.
     fn namespace(&self) -> &str {
         if self.gvr == NAMESPACES { &self.object.name } else { &self.object.namespace }
     }

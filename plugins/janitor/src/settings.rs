@@ -15,12 +15,14 @@ pub(crate) struct Settings {
     pub(crate) dry_run: bool,
     /// How long before a deletion an Event announces it.
     pub(crate) delete_notification: Option<Ttl>,
-    /// The annotation whose time counts in place of the creation, if an object has it.
+    /// The annotation whose time counts in place of the creation, if an object has it and the time is later.
     pub(crate) deployment_time_annotation: Option<String>,
     /// The namespaces whose objects are deleted, the Namespaces themselves included. Empty means all.
     pub(crate) include_namespaces: Vec<String>,
     /// The namespaces whose objects are never deleted.
     pub(crate) exclude_namespaces: Vec<String>,
+    /// If true, objects without a namespace are deleted too, such as PersistentVolumes. Namespaces do not need this key.
+    pub(crate) include_cluster_resources: bool,
     /// Times to live of objects without `janitor/ttl`. The first rule that matches applies.
     pub(crate) rules: Vec<Rule>,
 }
@@ -57,18 +59,22 @@ impl Default for Settings {
             deployment_time_annotation: None,
             include_namespaces: Vec::new(),
             exclude_namespaces: vec!["kube-system".to_owned()],
+            include_cluster_resources: false,
             rules: Vec::new(),
         }
     }
 }
 
 impl Settings {
-    /// Returns true if objects of this namespace may be deleted. Objects without a namespace have the empty one.
+    /// Returns true if objects of this namespace may be deleted. The empty namespace stands for objects without one. For them,
+    /// only `include-cluster-resources` decides.
     pub(crate) fn covers(&self, namespace: &str) -> bool {
+        if namespace.is_empty() {
+            return self.include_cluster_resources;
+        }
         let listed = |list: &[String]| list.iter().any(|own| own == namespace);
-        namespace.is_empty()
-            || (!listed(&self.exclude_namespaces)
-                && (self.include_namespaces.is_empty() || listed(&self.include_namespaces)))
+        !listed(&self.exclude_namespaces)
+            && (self.include_namespaces.is_empty() || listed(&self.include_namespaces))
     }
 
     /// Returns true if a rule may apply to objects of this resource.
@@ -85,7 +91,7 @@ impl Settings {
         };
         for rule in self.rules.iter().filter(|rule| rule.is_for(resource)) {
             match rule.matches.0.search(&object) {
-                Ok(found) if found.is_truthy() => return (Some(rule), errors),
+                Ok(found) if is_true(&found) => return (Some(rule), errors),
                 Ok(_) => {}
                 Err(error) => errors.push(format!("rule {}: {error}", rule.id)),
             }
@@ -141,4 +147,10 @@ impl fmt::Debug for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.as_str())
     }
+}
+
+/// Returns true if a rule with this result matches. kube-janitor judges the result as Python does, for which the number zero is
+/// false. In JMESPath every number is true.
+fn is_true(result: &Variable) -> bool {
+    result.is_truthy() && result.as_number() != Some(0.0)
 }

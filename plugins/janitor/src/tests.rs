@@ -4,6 +4,8 @@ use super::*;
 
 const MAPS: &str = "v1/configmaps";
 
+const VOLUMES: &str = "v1/persistentvolumes";
+
 /// The clock of the tests: an hour after the creation of every object.
 fn now() -> Timestamp {
     "2026-05-01T13:00:00Z".parse().unwrap()
@@ -72,6 +74,7 @@ fn an_object_that_lives_on_is_looked_at_again_at_its_time_and_within_an_hour() {
         (json!({"janitor/ttl": "9w"}), Some(3600)),
         (json!({"janitor/expires": "2026-05-01T13:10"}), Some(600)),
         (json!({"janitor/ttl": "forever"}), None),
+        (json!({"janitor/ttl": "0s"}), None),
         (json!({"janitor/ttl": "soon"}), None),
         (json!({}), None),
         (json!(null), None),
@@ -123,13 +126,53 @@ fn the_first_rule_that_matches_applies_to_objects_without_an_annotation_of_their
 }
 
 #[test]
-fn a_time_of_deployment_counts_in_place_of_the_creation() {
+fn a_time_to_live_of_zero_lasts_forever_and_no_further_rule_applies() {
+    let rules = json!({"rules": [
+        {"id": "team-a", "resources": ["*"], "jmespath": "data.team == 'a'", "ttl": "0s"},
+        {"id": "all", "resources": ["*"], "jmespath": "metadata", "ttl": "1s"},
+    ]});
+    for (annotations, team) in [(json!({"janitor/ttl": "0d"}), "b"), (json!({}), "a")] {
+        let mut object = map(annotations);
+        object["data"]["team"] = json!(team);
+        let host = host(object);
+
+        assert_eq!(reconcile(&mut janitor(rules.clone())), Reconciled::Done, "{team}");
+        assert_eq!(verbs(&host), [""; 0], "{team}");
+    }
+}
+
+/// Python, in which kube-janitor is written, takes the number zero as false.
+#[test]
+fn a_rule_whose_result_is_the_number_zero_does_not_apply() {
+    let rules = json!({"rules": [
+        {"id": "has-data", "resources": ["*"], "jmespath": "length(data)", "ttl": "1m"},
+    ]});
+    let mut object = map(json!({}));
+    let full = host(object.clone());
+    reconcile(&mut janitor(rules.clone()));
+    assert_eq!(verbs(&full), ["delete", "create"]);
+
+    object["data"] = json!({});
+    let empty = host(object);
+    assert_eq!(reconcile(&mut janitor(rules)), Reconciled::Done);
+    assert_eq!(verbs(&empty), [""; 0]);
+}
+
+#[test]
+fn a_time_of_deployment_counts_if_it_is_later_than_the_creation() {
     let config = json!({"deployment-time-annotation": "deployed-at"});
     let host = host(map(json!({"janitor/ttl": "30m", "deployed-at": "2026-05-01T12:50:00Z"})));
 
     assert_eq!(
         reconcile(&mut janitor(config.clone())),
         Reconciled::RequeueAfter(Duration::from_secs(20 * 60))
+    );
+
+    host.store(MAPS, map(json!({"janitor/ttl": "90m", "deployed-at": "2026-05-01T11:00:00Z"})));
+    assert_eq!(
+        reconcile(&mut janitor(config.clone())),
+        Reconciled::RequeueAfter(Duration::from_secs(30 * 60)),
+        "the creation is later"
     );
 
     host.store(MAPS, map(json!({"janitor/ttl": "30m", "deployed-at": "today"})));
@@ -203,11 +246,46 @@ fn only_covered_namespaces_have_keys_and_a_namespace_is_in_itself() {
         janitor.on_add(host.event(MAPS, object("shop", "web")), Cause::Live).unwrap();
         janitor.on_add(host.event(NAMESPACES, object("", "shop")), Cause::Live).unwrap();
         janitor.on_add(host.event(NAMESPACES, object("", "kube-system")), Cause::Live).unwrap();
-        janitor.on_add(host.event("v1/nodes", object("", "node-1")), Cause::Live).unwrap();
+        janitor.on_add(host.event(MAPS, object("team", "web")), Cause::Live).unwrap();
     }
 
-    assert_eq!(host.take_key().as_deref(), Some("v1/nodes node-1"));
+    assert_eq!(host.take_key().as_deref(), Some("v1/configmaps team/web"));
     assert_eq!(host.take_key(), None, "`kube-system` is always excluded unless the list is changed");
+}
+
+#[test]
+fn an_object_without_a_namespace_is_deleted_only_with_include_cluster_resources() {
+    let rule = json!({"id": "all", "resources": ["*"], "jmespath": "metadata", "ttl": "1s"});
+    for annotations in [json!({"janitor/ttl": "1m"}), json!({"janitor/expires": "2026-05-01"}), json!({})] {
+        let volume = json!({
+            "apiVersion": "v1", "kind": "PersistentVolume",
+            "metadata": {
+                "name": "disk", "uid": "u", "resourceVersion": "7",
+                "creationTimestamp": "2026-05-01T12:00:00Z", "annotations": annotations,
+            },
+        });
+        let host = TestHost::new();
+        host.store(VOLUMES, volume.clone());
+        for included in [false, true] {
+            let mut own = janitor(json!({"include-cluster-resources": included, "rules": [rule]}));
+            own.on_add(host.event(VOLUMES, volume.clone()), Cause::Live).unwrap();
+            assert_eq!(host.take_key().is_some(), included, "{annotations}");
+
+            assert_eq!(own.reconcile("v1/persistentvolumes disk").unwrap(), Reconciled::Done);
+            let expected: &[&str] = if included { &["delete", "create"] } else { &[] };
+            assert_eq!(verbs(&host), expected, "{annotations}");
+        }
+    }
+}
+
+/// Keys survive a reload, so a key may be older than the configuration.
+#[test]
+fn a_key_of_a_namespace_that_is_no_longer_covered_deletes_nothing() {
+    let host = host(map(json!({"janitor/ttl": "1m"})));
+
+    assert_eq!(reconcile(&mut janitor(json!({"exclude-namespaces": ["shop"]}))), Reconciled::Done);
+
+    assert_eq!(verbs(&host), [""; 0]);
 }
 
 #[test]

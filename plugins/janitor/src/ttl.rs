@@ -8,11 +8,13 @@ use serde::Deserialize;
 /// The longest time to live. Its sum with any creation time is a valid time.
 const MOST: u64 = 100 * 365 * 24 * 60 * 60;
 
-/// A time to live: `forever`, or a number and one of the units `s`, `m`, `h`, `d` and `w`.
+/// A time to live: `forever`, or a number and one of the units `s`, `m`, `h`, `d` and `w`. The number zero means forever, as in
+/// kube-janitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) enum Ttl {
     Forever,
+    /// The time is longer than zero.
     After(Duration),
 }
 
@@ -59,8 +61,10 @@ impl FromStr for Ttl {
             _ => return Err(invalid()),
         };
         let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(each));
-        let seconds = seconds.filter(|seconds| *seconds <= MOST).ok_or_else(invalid)?;
-        Ok(Self::After(Duration::from_secs(seconds)))
+        match seconds.filter(|seconds| *seconds <= MOST).ok_or_else(invalid)? {
+            0 => Ok(Self::Forever),
+            seconds => Ok(Self::After(Duration::from_secs(seconds))),
+        }
     }
 }
 
@@ -88,11 +92,13 @@ mod tests {
     #[test]
     fn a_ttl_is_a_number_with_one_unit_or_forever() {
         for (text, seconds) in
-            [("0s", 0), ("120s", 120), ("5m", 300), ("8h", 28_800), ("7d", 604_800), ("2w", 1_209_600)]
+            [("1s", 1), ("120s", 120), ("5m", 300), ("8h", 28_800), ("7d", 604_800), ("2w", 1_209_600)]
         {
             assert_eq!(text.parse(), Ok(Ttl::After(Duration::from_secs(seconds))), "{text}");
         }
-        assert_eq!("forever".parse(), Ok(Ttl::Forever));
+        for text in ["forever", "0s", "0d", "00w"] {
+            assert_eq!(text.parse(), Ok(Ttl::Forever), "{text}");
+        }
         for text in
             ["", "7", "d", "-1d", "1.5h", "1h30m", "7 d", "7D", "Forever", "99999999999999999999s", "5300w"]
         {
