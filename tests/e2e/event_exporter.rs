@@ -24,7 +24,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 
-/// A receiver of events. It answers with the given statuses first, and then with 200.
+/// A receiver of events. It answers with the given statuses first, and then with 200. It answers 503 to each event whose name begins
+/// with `poison`.
 #[derive(Clone)]
 struct Receiver {
     url: String,
@@ -66,9 +67,11 @@ impl Receiver {
 }
 
 async fn take(State(told): State<Arc<Told>>, headers: HeaderMap, body: String) -> StatusCode {
-    let status = told.statuses.lock().pop_front().unwrap_or(200);
+    let body: Value = serde_json::from_str(&body).unwrap();
+    let is_poison = body["event"].as_str().is_some_and(|event| event.starts_with("poison"));
+    let status = if is_poison { 503 } else { told.statuses.lock().pop_front().unwrap_or(200) };
     let reason = headers.get("x-reason").map(|value| value.to_str().unwrap().to_owned());
-    let request = (status, reason.unwrap_or_default(), serde_json::from_str(&body).unwrap());
+    let request = (status, reason.unwrap_or_default(), body);
     told.requests.send_modify(|requests| requests.push(request));
     StatusCode::from_u16(status).unwrap()
 }
@@ -190,6 +193,25 @@ async fn a_receiver_that_is_down_gets_the_event_later_and_a_refused_one_is_a_dea
     let sent =
         "informer_plugin_event_exporter_events_sent_total{plugin=\"event-exporter\",receiver=\"hook\"} 3";
     host.until("three events sent", |_| host.metrics().contains(sent)).await;
+    host.stop().await;
+}
+
+/// The receiver works, and never accepts one of the events. That event does not keep the others back.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_the_receiver_never_accepts_becomes_a_dead_letter_and_the_next_ones_arrive() {
+    let (server, state) = (DevServer::start(Config::default()).await.unwrap(), TempDir::new().unwrap());
+    let (client, receiver) = (client(&server).await, Receiver::start(&[]).await);
+    let text = fragment(&receiver).await;
+    let text = text.replace("min = \"1s\"", "min = \"10ms\"").replace("max = \"1m\"", "max = \"50ms\"");
+    let host = start(&server, state.path(), &text).await;
+
+    create(&client, "poison", "Warning").await;
+    create(&client, "x", "Warning").await;
+    assert_eq!(receiver.took("x 1").await, ["x 1"]);
+    let why = "it answered 503; it accepts other Events";
+    host.until("a dead letter", |status| status.to_string().contains(why)).await;
+    create(&client, "y", "Warning").await;
+    assert_eq!(receiver.took("y 1").await, ["x 1", "y 1"]);
     host.stop().await;
 }
 

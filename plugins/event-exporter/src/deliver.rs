@@ -9,7 +9,7 @@ use crate::{
     http::{Post, Verdict},
     record::Record,
     sink::{Destination, Sink},
-    state::{Refused, State, StateError},
+    state::{Refused, State, StateError, Stuck},
 };
 
 /// A call sends for at most this time, so that it ends before its deadline. The last request may take longer.
@@ -24,6 +24,10 @@ const REQUEST_BYTES: usize = 1 << 20;
 /// The most bytes that a call logs. The host cuts the log of a call at 64 KiB.
 const LOG_BYTES: usize = 48 << 10;
 
+/// If the number of failed attempts of the first Event of a queue is a multiple of this one, the next call sends another Event
+/// first.
+const ATTEMPTS: usize = 10;
+
 /// Sends Events to one receiver.
 pub(crate) struct Delivery<'a> {
     pub(crate) name: &'a str,
@@ -32,6 +36,15 @@ pub(crate) struct Delivery<'a> {
     pub(crate) http: &'a dyn Post,
     pub(crate) now: fn() -> Timestamp,
     pub(crate) metrics_prefix: &'a str,
+}
+
+/// The state of one call of [`Delivery::drain`].
+struct Call {
+    begun: Timestamp,
+    /// The Event whose failures may be its own fault. If there is one, each Event gets a request of its own.
+    suspect: Option<String>,
+    /// True if the receiver has accepted an Event in this call.
+    accepted: bool,
 }
 
 /// Why the rest of a queue waits.
@@ -49,7 +62,7 @@ type Item = (String, Record);
 // === impl Delivery ===
 
 impl Delivery<'_> {
-    /// Sends the queue. A failure leaves the rest of it for the next call.
+    /// Sends the Events in the queue. After a failure, the Events that are left wait for the next call.
     pub(crate) fn drain(&self) -> ReconcileResult {
         let begun = (self.now)();
         if let Some(until) = self.state.paused(self.name)? {
@@ -59,10 +72,12 @@ impl Delivery<'_> {
             }
             self.state.set_pause(self.name, None)?;
         }
-        let queue = self.state.queue(self.name, AT_ONCE)?;
+        let mut queue = self.state.queue(self.name, AT_ONCE)?;
+        let suspect = self.suspect(&mut queue)?;
+        let mut call = Call { begun, suspect, accepted: false };
         let mut left = queue.as_slice();
         let stopped = loop {
-            match self.next(&mut left, begun) {
+            match self.next(&mut left, &mut call) {
                 Ok(true) => {}
                 Ok(false) => break None,
                 Err(stop) => break Some(stop),
@@ -82,7 +97,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// Tries an Event once more that the receiver refused before.
+    /// Sends an Event again that the receiver refused before.
     pub(crate) fn again(&self, key: &str, refused: Refused) -> ReconcileResult {
         let records = [refused.record];
         let (verdicts, _) = self.verdicts(&records);
@@ -92,19 +107,38 @@ impl Delivery<'_> {
                 self.state.remove(&[key.to_owned()])?;
                 Ok(Reconciled::Done)
             }
-            Some(Verdict::Never(why)) => Err(ReconcileError::terminal(self.about(&why))),
-            Some(Verdict::Later(why, _)) => Err(ReconcileError::retry(self.about(&why))),
+            Some(Verdict::Never(why)) => Err(ReconcileError::terminal(about(self.name, &why))),
+            Some(Verdict::Later(why, _) | Verdict::Busy(why, _)) => {
+                Err(ReconcileError::retry(about(self.name, &why)))
+            }
             None => Ok(Reconciled::Done),
         }
     }
 
+    /// Returns the first Event if this call finds out whether the Event or the receiver is the reason of its failures. Another
+    /// Event then moves to the front of the queue. Each time it is a different one, because that one may fail by its own fault as
+    /// well.
+    fn suspect(&self, queue: &mut [String]) -> Result<Option<String>, StateError> {
+        let Some(Stuck { key, attempts }) = self.state.stuck(self.name)? else { return Ok(None) };
+        let (rounds, others) = (attempts / ATTEMPTS, queue.len().saturating_sub(1));
+        let is_due = rounds > 0 && attempts.is_multiple_of(ATTEMPTS);
+        if !is_due || others == 0 || queue.first() != Some(&key) {
+            return Ok(None);
+        }
+        let other = 1 + (rounds - 1) % others;
+        if let Some(front) = queue.get_mut(..=other) {
+            front.rotate_right(1);
+        }
+        Ok(Some(key))
+    }
+
     /// Sends the next request. Returns false at the end of the queue.
-    fn next(&self, left: &mut &[String], begun: Timestamp) -> Result<bool, Stop> {
+    fn next(&self, left: &mut &[String], call: &mut Call) -> Result<bool, Stop> {
         if left.is_empty() {
             return Ok(false);
         }
-        let batch = self.load(left)?;
-        self.send(batch, begun)?;
+        let batch = self.load(left, call)?;
+        self.send(batch, call)?;
         match self.destination {
             Destination::Stdout(_) if !left.is_empty() => Err(Stop::Budget),
             _ => Ok(true),
@@ -112,9 +146,10 @@ impl Delivery<'_> {
     }
 
     /// Loads the Events of the next request. What cannot be read is removed.
-    fn load(&self, left: &mut &[String]) -> Result<Vec<Item>, Stop> {
+    fn load(&self, left: &mut &[String], call: &Call) -> Result<Vec<Item>, Stop> {
         let (most, bytes) = match self.destination {
             Destination::Stdout(_) => (AT_ONCE, LOG_BYTES),
+            Destination::Http(_) if call.suspect.is_some() => (1, REQUEST_BYTES),
             Destination::Http(sink) => (sink.batch(), REQUEST_BYTES),
         };
         let (mut batch, mut size) = (Vec::new(), 0);
@@ -134,21 +169,21 @@ impl Delivery<'_> {
         Ok(batch)
     }
 
-    /// Sends a batch in one request. If the receiver refuses the request, each Event gets a request of its own: one of them may be
-    /// the reason.
-    fn send(&self, batch: Vec<Item>, begun: Timestamp) -> Result<(), Stop> {
+    /// Sends a batch in one request. If the receiver refuses the request, each Event gets a request of its own: one of them may
+    /// be the reason.
+    fn send(&self, batch: Vec<Item>, call: &mut Call) -> Result<(), Stop> {
         let (keys, records): (Vec<String>, Vec<Record>) = batch.into_iter().unzip();
         let (verdicts, as_a_whole) = self.verdicts(&records);
         let refused = verdicts.iter().any(|verdict| matches!(verdict, Verdict::Never(_)));
         if !(refused && as_a_whole && records.len() > 1) {
-            self.settle(&keys, &records, verdicts)?;
-            return self.within(begun);
+            self.settle(call, &keys, &records, verdicts)?;
+            return self.within(call.begun);
         }
         for (key, record) in keys.into_iter().zip(records) {
             let (key, record) = ([key], [record]);
             let (verdicts, _) = self.verdicts(&record);
-            self.settle(&key, &record, verdicts)?;
-            self.within(begun)?;
+            self.settle(call, &key, &record, verdicts)?;
+            self.within(call.begun)?;
         }
         Ok(())
     }
@@ -158,7 +193,8 @@ impl Delivery<'_> {
         if lasted < BUDGET { Ok(()) } else { Err(Stop::Budget) }
     }
 
-    /// A verdict on each Event, and true if they are one verdict on the whole request.
+    /// Sends the Events. Returns a verdict on each of them, and true if all verdicts follow from one failure of the whole
+    /// request.
     fn verdicts(&self, records: &[Record]) -> (Vec<Verdict>, bool) {
         let all = |verdict: Verdict| (vec![verdict; records.len()], true);
         let sink: &dyn Sink = match self.destination {
@@ -186,24 +222,58 @@ impl Delivery<'_> {
     }
 
     /// Removes what was sent, sets aside what was refused, and stops if something is to be sent later.
-    fn settle(&self, keys: &[String], records: &[Record], verdicts: Vec<Verdict>) -> Result<(), Stop> {
-        let (mut sent, mut later) = (Vec::new(), None);
+    fn settle(
+        &self,
+        call: &mut Call,
+        keys: &[String],
+        records: &[Record],
+        verdicts: Vec<Verdict>,
+    ) -> Result<(), Stop> {
+        let (mut sent, mut refused, mut failed, mut later) = (Vec::new(), Vec::new(), None, None);
         for ((key, record), verdict) in keys.iter().zip(records).zip(verdicts) {
             match verdict {
                 Verdict::Sent => sent.push(key.clone()),
-                Verdict::Never(why) => self.refuse(key, record, &why)?,
-                Verdict::Later(why, pause) => later = Some((why, pause)),
+                Verdict::Never(why) => refused.push((key, record, why)),
+                Verdict::Later(why, _) if call.is_at_fault(key) => {
+                    refused.push((key, record, format!("{why}; it accepts other Events")));
+                }
+                Verdict::Later(why, pause) => {
+                    failed = failed.or(Some(key));
+                    later = Some((why, pause));
+                }
+                Verdict::Busy(why, pause) => later = Some((why, pause)),
             }
         }
+        // This comes first: a refused Event needs room on the disk.
         self.state.remove(&sent)?;
+        call.accepted |= !sent.is_empty();
         self.count("events_sent_total", sent.len());
+        for (key, record, why) in refused {
+            self.refuse(key, record, &why)?;
+        }
+        if let Some(key) = failed {
+            self.count_attempt(call, key)?;
+        }
         match later {
             None => Ok(()),
             Some((why, pause)) => {
                 self.count("send_event_errors_total", 1);
-                Err(Stop::Failed(self.about(&why), pause))
+                Err(Stop::Failed(about(self.name, &why), pause))
             }
         }
+    }
+
+    /// Counts a failed attempt of an Event. If the call has a suspect, a failure before the receiver accepts an Event counts for
+    /// the suspect.
+    fn count_attempt(&self, call: &Call, key: &str) -> Result<(), StateError> {
+        let key = call.suspect.as_deref().filter(|_| !call.accepted).unwrap_or(key);
+        let before = self.state.stuck(self.name)?.filter(|stuck| stuck.key == key);
+        let attempts = before.map_or(0, |stuck| stuck.attempts).saturating_add(1);
+        // The failure of the receiver is what the operator needs to see, so it is not replaced by this one.
+        if let Err(error) = self.state.set_stuck(self.name, &Stuck { key: key.to_owned(), attempts }) {
+            log::warn!(receiver = self.name; "a failed attempt is not counted: {error}");
+        }
+        Ok(())
     }
 
     /// Sets an Event aside. Its key becomes a dead letter.
@@ -211,13 +281,9 @@ impl Delivery<'_> {
         self.count("send_event_errors_total", 1);
         let moved = self.state.refuse(key, record, why)?;
         if let Err(error) = workqueue::add(&moved) {
-            log::error!(key = moved; "the receiver refused an Event, and it is no dead letter: {error}");
+            log::warn!(key = moved; "the next housekeeping makes a dead letter of a refused Event: {error}");
         }
         Ok(())
-    }
-
-    pub(crate) fn about(&self, why: &str) -> String {
-        format!("receiver `{}`: {why}", self.name)
     }
 
     fn count(&self, name: &str, events: usize) {
@@ -238,8 +304,24 @@ impl Delivery<'_> {
     }
 }
 
+// === impl Call ===
+
+impl Call {
+    /// Returns true if a failure of this Event is its own fault, because the receiver has just accepted another Event.
+    fn is_at_fault(&self, key: &str) -> bool {
+        self.accepted && self.suspect.as_deref() == Some(key)
+    }
+}
+
+// === impl Stop ===
+
 impl From<StateError> for Stop {
     fn from(error: StateError) -> Self {
         Self::State(error)
     }
+}
+
+/// The reason of a failure, with the name of the receiver.
+pub(crate) fn about(receiver: &str, why: &str) -> String {
+    format!("receiver `{receiver}`: {why}")
 }

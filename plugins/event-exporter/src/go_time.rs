@@ -14,8 +14,11 @@ const PARTS: &[Part] = &[
     ("Mon", |at| weekday(at).chars().take(3).collect()),
     ("MST", |_| "UTC".to_owned()),
     ("Z07:00", |_| "Z".to_owned()),
+    ("Z0700", |_| "Z".to_owned()),
+    ("Z07", |_| "Z".to_owned()),
     ("-07:00", |_| "+00:00".to_owned()),
     ("-0700", |_| "+0000".to_owned()),
+    ("-07", |_| "+00".to_owned()),
     ("002", |at| format!("{:03}", at.day_of_year())),
     ("01", |at| format!("{:02}", at.month())),
     ("02", |at| format!("{:02}", at.day())),
@@ -40,10 +43,8 @@ pub(crate) fn format(layout: &str, at: Timestamp) -> String {
     let mut written = String::new();
     let mut rest = layout;
     while let Some(next) = rest.chars().next() {
-        if let Some((digits, after)) = fraction(rest, &written) {
-            let nanos = format!("{:09}", at.subsec_nanosecond());
-            written.push('.');
-            written.extend(nanos.chars().take(digits));
+        if let Some((shown, after)) = fraction(rest, &written, &at) {
+            written.push_str(&shown);
             rest = after;
         } else if let Some((after, show)) =
             PARTS.iter().find_map(|(part, show)| Some((rest.strip_prefix(part)?, show)))
@@ -58,14 +59,19 @@ pub(crate) fn format(layout: &str, at: Timestamp) -> String {
     written
 }
 
-/// The number of digits of `.000` after seconds, and what follows.
-fn fraction<'a>(rest: &'a str, written: &str) -> Option<(usize, &'a str)> {
+/// The fraction for `.000` or `.999` after seconds, and what follows. Nines show no zeros at the end.
+fn fraction<'a>(rest: &'a str, written: &str, at: &DateTime) -> Option<(String, &'a str)> {
     let digits = rest.strip_prefix('.')?;
-    let after = digits.trim_start_matches('0');
+    let digit = digits.chars().next().filter(|first| matches!(first, '0' | '9'))?;
+    let after = digits.trim_start_matches(digit);
     let count = digits.len() - after.len();
     let follows_a_number = written.ends_with(|last: char| last.is_ascii_digit());
-    (follows_a_number && (1..=9).contains(&count) && !after.starts_with(|next: char| next.is_ascii_digit()))
-        .then_some((count, after))
+    if !follows_a_number || count > 9 || after.starts_with(|next: char| next.is_ascii_digit()) {
+        return None;
+    }
+    let shown: String = format!(".{:09}", at.subsec_nanosecond()).chars().take(1 + count).collect();
+    let shown = if digit == '9' { shown.trim_end_matches('0').trim_end_matches('.') } else { shown.as_str() };
+    Some((shown.to_owned(), after))
 }
 
 fn hour12(at: &DateTime) -> i8 {
@@ -114,6 +120,8 @@ mod tests {
             ("Mon, 02 Jan 2006 03:04:05 PM MST", "Sat, 09 May 2026 01:02:03 AM UTC"),
             ("Monday January _2 06 -0700", "Saturday May  9 26 +0000"),
             ("1/2/2006 3:4:5 pm", "5/9/2026 1:2:3 am"),
+            ("15:04:05.999999999Z0700", "01:02:03.456789Z"),
+            ("05.99 -07", "03.45 +00"),
             ("week", "week"),
             ("äöü", "äöü"),
         ] {

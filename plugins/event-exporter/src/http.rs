@@ -44,6 +44,8 @@ pub(crate) enum Verdict {
     Sent,
     /// Another attempt may succeed, after this time if the receiver named one.
     Later(String, Option<Duration>),
+    /// The same, and the reason is the load of the receiver and not the event.
+    Busy(String, Option<Duration>),
     /// Another attempt of the same event cannot succeed.
     Never(String),
 }
@@ -74,12 +76,13 @@ impl Answer {
     pub(crate) fn verdict(&self, now: Timestamp) -> Verdict {
         match self.status {
             200..300 => Verdict::Sent,
-            408 | 425 | 429 | 500.. => Verdict::Later(self.to_string(), self.pause(now)),
+            429 => Verdict::Busy(self.to_string(), self.pause(now)),
+            408 | 425 | 500.. => Verdict::Later(self.to_string(), self.pause(now)),
             _ => Verdict::Never(self.to_string()),
         }
     }
 
-    /// How long the receiver wants to be left alone: `Retry-After` is a number of seconds or a time.
+    /// The time that the receiver requests before the next attempt: `Retry-After` is a number of seconds or a time.
     pub(crate) fn pause(&self, now: Timestamp) -> Option<Duration> {
         let text = self.retry_after.as_deref()?.trim();
         let pause = match text.parse() {

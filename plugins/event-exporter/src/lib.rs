@@ -1,8 +1,9 @@
 //! The event exporter: sends Events of Kubernetes to other systems, by the configuration of kubernetes-event-exporter.
 //!
-//! A handler judges each occurrence of an Event once, by the route tree, and puts it into the queues of its receivers, on the disk of
-//! the host. `reconcile` sends the queue of one receiver. So a restart neither repeats nor loses an Event, a receiver that is
-//! down delays no other one, and several Events are one request if the receiver takes that.
+//! A handler applies the route tree once to each occurrence of an Event, and puts the occurrence into the queues of its
+//! receivers, on the disk of the host. `reconcile` sends the queue of one receiver. A restart therefore neither repeats an Event
+//! nor loses one that still exists, a receiver that is down delays no other one, and several Events become one request if the
+//! receiver accepts batches.
 
 mod deliver;
 mod go_time;
@@ -26,7 +27,7 @@ use informer_sdk::{
 use jiff::Timestamp;
 use serde_json::Value;
 
-use deliver::Delivery;
+use deliver::{Delivery, about};
 use http::Post;
 use record::Record;
 use settings::Settings;
@@ -41,12 +42,12 @@ const SWEEP_EVERY: Duration = Duration::from_secs(10 * 60);
 /// How long the first Event of a batch waits for others.
 const BATCH_WAIT: Duration = Duration::from_secs(1);
 
-/// While a receiver fails, its backoff decides. A new Event leads to an attempt after at most this time, because the failing
-/// attempt may have ended with a success by now.
+/// If a receiver fails, a new Event for it leads to an attempt after this time, or after the backoff if that ends earlier. The
+/// receiver may work again by then.
 const FAILING_WAIT: Duration = Duration::from_secs(10);
 
-/// Events that no receiver gets are marked as seen together, because each write waits for the disk. If the marks are lost in a crash,
-/// the Events are judged again.
+/// Events that no receiver gets are marked as seen together, because each write waits for the disk. If the marks are lost in a
+/// crash, the Events are judged again.
 const MARKS: usize = 50;
 
 /// The plugin. Its state is on the disk of the host and in the workqueue.
@@ -159,7 +160,8 @@ impl Exporter {
         Ok(since)
     }
 
-    /// An Event from before the first start. It needs no mark: it is as old after a restart.
+    /// Counts an Event that is older than the first start. Such an Event needs no mark, because it is too old after a restart as
+    /// well.
     fn discard(&self, event: &ObjectKey) -> Result {
         log::debug!("{event} is older than the exporter");
         let name = format!("{}events_discarded_total", self.settings.metrics_prefix);
@@ -190,7 +192,7 @@ impl Exporter {
                 0 if is_batch => BATCH_WAIT,
                 0 => Duration::ZERO,
             };
-            // The Event is in the queue of the receiver, and housekeeping adds the key.
+            // The Event is already in the queue of the receiver, and the next sweep adds the key.
             if let Err(error) = workqueue::add_after(&key, wait) {
                 log::warn!(receiver = name; "Events wait for the next housekeeping: {error}");
             }
@@ -209,19 +211,22 @@ impl Exporter {
         })
     }
 
-    /// An Event that a receiver refused: at first it becomes a dead letter, and when an operator replays that, it is sent again.
+    /// Reports an Event that a receiver refused as a dead letter. When an operator replays the dead letter, the Event is sent
+    /// again.
     fn refused(&self, key: &str) -> ReconcileResult {
         let Some(refused) = self.state.refused(key)? else { return Ok(Reconciled::Done) };
-        let receiver = refused.receiver.clone();
-        let Some(delivery) = self.delivery(&receiver) else {
-            let why = format!("the receiver `{receiver}` is no longer configured");
-            return Err(ReconcileError::terminal(why));
-        };
-        if refused.reported {
-            return delivery.again(key, refused);
+        if !refused.reported {
+            self.state.reported(key, &refused)?;
+            return Err(ReconcileError::terminal(about(&refused.receiver, &refused.why)));
         }
-        self.state.reported(key, &refused)?;
-        Err(ReconcileError::terminal(delivery.about(&refused.why)))
+        let receiver = refused.receiver.clone();
+        match self.delivery(&receiver) {
+            Some(delivery) => delivery.again(key, refused),
+            None => {
+                let why = format!("the receiver `{receiver}` is no longer configured");
+                Err(ReconcileError::terminal(why))
+            }
+        }
     }
 }
 

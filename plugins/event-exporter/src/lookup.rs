@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::record::{Involved, Record};
 
-/// An Event may overtake the first state of its object, because they come by two watches. The lookup waits for at most this time.
+/// The longest wait of a lookup. An Event may arrive before the first state of its object, because they come from two watches.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Adds the labels, the annotations and the owners of the object, or `deleted` if it is gone. An object of a resource that the host does
-/// not watch, or that the plugin may not read, adds nothing.
+/// Adds the labels, the annotations and the owners of the object, or `deleted` if it is gone. An object of a resource that the
+/// host does not watch, or that the plugin may not read, adds nothing.
 pub(crate) fn enrich(record: &mut Record, is_live: bool) -> Result<(), Error> {
     record.set_involved("deleted", Value::Bool(false));
     let involved = record.involved();

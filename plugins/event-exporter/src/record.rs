@@ -13,7 +13,7 @@ pub(crate) struct Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Occurrence {
     pub(crate) count: u64,
-    /// The time of the last time that it happened. Events without a time do not exist.
+    /// The time of the last occurrence. For an Event without a readable time, it is a time that the caller chooses.
     pub(crate) at: Timestamp,
 }
 
@@ -84,7 +84,7 @@ impl Record {
         self.text("/metadata/namespace")
     }
 
-    /// The last occurrence. An Event whose times cannot be read happened at `otherwise`.
+    /// The last occurrence. If the Event has no readable time, the occurrence has the time `otherwise`.
     pub(crate) fn occurrence(&self, otherwise: Timestamp) -> Occurrence {
         const TIMES: [&str; 5] = [
             "/series/lastObservedTime",

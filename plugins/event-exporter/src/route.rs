@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer};
 
 use crate::record::Record;
 
-/// A route. An Event that a rule of `drop` matches goes no further. Each rule of `match` is independent. The sub-routes get the Event
-/// if every rule of `match` matches.
+/// A route. An Event that a rule of `drop` matches goes no further. Each rule of `match` is independent. The sub-routes get the
+/// Event if every rule of `match` matches.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Route {

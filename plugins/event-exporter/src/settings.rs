@@ -85,7 +85,8 @@ const FILES: [&str; 2] = ["config.yaml", "config.yml"];
 const MAX_AGE: u64 = 5;
 
 impl Settings {
-    /// Reads the configuration, given as JSON. Texts beside the known keys come from mounted files, and `${NAME}` stands for them.
+    /// Reads the configuration, given as JSON. A text under any other key is the content of a mounted file, and `${KEY}` in a
+    /// text stands for it.
     ///
     /// # Errors
     /// Returns what is wrong, and where.

@@ -1,4 +1,4 @@
-//! What the exporter keeps on the disk of the host: the Events that are judged, and those that receivers have yet to get.
+//! The state on the disk of the host: which Events the routes have judged, and which Events receivers have yet to get.
 //!
 //! | key | value |
 //! |---|---|
@@ -6,10 +6,12 @@
 //! | `pause/RECEIVER` | the time until which the receiver wants to be left alone |
 //! | `seen/NAMESPACE/NAME` | the last occurrence of an Event that the routes have judged |
 //! | `since` | when the exporter started for the first time |
+//! | `stuck/RECEIVER` | the Event that failed last at the receiver, and the number of its failed attempts |
 //! | `undelivered/RECEIVER/..` | an Event that the receiver refused |
 //!
-//! An occurrence is marked as seen in the same transaction that puts it into the queues of its receivers. So a crash
-//! neither loses it nor queues it twice. Keys are listed in the order of their bytes, so the queues come first, and a queue is in the order of time.
+//! One transaction marks an occurrence as seen and puts it into the queues of its receivers, so a crash neither loses the
+//! occurrence nor queues it twice. Keys are listed in the order of their bytes, so the queues come first, and a queue is in the
+//! order of time.
 
 mod wasi;
 
@@ -51,6 +53,15 @@ pub(crate) struct Refused {
     /// True if the refusal was reported as a dead letter.
     pub(crate) reported: bool,
     pub(crate) record: Record,
+}
+
+/// The Event that failed last at a receiver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stuck {
+    /// The key of the Event in the queue. The Event may have left the queue since.
+    pub(crate) key: String,
+    /// The number of its failed attempts in a row.
+    pub(crate) attempts: usize,
 }
 
 /// The state of the exporter.
@@ -146,11 +157,13 @@ impl State {
         if keys.is_empty() { Ok(()) } else { self.store.delete(keys) }
     }
 
-    /// Moves an Event out of its queue that the receiver refused. Returns its key.
+    /// Moves an Event that the receiver refused out of its queue. Returns the new key of the Event.
     pub(crate) fn refuse(&self, key: &str, record: &Record, why: &str) -> Result<String, StateError> {
         let moved = format!("{UNDELIVERED}{}", key.strip_prefix("out/").unwrap_or(key));
         let value = json!({"why": why, "reported": false, "document": record.document()});
-        self.store.set(&[(moved.clone(), value.to_string().into_bytes())])?;
+        // One write empties the old entry and makes the new one. So the move needs little room if the quota is used up, and an
+        // Event whose old entry is empty is not sent again after a crash.
+        self.store.set(&[(moved.clone(), value.to_string().into_bytes()), (key.to_owned(), Vec::new())])?;
         self.store.delete(&[key.to_owned()])?;
         Ok(moved)
     }
@@ -168,6 +181,17 @@ impl State {
             reported: kept.get("reported") == Some(&Value::Bool(true)),
             record: Record::from_document(kept.get_mut("document").map(Value::take).unwrap_or_default()),
         }))
+    }
+
+    /// The refused Events of these keys that were not reported as dead letters.
+    pub(crate) fn unreported(&self, keys: &[String]) -> Result<Vec<String>, StateError> {
+        let mut found = Vec::new();
+        for key in keys {
+            if self.refused(key)?.is_some_and(|refused| !refused.reported) {
+                found.push(key.clone());
+            }
+        }
+        Ok(found)
     }
 
     /// Remembers that the refusal of an Event is a dead letter.
@@ -195,18 +219,26 @@ impl State {
         keys.chunks(500).try_for_each(|keys| self.store.delete(keys))
     }
 
-    /// The time until which a receiver wants to be left alone.
+    /// The time until which a receiver gets no requests, because it answered with `Retry-After`.
     pub(crate) fn paused(&self, receiver: &str) -> Result<Option<Timestamp>, StateError> {
         let kept = self.store.get(&pause(receiver))?;
         Ok(kept.and_then(|text| String::from_utf8(text).ok()?.parse().ok()))
     }
 
-    /// Remembers that time, or forgets it.
+    /// Stores the time until which a receiver gets no requests, or removes it.
     pub(crate) fn set_pause(&self, receiver: &str, until: Option<Timestamp>) -> Result<(), StateError> {
         match until {
             Some(until) => self.store.set(&[(pause(receiver), until.to_string().into_bytes())]),
             None => self.store.delete(&[pause(receiver)]),
         }
+    }
+
+    pub(crate) fn stuck(&self, receiver: &str) -> Result<Option<Stuck>, StateError> {
+        Ok(self.store.get(&stuck_key(receiver))?.and_then(|text| Stuck::parse(&text)))
+    }
+
+    pub(crate) fn set_stuck(&self, receiver: &str, stuck: &Stuck) -> Result<(), StateError> {
+        self.store.set(&[(stuck_key(receiver), stuck.to_string().into_bytes())])
     }
 
     /// Calls `wanted` with each key until it returns false.
@@ -230,6 +262,10 @@ fn pause(receiver: &str) -> String {
     format!("pause/{receiver}")
 }
 
+fn stuck_key(receiver: &str) -> String {
+    format!("stuck/{receiver}")
+}
+
 fn seen_key(event: &ObjectKey) -> String {
     format!("{SEEN}{}/{}", event.namespace, event.name)
 }
@@ -249,6 +285,22 @@ impl std::fmt::Display for Seen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Occurrence { count, at } = self.occurrence;
         write!(f, "{} {count} {}", self.uid, at.as_nanosecond())
+    }
+}
+
+// === impl Stuck ===
+
+impl Stuck {
+    fn parse(kept: &[u8]) -> Option<Self> {
+        let (attempts, key) = std::str::from_utf8(kept).ok()?.split_once(' ')?;
+        Some(Self { key: key.to_owned(), attempts: attempts.parse().ok()? })
+    }
+}
+
+/// All numbers have the same length, so that counting needs no more room on the disk.
+impl std::fmt::Display for Stuck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:010} {}", self.attempts, self.key)
     }
 }
 

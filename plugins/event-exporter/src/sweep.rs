@@ -1,4 +1,4 @@
-//! Housekeeping: the queues after a restart, and the marks of Events that are gone.
+//! Housekeeping: the queues and the refused Events after a restart, and the marks of Events that are gone.
 
 use informer_sdk::{Error, ErrorCode, ObjectKey, lister, log, workqueue};
 
@@ -26,7 +26,8 @@ pub(crate) fn key_of(receiver: &str) -> String {
     format!("send {receiver}")
 }
 
-/// Adds the receivers whose queues hold Events, and forgets what is no longer needed.
+/// Adds the receivers whose queues hold Events and the refused Events that are not reported yet, and forgets what is no longer
+/// needed.
 pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError> {
     for receiver in state.waiting_receivers()? {
         if settings.receivers.contains_key(&receiver) {
@@ -39,8 +40,12 @@ pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError
     state.forget(&gone(events)?)?;
     // Behind the receiver, a key has the time.
     refused.sort_by_key(|key| key.split('/').nth(2).map(str::to_owned));
-    let too_many = refused.len().saturating_sub(REFUSED);
-    state.remove(refused.get(..too_many).unwrap_or_default())?;
+    let newest = refused.split_off(refused.len().saturating_sub(REFUSED));
+    state.remove(&refused)?;
+    // The host may have been killed between the refusal and the report. The keys of the workqueue are lost then.
+    for key in state.unreported(&newest)? {
+        workqueue::add(key)?;
+    }
     Ok(())
 }
 

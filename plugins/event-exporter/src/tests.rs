@@ -16,18 +16,22 @@ fn now() -> Timestamp {
     "2026-05-01T12:00:00Z".parse().unwrap()
 }
 
-/// A receiver with a list of answers. After the last one it answers 200.
+/// A receiver with a list of answers. After the last one it answers 503 to a request with the poison, and otherwise 200.
 #[derive(Clone, Default)]
 struct Receiver {
     answers: Rc<RefCell<VecDeque<Answer>>>,
+    /// A part of a body. Empty means no poison.
+    poison: Rc<RefCell<String>>,
     requests: Rc<RefCell<Vec<Request>>>,
 }
 
 impl Post for Receiver {
     fn post(&self, request: &Request) -> std::result::Result<Answer, Verdict> {
         self.requests.borrow_mut().push(request.clone());
-        let ok = Answer { status: 200, ..Answer::default() };
-        Ok(self.answers.borrow_mut().pop_front().unwrap_or(ok))
+        let poison = self.poison.borrow();
+        let fails = !poison.is_empty() && request.body.contains(poison.as_str());
+        let answer = Answer { status: if fails { 503 } else { 200 }, ..Answer::default() };
+        Ok(self.answers.borrow_mut().pop_front().unwrap_or(answer))
     }
 }
 
@@ -35,6 +39,10 @@ impl Receiver {
     fn answers(&self, statuses: &[u16]) {
         let answer = |status: &u16| Answer { status: *status, ..Answer::default() };
         self.answers.borrow_mut().extend(statuses.iter().map(answer));
+    }
+
+    fn poison(&self, part: &str) {
+        part.clone_into(&mut self.poison.borrow_mut());
     }
 
     /// The bodies of the requests so far.
@@ -99,6 +107,20 @@ impl World {
 
     fn queued(&self) -> usize {
         self.disk.names().iter().filter(|key| key.starts_with("out/")).count()
+    }
+
+    /// The keys of the Events that receivers refused.
+    fn refused(&self) -> Vec<String> {
+        self.disk.names().into_iter().filter(|key| key.starts_with(UNDELIVERED)).collect()
+    }
+
+    /// Reconciles a key until this number of Events waits. Returns the number of calls.
+    fn until(&mut self, key: &str, queued: usize) -> usize {
+        let calls = (1..=100).find(|_| {
+            self.reconcile(key).ok();
+            self.queued() == queued
+        });
+        calls.unwrap()
     }
 }
 
@@ -405,4 +427,148 @@ fn the_newest_thousand_refused_events_are_kept() {
     let kept = world.disk.names();
     assert_eq!(kept.len(), 1000);
     assert_eq!(kept[0], "undelivered/hook/000000000000003-1/shop/x");
+}
+
+#[test]
+fn an_event_that_fails_while_the_receiver_accepts_another_one_becomes_a_dead_letter() {
+    let mut world = World::webhook();
+    world.receiver.poison("poison");
+    for name in ["poison", "x", "y"] {
+        world.add(event(name, 1, AT)).unwrap();
+    }
+    for attempt in 1..=10 {
+        assert!(world.reconcile("send hook").is_err());
+        if attempt == 5 {
+            world.restart();
+        }
+    }
+    assert_eq!(world.receiver.events(), ["poison 1"; 10]);
+
+    assert_eq!(world.reconcile("send hook"), Ok(Reconciled::Done));
+    assert_eq!(world.receiver.events()[10..], ["x 1", "poison 1", "y 1"]);
+    let refused = world.work();
+    let [(key, result)] = refused.as_slice() else { panic!("{refused:?}") };
+    assert!(key.ends_with("/shop/poison"), "{key}");
+    let why = "receiver `hook`: it answered 503; it accepts other Events";
+    assert_eq!(*result, Err(ReconcileError::terminal(why)));
+
+    world.receiver.poison("");
+    assert_eq!(world.reconcile(key), Ok(Reconciled::Done), "a replay sends it again");
+    assert_eq!(world.receiver.events().last().unwrap(), "poison 1");
+}
+
+#[test]
+fn no_event_becomes_a_dead_letter_while_the_receiver_accepts_none() {
+    let mut world = World::webhook();
+    world.receiver.answers(&[503; 21]);
+    for name in ["a", "b", "c"] {
+        world.add(event(name, 1, AT)).unwrap();
+    }
+
+    assert_eq!(world.until("send hook", 0), 22);
+    let mut expected = vec!["a 1"; 10];
+    expected.push("b 1");
+    expected.extend(["a 1"; 9]);
+    expected.extend(["c 1", "a 1", "b 1", "c 1"]);
+    assert_eq!(world.receiver.events(), expected);
+    assert_eq!(world.refused(), [""; 0]);
+}
+
+#[test]
+fn an_event_that_succeeds_after_another_one_is_no_dead_letter() {
+    let mut world = World::webhook();
+    world.receiver.answers(&[503; 10]);
+    world.add(event("a", 1, AT)).unwrap();
+    world.add(event("b", 1, AT)).unwrap();
+
+    assert_eq!(world.until("send hook", 0), 11);
+    assert_eq!(world.receiver.events()[10..], ["b 1", "a 1"]);
+    assert_eq!(world.refused(), [""; 0]);
+}
+
+#[test]
+fn neither_a_busy_receiver_nor_an_event_that_waits_alone_makes_a_dead_letter() {
+    let mut world = World::webhook();
+    world.receiver.answers(&[429; 30]);
+    world.add(event("a", 1, AT)).unwrap();
+    world.add(event("b", 1, AT)).unwrap();
+    assert_eq!(world.until("send hook", 0), 31);
+    assert_eq!(world.receiver.events()[29..], ["a 1", "a 1", "b 1"]);
+
+    world.receiver.answers(&[503; 30]);
+    world.add(event("alone", 1, AT)).unwrap();
+    assert_eq!(world.until("send hook", 0), 31);
+    assert_eq!(world.refused(), [""; 0]);
+}
+
+#[test]
+fn an_event_in_a_batch_that_fails_by_its_own_fault_is_found() {
+    let mut world = World::new(json!({
+        "route": {"match": [{"receiver": "loki"}]},
+        "receivers": [{"name": "loki", "loki": {"url": "http://loki", "layout": {"n": "{{ .Name }}"}}}],
+    }));
+    world.receiver.poison("poison");
+    for name in ["a", "poison", "y", "z"] {
+        world.add(event(name, 1, AT)).unwrap();
+    }
+    world.until("send loki", 0);
+
+    let refused = world.refused();
+    assert!(matches!(refused.as_slice(), [one] if one.ends_with("/shop/poison")), "{refused:?}");
+    let bodies: Vec<String> = world.receiver.took().iter().map(Value::to_string).collect();
+    let accepted: Vec<&String> = bodies.iter().filter(|body| !body.contains("poison")).collect();
+    assert_eq!(accepted.len(), 3, "each of the others arrives once: {accepted:?}");
+}
+
+#[test]
+fn two_events_in_a_row_that_fail_by_their_own_fault_are_found() {
+    let mut world = World::webhook();
+    world.receiver.poison("poison");
+    for name in ["poison-1", "poison-2", "y"] {
+        world.add(event(name, 1, AT)).unwrap();
+    }
+    world.until("send hook", 1);
+    assert!(world.refused()[0].ends_with("/shop/poison-1"));
+
+    world.add(event("z", 1, AT)).unwrap();
+    world.until("send hook", 0);
+    assert!(world.refused()[1].ends_with("/shop/poison-2"));
+    let events = world.receiver.events();
+    let accepted: Vec<&String> = events.iter().filter(|event| !event.starts_with("poison")).collect();
+    assert_eq!(accepted, ["y 1", "z 1"]);
+}
+
+#[test]
+fn a_refused_event_is_reported_after_a_crash_that_came_before_the_report() {
+    let mut world = World::webhook();
+    world.receiver.answers(&[400]);
+    world.add(event("a", 1, AT)).unwrap();
+    world.work();
+    // The workqueue has the key of the refused Event, and a restart empties it.
+    world.restart();
+    world.reconcile(SWEEP).unwrap();
+
+    let reported = world.work();
+    let [(key, result)] = reported.as_slice() else { panic!("{reported:?}") };
+    assert!(key.starts_with("undelivered/hook/"), "{key}");
+    assert_eq!(*result, Err(ReconcileError::terminal("receiver `hook`: it answered 400")));
+    world.reconcile(SWEEP).unwrap();
+    assert_eq!(world.work(), [], "one report is enough");
+    assert_eq!(world.receiver.events(), ["a 1"]);
+}
+
+#[test]
+fn a_refused_event_of_a_removed_receiver_is_reported_once() {
+    let mut world = World::webhook();
+    let key = "undelivered/removed/1-1/shop/x".to_owned();
+    let value = json!({"why": "it answered 400", "reported": false, "document": {}});
+    world.disk.entries.borrow_mut().insert(key.clone(), value.to_string().into_bytes());
+    world.reconcile(SWEEP).unwrap();
+
+    let why = "receiver `removed`: it answered 400";
+    assert_eq!(world.work(), [(key.clone(), Err(ReconcileError::terminal(why)))]);
+    world.reconcile(SWEEP).unwrap();
+    assert_eq!(world.work(), []);
+    let why = "the receiver `removed` is no longer configured";
+    assert_eq!(world.reconcile(&key), Err(ReconcileError::terminal(why)));
 }

@@ -13,10 +13,12 @@ fn the_status_decides_whether_an_event_is_sent_again() {
     for status in [200, 201, 204, 299] {
         assert_eq!(answer(status, None).verdict(now()), Verdict::Sent);
     }
-    for status in [408, 425, 429, 500, 502, 503, 504] {
+    for status in [408, 425, 500, 502, 503, 504] {
         let later = Verdict::Later(format!("it answered {status}: why"), None);
         assert_eq!(answer(status, None).verdict(now()), later);
     }
+    let busy = Verdict::Busy("it answered 429: why".to_owned(), None);
+    assert_eq!(answer(429, None).verdict(now()), busy);
     for status in [301, 400, 401, 403, 404, 410, 413, 422] {
         let never = Verdict::Never(format!("it answered {status}: why"));
         assert_eq!(answer(status, None).verdict(now()), never);

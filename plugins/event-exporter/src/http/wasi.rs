@@ -13,7 +13,8 @@ use wasip2::{
 
 use super::{Answer, Post, Request, Verdict};
 
-/// A receiver that has not answered after this time is asked again later. It is shorter than the deadline of a call.
+/// The longest wait for an answer. Without one, the request is sent again later. This time is shorter than the deadline of a
+/// call.
 const PATIENCE_NANOS: u64 = 8_000_000_000;
 
 /// The part of an answer that is read. An answer to a batch names each event.
@@ -90,7 +91,7 @@ fn read(response: &IncomingResponse) -> Result<String, Verdict> {
         match stream.blocking_read(64 << 10) {
             Ok(more) => bytes.extend(more),
             Err(StreamError::Closed) => break,
-            // The status counts. A receiver that took the events took them.
+            // The status is enough for most receivers: after a success they have the events, even if the body breaks off.
             Err(StreamError::LastOperationFailed(_)) => break,
         }
     }

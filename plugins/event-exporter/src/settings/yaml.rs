@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use yaml_rust2::{Yaml, YamlLoader, yaml::Hash};
 
-/// Reads the mapping of a file. An empty file is an empty one.
+/// Reads the mapping of a file. An empty file is an empty mapping.
 pub(super) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     let documents = YamlLoader::load_from_str(text).map_err(|error| error.to_string())?;
     match documents.as_slice() {

@@ -44,7 +44,8 @@ impl Headers {
         self.0.values().all(Text::is_constant)
     }
 
-    /// The headers of a request: the headers of the configuration, and `Content-Type` and `Authorization` if they are not among them.
+    /// The headers of a request: the headers of the configuration, and `Content-Type` and `Authorization` if they are not among
+    /// them.
     pub(super) fn of(&self, url: &Url, record: &Record) -> Result<Vec<(String, String)>, String> {
         self.with(url, record, "application/json")
     }

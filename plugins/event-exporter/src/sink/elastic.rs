@@ -79,16 +79,21 @@ impl Elastic {
         Ok(index)
     }
 
-    /// The line before a document. The ID makes a repeated request harmless: it names the occurrence, or with `useEventID` the Event,
-    /// whose document a raised count replaces.
+    /// The line before a document. The ID makes a repeated request harmless: it consists of the UID of the Event and the count
+    /// and the time of the occurrence, and `create` stores no second document with it. A data stream takes no other action. With
+    /// `useEventID` the ID is the UID alone, and `index` replaces the document when the Event occurs again.
     fn action(&self, record: &Record) -> Result<Value, String> {
-        let count = record.occurrence(Timestamp::now()).count;
-        let id =
-            if self.use_event_id { record.uid().to_owned() } else { format!("{}.{count}", record.uid()) };
+        let uid = record.uid();
+        let (action, id) = if self.use_event_id {
+            ("index", uid.to_owned())
+        } else {
+            let last = record.occurrence(Timestamp::UNIX_EPOCH);
+            ("create", format!("{uid}.{}.{}", last.count, last.at.as_millisecond()))
+        };
         let index = self.index(record)?;
         Ok(match self.r#type.as_deref().filter(|kind| !kind.is_empty()) {
-            Some(kind) => json!({"index": {"_index": index, "_id": id, "_type": kind}}),
-            None => json!({"index": {"_index": index, "_id": id}}),
+            Some(kind) => json!({action: {"_index": index, "_id": id, "_type": kind}}),
+            None => json!({action: {"_index": index, "_id": id}}),
         })
     }
 
@@ -122,7 +127,7 @@ impl Sink for Elastic {
         Ok(Request { url, headers, body })
     }
 
-    /// An answer with success names the documents that failed.
+    /// An answer with a success status may still name documents that failed.
     fn judge(&self, answer: &Answer, count: usize, now: Timestamp) -> Vec<Verdict> {
         if !answer.is_success() {
             return vec![answer.verdict(now); count];
@@ -143,10 +148,15 @@ impl Sink for Elastic {
     }
 }
 
-/// The verdict on one document of a bulk request.
+/// The verdict on one document of a bulk request. A conflict of `create` means that an earlier request stored the document.
 fn of_item(item: &Value, now: Timestamp) -> Verdict {
-    let result = item.get("index").unwrap_or(&Value::Null);
+    const CONFLICT: u16 = 409;
+    let created = item.get("create");
+    let result = created.or_else(|| item.get("index")).unwrap_or(&Value::Null);
     let status = result.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
+    if created.is_some() && status == Some(CONFLICT) {
+        return Verdict::Sent;
+    }
     let body = result.get("error").map(Value::to_string).unwrap_or_default();
     Answer { status: status.unwrap_or(500), retry_after: None, body }.verdict(now)
 }

@@ -27,8 +27,8 @@ pub(super) struct Slack {
     footer: Option<Text>,
     title: Option<Text>,
     author_name: Option<Text>,
-    #[serde(default, deserialize_with = "or_default")]
-    fields: BTreeMap<String, Text>,
+    /// The fields of an attachment. Without this key, the message has no attachment, as in the original.
+    fields: Option<BTreeMap<String, Text>>,
     /// The API of Slack; another one for a proxy.
     #[serde(default = "slack_api")]
     endpoint: Url,
@@ -65,14 +65,8 @@ pub(super) struct Opsgenie {
 }
 
 /// Errors of Slack's API after which another attempt may succeed.
-const PASSING: [&str; 6] = [
-    "ratelimited",
-    "internal_error",
-    "fatal_error",
-    "service_unavailable",
-    "request_timeout",
-    "team_added_to_org",
-];
+const PASSING: [&str; 5] =
+    ["internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"];
 
 fn slack_api() -> Url {
     address("slack.com", "/api/chat.postMessage")
@@ -107,11 +101,15 @@ fn add_texts(
     Ok(())
 }
 
-impl Sink for Slack {
-    fn request(&self, records: &[Record], _attempt: u32) -> Result<Request, String> {
-        let record = records.first().ok_or("there is no event")?;
-        let mut message = Map::new();
-        add_texts(&mut message, &[("channel", Some(&self.channel)), ("text", Some(&self.message))], record)?;
+/// Escapes the characters that have a meaning in a text of Slack. A text of an Event thus mentions no user and makes no link.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+// === impl Slack ===
+
+impl Slack {
+    fn attachment(&self, fields: &BTreeMap<String, Text>, record: &Record) -> Result<Value, String> {
         let mut attachment = Map::new();
         let texts = [
             ("color", self.color.as_ref()),
@@ -120,19 +118,30 @@ impl Sink for Slack {
             ("author_name", self.author_name.as_ref()),
         ];
         add_texts(&mut attachment, &texts, record)?;
-        let mut fields = Vec::new();
-        for (title, value) in &self.fields {
+        let mut shown = Vec::new();
+        for (title, value) in fields {
             let value = render(&format!("fields.{title}"), value, record)?;
-            fields.push(json!({"title": title, "value": value, "short": true}));
+            shown.push(json!({"title": title, "value": value, "short": false}));
         }
-        if !fields.is_empty() {
-            attachment.insert("fields".to_owned(), Value::from(fields));
+        if !shown.is_empty() {
+            attachment.insert("fields".to_owned(), Value::from(shown));
         }
-        if !attachment.is_empty() {
-            message.insert("attachments".to_owned(), json!([attachment]));
+        Ok(Value::Object(attachment))
+    }
+}
+
+impl Sink for Slack {
+    /// As in the original, the text is escaped, and the attachment is not.
+    fn request(&self, records: &[Record], _attempt: u32) -> Result<Request, String> {
+        let record = records.first().ok_or("there is no event")?;
+        let channel = render("channel", &self.channel, record)?;
+        let text = escaped(&render("message", &self.message, record)?);
+        let mut message = json!({"channel": channel, "text": text});
+        if let (Some(fields), Some(parts)) = (&self.fields, message.as_object_mut()) {
+            parts.insert("attachments".to_owned(), Value::from(vec![self.attachment(fields, record)?]));
         }
         let headers = json_headers(format!("Bearer {}", self.token));
-        Ok(Request { url: self.endpoint.clone(), headers, body: Value::Object(message).to_string() })
+        Ok(Request { url: self.endpoint.clone(), headers, body: message.to_string() })
     }
 
     /// Slack answers 200 with `ok: false` if it refused a message.
@@ -141,6 +150,9 @@ impl Sink for Slack {
         let refused = parsed.get("ok") == Some(&Value::Bool(false));
         let error = parsed.get("error").and_then(Value::as_str).unwrap_or_default();
         let verdict = match answer.verdict(now) {
+            Verdict::Sent if refused && error == "ratelimited" => {
+                Verdict::Busy(format!("Slack answered {error}"), answer.pause(now))
+            }
             Verdict::Sent if refused && PASSING.contains(&error) => {
                 Verdict::Later(format!("Slack answered {error}"), answer.pause(now))
             }
@@ -156,8 +168,8 @@ impl Sink for Slack {
 }
 
 impl Sink for Teams {
-    /// A layout that is a message of Teams, with a `type` or a `text`, is sent as it is. Otherwise the text has the `message`, the
-    /// `reason` and the `metadata` of the document.
+    /// A layout that is a message of Teams, because it has `text`, `attachments` or `@type`, is sent as it is. Otherwise the text
+    /// of the message consists of the `message`, the `reason` and the `metadata` of the document.
     fn request(&self, records: &[Record], _attempt: u32) -> Result<Request, String> {
         let record = records.first().ok_or("there is no event")?;
         let document = document(self.layout.as_ref(), false, record)?;
@@ -187,7 +199,7 @@ impl Sink for Teams {
         })
     }
 
-    /// Teams answers 200 with the real status in a sentence.
+    /// Teams may answer 200 with the real status in a sentence of the body.
     fn judge(&self, answer: &Answer, count: usize, now: Timestamp) -> Vec<Verdict> {
         let status = answer
             .body
@@ -198,9 +210,7 @@ impl Sink for Teams {
             _ => answer.clone(),
         };
         let verdict = match judged.verdict(now) {
-            Verdict::Later(why, None) if judged.status == 429 => {
-                Verdict::Later(why, Some(Duration::from_secs(10)))
-            }
+            Verdict::Busy(why, None) => Verdict::Busy(why, Some(Duration::from_secs(10))),
             verdict => verdict,
         };
         vec![verdict; count]

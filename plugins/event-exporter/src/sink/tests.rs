@@ -143,12 +143,31 @@ fn elasticsearch_gets_a_bulk_request_at_one_host_after_the_other() {
 
     let lines: Vec<Value> = request.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let document = json!({"labels": r#"{"app_kubernetes_io/name":"web","owner":"ann"}"#});
-    let action = |id: &str| json!({"index": {"_index": "events-shop-2026-05-01", "_id": id}});
-    assert_eq!(lines, [action("u.3"), document.clone(), action("v.1"), document]);
+    let action = |id: &str| json!({"create": {"_index": "events-shop-2026-05-01", "_id": id}});
+    let (first, second) = (action("u.3.1777637100000"), action("v.1.1777637100000"));
+    assert_eq!(lines, [first, document.clone(), second, document]);
     assert!(request.body.ends_with('\n'));
     assert_eq!((request.url.authority.as_str(), request.url.path.as_str()), ("es-2:9200", "/_bulk"));
     assert_eq!(header(&request, "Authorization"), Some("ApiKey key"));
     assert_eq!(header(&request, "Content-Type"), Some("application/x-ndjson"));
+}
+
+#[test]
+fn each_occurrence_has_a_document_of_its_own_in_elasticsearch() {
+    let elastic = sink("elasticsearch", json!({"hosts": ["http://es"], "index": "events"}));
+    let id = |record: Record| {
+        let request = elastic.request(&[record], 1).unwrap();
+        let action: Value = serde_json::from_str(request.body.lines().next().unwrap()).unwrap();
+        action["create"]["_id"].as_str().unwrap().to_owned()
+    };
+    let mut later = record("u", 1);
+    later.set("lastTimestamp", json!("2026-05-01T12:06:00Z"));
+
+    assert_eq!(id(record("u", 1)), id(record("u", 1)));
+    assert_ne!(id(record("u", 1)), id(record("u", 2)));
+    assert_ne!(id(record("u", 1)), id(later));
+    let without_time = || Record::new(json!({"metadata": {"uid": "u"}}));
+    assert_eq!(id(without_time()), id(without_time()));
 }
 
 #[test]
@@ -172,14 +191,20 @@ fn opensearch_may_replace_the_document_of_an_event_and_have_a_type() {
 fn the_answer_to_a_bulk_request_judges_each_document() {
     let elastic = sink("elasticsearch", json!({"hosts": ["http://es"], "index": "events"}));
     let judge = |status, body: &Value| elastic.judge(&answered(status, &body.to_string()), 3, now());
-    let item = |status: u16| json!({"index": {"status": status, "error": {"type": "x"}}});
+    let item = |status: u16| json!({"create": {"status": status, "error": {"type": "x"}}});
 
     assert_eq!(judge(200, &json!({"errors": false, "items": []})), vec![Verdict::Sent; 3]);
-    let verdicts = judge(200, &json!({"errors": true, "items": [item(201), item(429), item(400)]}));
+    let verdicts = judge(200, &json!({"errors": true, "items": [item(503), item(429), item(400)]}));
     assert!(
-        matches!(verdicts.as_slice(), [Verdict::Sent, Verdict::Later(..), Verdict::Never(why)] if why.contains("400")),
+        matches!(verdicts.as_slice(), [Verdict::Later(..), Verdict::Busy(..), Verdict::Never(why)] if why.contains("400")),
         "{verdicts:?}"
     );
+    // The second document exists, because an earlier request stored it.
+    let verdicts = judge(200, &json!({"errors": true, "items": [item(201), item(409), item(201)]}));
+    assert_eq!(verdicts, vec![Verdict::Sent; 3]);
+    let replaces = |status: u16| json!({"index": {"status": status}});
+    let replaced = json!({"errors": true, "items": [replaces(200), replaces(409), replaces(201)]});
+    assert!(matches!(judge(200, &replaced).as_slice(), [Verdict::Sent, Verdict::Never(_), Verdict::Sent]));
     assert!(matches!(judge(200, &json!("what")).as_slice(), [Verdict::Later(..), ..]));
     assert!(matches!(
         judge(200, &json!({"errors": true, "items": [{}]})).as_slice(),
@@ -205,8 +230,8 @@ fn slack_gets_a_message_with_fields_and_its_answer_is_read() {
     let expected = json!({
         "channel": "@ann", "text": "Back-off",
         "attachments": [{"color": "#f00", "author_name": "BackOff", "fields": [
-            {"title": "namespace", "value": "shop", "short": true},
-            {"title": "object", "value": "web", "short": true},
+            {"title": "namespace", "value": "shop", "short": false},
+            {"title": "object", "value": "web", "short": false},
         ]}],
     });
     assert_eq!(body(&request), expected);
@@ -219,8 +244,26 @@ fn slack_gets_a_message_with_fields_and_its_answer_is_read() {
     assert_eq!(judge(r#"{"ok": true}"#), [Verdict::Sent]);
     let never = Verdict::Never("Slack answered channel_not_found".to_owned());
     assert_eq!(judge(r#"{"ok": false, "error": "channel_not_found"}"#), [never]);
-    assert!(matches!(judge(r#"{"ok": false, "error": "ratelimited"}"#).as_slice(), [Verdict::Later(..)]));
-    assert!(matches!(slack.judge(&answered(429, ""), 1, now()).as_slice(), [Verdict::Later(..)]));
+    assert!(matches!(judge(r#"{"ok": false, "error": "fatal_error"}"#).as_slice(), [Verdict::Later(..)]));
+    assert!(matches!(judge(r#"{"ok": false, "error": "ratelimited"}"#).as_slice(), [Verdict::Busy(..)]));
+    assert!(matches!(slack.judge(&answered(429, ""), 1, now()).as_slice(), [Verdict::Busy(..)]));
+}
+
+#[test]
+fn slack_gets_an_escaped_text_and_an_attachment_only_with_fields() {
+    let message = |fields: Value| {
+        let table = json!({
+            "token": "t", "channel": "c", "message": "<!channel> a & {{ .Message }}",
+            "title": "<t>", "fields": fields,
+        });
+        body(&sink("slack", table).request(&[record("u", 1)], 1).unwrap())
+    };
+
+    let text = "&lt;!channel&gt; a &amp; Back-off";
+    assert_eq!(message(Value::Null), json!({"channel": "c", "text": text}));
+    let fields = json!([{"title": "f", "value": "<a & b>", "short": false}]);
+    let expected = json!({"channel": "c", "text": text, "attachments": [{"title": "<t>", "fields": fields}]});
+    assert_eq!(message(json!({"f": "<a & b>"})), expected);
 }
 
 #[test]
@@ -240,7 +283,7 @@ fn teams_gets_a_text_or_the_message_of_the_layout() {
     let limited = answered(200, "Microsoft Teams endpoint returned HTTP error 429 with ContextId x");
     let verdicts = plain.judge(&limited, 1, now());
     assert!(
-        matches!(verdicts.as_slice(), [Verdict::Later(_, Some(pause))] if *pause == Duration::from_secs(10)),
+        matches!(verdicts.as_slice(), [Verdict::Busy(_, Some(pause))] if *pause == Duration::from_secs(10)),
         "{verdicts:?}"
     );
 }

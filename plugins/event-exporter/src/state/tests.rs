@@ -56,7 +56,7 @@ fn a_mark_that_was_written_is_read_and_any_other_text_is_no_mark() {
 fn damaged_values_are_as_if_they_were_not_there() {
     let disk = Memory::default();
     let state = State::new(Box::new(disk.clone()));
-    for key in ["since", "pause/a", "out/a/1/shop/x", "undelivered/a/1/shop/x", "seen/shop/x"] {
+    for key in ["since", "pause/a", "out/a/1/shop/x", "undelivered/a/1/shop/x", "seen/shop/x", "stuck/a"] {
         disk.entries.borrow_mut().insert(key.to_owned(), b"\xff{".to_vec());
     }
     let now: Timestamp = "2026-05-01T12:00:00Z".parse().unwrap();
@@ -65,4 +65,38 @@ fn damaged_values_are_as_if_they_were_not_there() {
     assert_eq!((state.paused("a"), state.load("out/a/1/shop/x")), (Ok(None), Ok(None)));
     assert_eq!(state.seen(&ObjectKey::new("shop", "x")), Ok(None));
     assert!(state.refused("undelivered/a/1/shop/x").unwrap().is_none());
+    assert_eq!(state.stuck("a"), Ok(None));
+}
+
+#[test]
+fn an_event_that_fails_is_counted_without_more_room_on_the_disk() {
+    let disk = Memory::default();
+    let state = State::new(Box::new(disk.clone()));
+    let size = || disk.entries.borrow()["stuck/a"].len();
+    let once = Stuck { key: "out/a/1/shop/x y".to_owned(), attempts: 1 };
+    state.set_stuck("a", &once).unwrap();
+    let first = size();
+    assert_eq!((state.stuck("a"), state.stuck("b")), (Ok(Some(once.clone())), Ok(None)));
+
+    let often = Stuck { attempts: 4_000_000_000, ..once };
+    state.set_stuck("a", &often).unwrap();
+    assert_eq!((state.stuck("a"), size()), (Ok(Some(often)), first));
+}
+
+#[test]
+fn a_crash_while_a_refused_event_moves_neither_loses_nor_repeats_it() {
+    let disk = Memory::default();
+    let state = queued(&disk, "x", &seen(1, "2026-05-01T12:00:00Z"), &["a"]);
+    let key = state.queue("a", 1).unwrap().remove(0);
+    let record = state.load(&key).unwrap().unwrap();
+
+    let moved = state.refuse(&key, &record, "why").unwrap();
+    assert_eq!(state.unreported(&[key.clone(), moved.clone()]), Ok(vec![moved.clone()]));
+    // What a crash in the middle of the move leaves behind is not sent again.
+    disk.entries.borrow_mut().insert(key.clone(), Vec::new());
+    assert_eq!(state.load(&key), Ok(None));
+
+    let refused = state.refused(&moved).unwrap().unwrap();
+    state.reported(&moved, &refused).unwrap();
+    assert_eq!(state.unreported(&[moved]), Ok(Vec::new()));
 }

@@ -48,6 +48,13 @@ const NAMES: &[&str] = &[
     "fail",
 ];
 
+/// The method of times that has an argument. A call of the method is a call of this function, with the time as the last
+/// argument.
+pub(super) const FORMAT: &str = "Format";
+
+/// The method of times that is true for a time that an Event does not have.
+const IS_ZERO: &str = "IsZero";
+
 /// Checks that a function exists, when the template is parsed.
 pub(super) fn known(name: &str) -> Result<(), TemplateError> {
     let lists = [NAMES, strings::NAMES, lists::NAMES];
@@ -69,7 +76,7 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, TemplateErr
         "eq" | "ne" | "lt" | "le" | "gt" | "ge" => comparison(name, arguments),
         "toJson" | "toRawJson" | "toPrettyJson" | "fromJson" | "toString" | "int" | "int64" | "float64"
         | "atoi" | "kindOf" => conversion(name, arguments),
-        "now" | "unixEpoch" | "date" => time(name, arguments),
+        "now" | "unixEpoch" | "date" | FORMAT => time(name, arguments),
         _ => logic(name, arguments),
     }
 }
@@ -167,7 +174,30 @@ fn time(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
     match (name, arguments) {
         ("now", []) => Ok(Value::from(jiff::Timestamp::now().to_string())),
         ("unixEpoch", [at]) => Ok(Value::from(parsed(at)?.as_second().to_string())),
-        ("date", [layout, at]) => Ok(Value::from(crate::go_time::format(&print(layout), parsed(at)?))),
+        // An Event without this time has the empty text, as for any field that is absent.
+        (FORMAT, [_, Value::Null]) => Ok(Value::Null),
+        ("date" | FORMAT, [layout, at]) => {
+            Ok(Value::from(crate::go_time::format(&print(layout), parsed(at)?)))
+        }
         _ => Err(TemplateError::arguments(arguments)),
     }
+}
+
+/// The methods of times that have no argument. All times are in UTC. Returns `None` if the text is no time or has no such
+/// method.
+pub(super) fn method_of_time(text: &str, name: &str) -> Option<Value> {
+    let at = text.parse::<jiff::Timestamp>().ok()?;
+    match name {
+        "Unix" => Some(Value::from(at.as_second())),
+        "UnixMilli" => Some(Value::from(at.as_millisecond())),
+        "UnixNano" => i64::try_from(at.as_nanosecond()).ok().map(Value::from),
+        "UTC" | "Time" => Some(Value::from(text)),
+        IS_ZERO => Some(Value::Bool(false)),
+        _ => None,
+    }
+}
+
+/// A field of a value that is absent. Only `IsZero` is not absent as well.
+pub(super) fn method_of_nothing(name: &str) -> Value {
+    if name == IS_ZERO { Value::Bool(true) } else { Value::Null }
 }

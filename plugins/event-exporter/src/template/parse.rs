@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     error::TemplateError,
-    functions,
+    functions::{self, FORMAT},
     lex::{Piece, Token},
 };
 
@@ -223,6 +223,7 @@ impl Tokens {
         Ok(Pipeline { variables, declares, commands })
     }
 
+    /// A function or a method with its arguments, or a value. `Format` of a time is the only method that has an argument.
     fn command(&mut self, first: bool) -> Result<Command, TemplateError> {
         if let Some(Token::Word(name)) = self.left.peek() {
             let name = name.clone();
@@ -234,10 +235,13 @@ impl Tokens {
             }
             return Ok(Command::Call(name, arguments));
         }
-        let operand = self.operand()?;
+        let mut operand = self.operand()?;
         match self.left.peek() {
             None | Some(Token::Pipe | Token::Close) if first => Ok(Command::Value(operand)),
             None | Some(Token::Pipe | Token::Close) => Err(TemplateError::new("a function must follow `|`")),
+            Some(_) if operand.fields.pop_if(|name| name == FORMAT).is_some() => {
+                Ok(Command::Call(FORMAT.to_owned(), vec![self.operand()?, operand]))
+            }
             Some(token) => Err(unexpected(token)),
         }
     }

@@ -1,5 +1,7 @@
 //! Renders a template, within bounds.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{
@@ -207,7 +209,7 @@ fn undefined(name: &str) -> TemplateError {
     TemplateError::new(format!("the variable ${name} is not defined"))
 }
 
-/// The keys and the items of a list, a map or a number.
+/// The keys and the items of a list or a map. A value that is absent has no items.
 fn items(over: Value) -> Result<Vec<(Value, Value)>, TemplateError> {
     match over {
         Value::Null => Ok(Vec::new()),
@@ -223,23 +225,37 @@ fn items(over: Value) -> Result<Vec<(Value, Value)>, TemplateError> {
 
 /// The value at a path of fields. What is absent is null.
 fn path(value: &Value, fields: &[String], method: Method) -> Result<Value, TemplateError> {
-    let mut at = value;
-    for (number, name) in fields.iter().enumerate() {
-        let found = match at {
-            Value::Null => return Ok(Value::Null),
-            Value::Object(object) => object.get(name).or_else(|| object.get(&json_name(name))),
-            other => {
-                let why = format!("`{}` has no field {name}", print(other));
-                return Err(TemplateError::new(why));
-            }
-        };
-        at = match found {
-            Some(found) => found,
-            None => {
-                let made = method(at, name).unwrap_or_default();
-                return path(&made, fields.get(number + 1..).unwrap_or_default(), method);
-            }
+    let mut at = Cow::Borrowed(value);
+    for name in fields {
+        at = match at {
+            Cow::Borrowed(of) => match field(of, name) {
+                Some(found) => Cow::Borrowed(found),
+                None => Cow::Owned(made(of, name, method)?),
+            },
+            Cow::Owned(of) => Cow::Owned(match field(&of, name) {
+                Some(found) => found.clone(),
+                None => made(&of, name, method)?,
+            }),
         };
     }
-    Ok(at.clone())
+    Ok(at.into_owned())
+}
+
+fn field<'a>(of: &'a Value, name: &str) -> Option<&'a Value> {
+    let object = of.as_object()?;
+    object.get(name).or_else(|| object.get(&json_name(name)))
+}
+
+/// The value that a name has by the type of the value before it.
+fn made(of: &Value, name: &str, method: Method) -> Result<Value, TemplateError> {
+    match of {
+        Value::Null => Ok(functions::method_of_nothing(name)),
+        Value::Object(_) => Ok(method(of, name).unwrap_or_default()),
+        Value::String(text) => functions::method_of_time(text, name).ok_or_else(|| no_field(of, name)),
+        _ => Err(no_field(of, name)),
+    }
+}
+
+fn no_field(of: &Value, name: &str) -> TemplateError {
+    TemplateError::new(format!("`{}` has no field {name}", print(of)))
 }

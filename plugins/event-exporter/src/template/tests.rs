@@ -7,6 +7,7 @@ fn event() -> Value {
     json!({
         "metadata": {"name": "web.1", "uid": "u1"},
         "message": "Back-off <restarting>", "type": "Warning", "count": 3, "empty": "",
+        "firstTimestamp": "2026-05-01T12:00:00Z", "eventTime": null,
         "involvedObject": {
             "kind": "Pod", "name": "web", "apiVersion": "v1",
             "labels": {"app": "shop", "app.kubernetes.io/name": "web"},
@@ -45,6 +46,27 @@ fn fields_have_the_names_of_go_and_those_of_json() {
         ("{{ (index .InvolvedObject.Owners 1).name }}", "b"),
         ("{{/* a comment with }} in it? no */}}x", "x"),
         ("a {{- \" b \" -}} c", "a b c"),
+    ]);
+}
+
+#[test]
+fn times_have_the_methods_of_go() {
+    renders(&[
+        ("{{ .FirstTimestamp.Format \"2006-01-02 15:04:05 MST\" }}", "2026-05-01 12:00:00 UTC"),
+        ("{{ .FirstTimestamp.Unix }} {{ .FirstTimestamp.UnixMilli }}", "1777636800 1777636800000"),
+        ("{{ .FirstTimestamp.Time.UTC.Format `Jan _2` | quote }}", "\"May  1\""),
+        ("{{ printf \"at %s\" (.FirstTimestamp.Format \"15:04\") }}", "at 12:00"),
+        ("{{ with .FirstTimestamp }}{{ .Format \"2006\" }}{{ end }}", "2026"),
+        (
+            "{{ $at := .FirstTimestamp }}{{ $at.Format \"2006\" }} {{ $at.UnixNano }}",
+            "2026 1777636800000000000",
+        ),
+        ("[{{ .EventTime.Format \"2006\" }}][{{ .Nothing.Unix }}]", "[][]"),
+        (
+            "{{ .FirstTimestamp.IsZero }} {{ .EventTime.IsZero }} {{ .EventTime.UTC.IsZero }}",
+            "false true true",
+        ),
+        ("{{ (now).Format \"MST\" }}", "UTC"),
     ]);
 }
 
@@ -108,6 +130,9 @@ fn a_malformed_template_is_refused_when_it_is_parsed() {
         ("{{ shout .Message }}", "there is no function `shout`"),
         ("{{ .A | .B }}", "a function must follow `|`"),
         ("{{ .A .B }}", "`.B` is not expected here"),
+        ("{{ .A.Unix 1 }}", "`1` is not expected here"),
+        ("{{ .A.Format 1 2 }}", "`2` is not expected here"),
+        ("{{ Format 1 .A }}", "there is no function `Format`"),
         ("{{ \"open }}", "has no `}}`"),
         ("{{ (.A }}", "`(` has no `)`"),
         ("{{ upper | }}", "a value is missing"),
@@ -131,6 +156,11 @@ fn a_malformed_template_is_refused_when_it_is_parsed() {
 fn a_mistake_that_only_a_value_shows_fails_and_never_panics() {
     for (text, why) in [
         ("{{ .Message.Foo }}", "has no field Foo"),
+        ("{{ .FirstTimestamp.Foo }}", "has no field Foo"),
+        ("{{ .FirstTimestamp.Format }}", "has no field Format"),
+        ("{{ .Message.Unix }}", "has no field Unix"),
+        ("{{ .Message.Format \"2006\" }}", "Format: `Back-off <restarting>` is not a time"),
+        ("{{ .FirstTimestamp.Unix.Foo }}", "has no field Foo"),
         ("{{ $x }}", "the variable $x is not defined"),
         ("{{ index .InvolvedObject.Owners 7 }}", "index: there is no item 7"),
         ("{{ div 1 0 }}", "div: the result"),
