@@ -1,4 +1,5 @@
-//! The workloads that a changed source may roll. The result may hold too many: each of them is reconciled, and decides then.
+//! The workloads that a changed source may roll. The result may contain workloads that the source does not roll, because
+//! `reconcile` decides about each of them.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ use crate::{
     source::is_not_served,
 };
 
-/// The workloads of the namespace that name the source, or refer to it and choose what they refer to.
+/// The workloads of the namespace whose `reload` list names the source, or that refer to it and choose sources by reference.
 pub(crate) fn by_source(settings: &Settings, id: &SourceId, namespace: &str) -> Result<Vec<Workload>, Error> {
     let mut affected = Vec::new();
     if !settings.reads(id.kind) {

@@ -1,5 +1,7 @@
-//! Rolls whose end is not known, because the host ended or the API server did not answer. Such a roll is in the memory, so that a source
-//! that gets its earlier content back meanwhile is compared with what the pods have, and not with what they had.
+//! Rolls whose outcome is not known, because the host ended or the API server did not answer.
+//!
+//! The memory of the workload contains such a roll until its outcome is known. If the source gets its earlier content back in the
+//! meantime, the plugin compares that content with what the pods have read after the roll, and not with what they had before it.
 
 use informer_sdk::{
     Error, ObjectKey,
@@ -32,8 +34,8 @@ pub(crate) fn begin(subject: &Subject, plan: &Plan) -> Attempt {
     Attempt { changes: changes.collect(), template: digest([subject.template().to_string()]) }
 }
 
-/// The name of the Job that runs a CronJob for these changes. It counts the rolls before, so the second attempt after a crash finds
-/// the Job of the first, and the next change has another name.
+/// The name of the Job that runs a CronJob for these changes. The name contains a digest of the changes and of the number of
+/// earlier rolls. A second attempt after a crash therefore finds the Job of the first one, and the next change gets another name.
 pub(crate) fn job(attempt: &Attempt, workload: &Workload, memory: &Memory) -> String {
     let changes = attempt
         .changes
@@ -71,7 +73,7 @@ fn end(attempt: &Attempt, workload: &Workload, memory: &Memory, settings: &Setti
     Ok(if attempt.changes.iter().all(is_marked) { End::Rolled } else { End::Unknown })
 }
 
-/// The memory of a workload, after the end of a roll that was begun is found out.
+/// Finds out how the roll in the memory ended, and returns the memory with the result and without the roll.
 pub(crate) fn settle(workload: &Workload, memory: Memory, settings: &Settings) -> Result<Memory, Error> {
     let Some(attempt) = &memory.attempt else { return Ok(memory) };
     let mut settled = match end(attempt, workload, &memory, settings)? {

@@ -98,7 +98,7 @@ impl Choice {
         }
     }
 
-    /// Returns true if a source that the workload refers to could be chosen without its name.
+    /// Returns true if the workload may choose a source because it refers to the source, without a `reload` list.
     pub(crate) fn by_reference(&self, auto_reload_all: bool) -> bool {
         self.search || self.is_auto() || self.is_auto_by_default(auto_reload_all)
     }
@@ -108,7 +108,7 @@ impl Choice {
         self.named.matches(source)
     }
 
-    /// Returns true if annotations of the source exist with which [`Self::judge`] chooses it.
+    /// Returns true if [`Self::judge`] would choose the source with suitable annotations of the source.
     pub(crate) fn could_choose(&self, source: &str, referenced: bool, auto_reload_all: bool) -> bool {
         !self.excludes(source) && (self.names(source) || referenced && self.by_reference(auto_reload_all))
     }

@@ -1,4 +1,4 @@
-//! Requests to webhooks: `wasi:http` in a component, and a list of the thread in native tests.
+//! Requests to webhooks. A component sends them through `wasi:http`; native tests collect them in a thread-local list.
 
 #[cfg(target_family = "wasm")]
 use component as own;

@@ -1,12 +1,12 @@
 //! The reloader: rolls workloads whose ConfigMaps and Secrets changed, by the annotations of stakater/Reloader.
 //!
-//! Each workload has a key in the workqueue. `reconcile` computes from the cache which sources the workload chooses and their hashes, and
-//! compares them with its markers and with the key-value state. Notifications add keys and decide nothing. So a change that happens while
-//! the host is down is found afterwards, and an unchanged source never rolls anything.
+//! Each workload has a key in the workqueue. `reconcile` computes from the cache which sources the workload chooses and their
+//! hashes, and compares them with its markers and with the key-value state. Notifications add keys and decide nothing. So a
+//! change that happens while the host is down is found afterwards, and an unchanged source never rolls anything.
 //!
 //! The roll of a Deployment, a StatefulSet or a DaemonSet is written from the cache: it names the version that was judged, so it
-//! changes nothing if the cache is behind, and it is a strategic merge, so fields that the watch drops stay. Before another roll, and
-//! after such a refusal, the plugin reads the workload from the API server and compares once more.
+//! changes nothing if the cache is behind, and it is a strategic merge, so fields that the watch drops stay. Before another roll,
+//! and after such a refusal, the plugin reads the workload from the API server and compares once more.
 
 mod affected;
 mod attempt;
@@ -54,7 +54,8 @@ use subject::Subject;
 
 const NAMESPACES: &str = "v1/namespaces";
 
-/// A key waits for at most this time. A wait of the host has a bound, and the clock of the machine may be set meanwhile.
+/// The longest time after which a key is reconciled again. The host bounds such delays, and the clock of the machine may be set
+/// during one.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 
 /// The plugin. All state that must not be lost is in the objects and in the key-value state of the host.
@@ -115,8 +116,9 @@ impl Handler for Reloader {
 }
 
 impl SyncHandler for Reloader {
-    /// Adds the keys of all workloads once more. The notification of a first list has the state that the source has when it is
-    /// delivered, which may be newer than what the cache had when the workloads were reconciled for the first time.
+    /// Adds the keys of all workloads once more when the first list of a kind of source, or of Namespaces, is delivered:
+    /// `changed` adds no keys for that list. A source in it may be newer than the state with which its workloads were reconciled
+    /// before.
     fn on_synced(&mut self, synced: Synced) -> Result {
         if WorkloadKind::of_gvr(&synced.gvr).is_some() {
             return Ok(());
@@ -178,7 +180,7 @@ impl Reloader {
             }
             return Ok(());
         }
-        // When the host starts, each workload has a key, and gets another one in `on_synced`.
+        // When the host starts, the notification of each workload adds its key, and `on_synced` adds all keys again.
         if is_initial {
             return Ok(());
         }
@@ -197,8 +199,8 @@ impl Reloader {
         affected.iter().try_for_each(|workload| Ok(workqueue::add(workload)?))
     }
 
-    /// Adds the keys of workloads that the plugin remembers and the cache does not have: their memory is removed, and a Job that was
-    /// deleted is created.
+    /// Adds the keys of workloads that the plugin remembers and the cache does not have. `reconcile` then removes their memory,
+    /// or creates the Job that was to replace a deleted one.
     fn sweep(&mut self) -> Result {
         if self.has_swept {
             return Ok(());
@@ -216,7 +218,7 @@ impl Reloader {
         Ok(())
     }
 
-    /// The memory of a workload, which knows what became of the last roll.
+    /// Reads the memory of a workload, and records the outcome of a roll that an earlier call began.
     fn remembered(&self, workload: &Workload) -> std::result::Result<Option<Memory>, ReconcileError> {
         let Some(memory) = Memory::read(workload)? else { return Ok(None) };
         let settled = attempt::settle(workload, memory.clone(), &self.settings)?;
@@ -307,7 +309,7 @@ impl Reloader {
                 report::resumed(workload);
             }
         }
-        // The cache gets the new state. The key is looked at again with it.
+        // The next reconciliation reads the new state from the cache.
         Ok(Reconciled::Requeue)
     }
 

@@ -1,5 +1,5 @@
-//! The markers of reloads: which hash of a source a workload was rolled for. The original has the same ones, so a cluster migrates
-//! without a roll.
+//! The markers of reloads: which hash of a source a workload was rolled for. The original has the same ones, so a cluster
+//! migrates without a roll.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,8 +20,8 @@ use crate::{
 /// The annotation of the pod template that the strategy `annotations` writes. It names the last source only.
 const LAST: &str = "reloader.stakater.com/last-reloaded-from";
 
-/// The annotation of the workload with the hash of each source, written with `LAST` and with a restart of a Rollout. The original has
-/// no such annotation, and a roll for several sources at once leaves a trace of one of them.
+/// The annotation of the workload with the hash of each source, written with `LAST`, with a restart of a Rollout, and on a new
+/// Job. The original has no such annotation: its roll for several sources at once leaves a marker of only one of them.
 pub(crate) const APPLIED: &str = "reloader.informer.dev/applied";
 
 /// The markers of a workload.
@@ -106,8 +106,8 @@ impl Markers {
         self.applied.keys()
     }
 
-    /// The hashes that the markers have for a source. If the strategy has no marker for it, a marker of the other strategy
-    /// counts, which is from the time before.
+    /// The hashes that the markers have for a source. If the present strategy has no marker for the source, a marker of the other
+    /// strategy counts: it was written before the strategy was changed.
     pub(crate) fn of(&self, source: &SourceId) -> Vec<&str> {
         let variables = self.variables.get(&variable(source)).into_iter().flatten().map(String::as_str);
         let variables: Vec<_> = variables.collect();
@@ -128,7 +128,7 @@ fn text<'a>(object: &'a Value, field: &str) -> Option<&'a str> {
     object.get(field)?.as_str()
 }
 
-/// An annotation that a person broke counts as none.
+/// Parses an annotation. An annotation that does not parse is a problem, and counts as absent.
 fn parse<'a, T: Deserialize<'a>>(name: &str, text: &'a str, problems: &mut Vec<String>) -> Option<T> {
     let parsed = serde_json::from_str(text);
     parsed.map_err(|error| problems.push(format!("{name}: not in the form that is written: {error}"))).ok()
@@ -141,8 +141,8 @@ pub(crate) fn variable(source: &SourceId) -> String {
     format!("STAKATER_{}_{}", words.join("_"), source.kind.marker())
 }
 
-/// Marks a pod template, so that its pods are replaced. Returns the part of the template that changed, for a strategic merge patch, which
-/// changes no other field of the containers. Returns `None` if the template has no container.
+/// Marks a pod template, so that its pods are replaced. Returns the part of the template that changed, for a strategic merge
+/// patch, which changes no other field of the containers. Returns `None` if the template has no container.
 pub(crate) fn mark(
     template: &mut Value,
     strategy: Strategy,
@@ -167,7 +167,7 @@ pub(crate) fn mark(
         if !marked.is_empty() {
             return Some(json!({"spec": {"containers": marked}}));
         }
-        // The variables came back with an older revision. Without another mark the pods would stay.
+        // A rollback restored variables with these hashes. Without another change of the template, the pods would stay.
     }
     let change = changes.last()?;
     let container = containers.get(change.container).or_else(|| containers.first())?;

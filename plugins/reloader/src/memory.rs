@@ -1,7 +1,7 @@
 //! What the plugin remembers of each workload in its key-value state.
 //!
-//! The markers of a workload say what it was rolled for. The memory says which data a workload started with, so that a change is found
-//! even if it happens while the host is down, and an unchanged source rolls nothing.
+//! The markers of a workload say what it was rolled for. The memory says which data a workload started with, so that a change is
+//! found even if it happens while the host is down, and an unchanged source rolls nothing.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +19,18 @@ pub(crate) const UNKNOWN: &str = "?";
 /// The memory of one workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Memory {
-    /// The workload of this name that the rest is about.
+    /// The UID of the workload that this memory describes. A new workload of the same name has another UID.
     pub(crate) uid: String,
-    /// A digest of the annotations and references that choose sources. While it is the same, a source that appears was created.
+    /// A digest of the annotations and references that choose sources. If a source appears and the digest is the same as before,
+    /// the source was created; otherwise the workload may have begun to choose it.
     pub(crate) scope: String,
     /// The hash that each source had when the workload was first seen, or was last rolled for it.
     pub(crate) hashes: BTreeMap<SourceId, String>,
-    /// The markers of an older revision of the template, which came back while the sources were others. They say nothing about the
-    /// pods.
+    /// Markers that a rollback restored with an older template, although the sources had other content by then. The pods have
+    /// read the newer content, so such a marker does not describe them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) outdated: BTreeMap<SourceId, String>,
-    /// The number of rolls. It makes the name of the next Job of a CronJob.
+    /// The number of rolls. The name of the next Job of a CronJob depends on it.
     #[serde(default)]
     pub(crate) rolls: u64,
     /// The roll that was begun, until its end is known.

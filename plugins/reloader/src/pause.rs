@@ -1,5 +1,5 @@
-//! Deployments that a roll pauses, so that several changes in a row are one rollout, which begins when the pause ends. All state is in the Deployment, so the
-//! pause ends on time after a restart too.
+//! Deployments that a roll pauses, so that several changes in a row become one rollout, which begins when the pause ends. All
+//! state is in the Deployment, so the pause ends on time after a restart too.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) enum Pause {
     Over,
 }
 
-/// The pause of a workload now. An annotation without a meaning ends the pause: otherwise it would never end.
+/// The pause of a workload now. An annotation that does not parse ends the pause; otherwise the pause would never end.
 pub(crate) fn state(subject: &mut Subject, names: &Names, now: Timestamp) -> Pause {
     let Some(at) = subject.annotations.get(&names.paused_at) else { return Pause::None };
     if !is_paused(subject) {

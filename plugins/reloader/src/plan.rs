@@ -23,7 +23,7 @@ pub(crate) struct Chosen {
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     pub(crate) chosen: Vec<Chosen>,
-    /// The sources in the memory or in the markers that the cache does not have. The workload would choose them.
+    /// The sources that the memory or the markers name and the cache lacks, if the workload would choose them.
     pub(crate) missing: BTreeSet<SourceId>,
 }
 
@@ -32,7 +32,8 @@ pub(crate) struct Sources {
 pub(crate) struct Counts {
     pub(crate) creations: bool,
     pub(crate) deletions: bool,
-    /// A marker that is right wins over the memory. Markers in a cache do not: they may be older than the memory.
+    /// If true, a marker with the present hash wins over the memory. It is false for a workload from the cache, whose markers may
+    /// be older than the memory.
     pub(crate) markers: bool,
 }
 
@@ -47,8 +48,8 @@ pub(crate) struct Plan {
 // === impl Plan ===
 
 impl Plan {
-    /// Compares. `before` is the memory of this workload, and `is_deleted` returns true if a source does not exist any more. It is
-    /// called only if deletions count.
+    /// Compares the present hashes with the markers and with `before`, the memory of the workload. `is_deleted` returns true if a
+    /// source does not exist any more; it is called only if deletions count.
     pub(crate) fn new<E>(
         (uid, scope): (String, String),
         Sources { chosen, missing }: &Sources,
@@ -136,7 +137,8 @@ impl Plan {
     }
 }
 
-/// Two sources such as `a.b` and `a-b` share the name of their variable. Returns true if the marker is that of another one.
+/// Returns true if the marker belongs to another source whose variable has the same name. The variables of `a.b` and `a-b` have
+/// the same name, for example.
 fn is_of_other(marked: &str, own: &Chosen, chosen: &[Chosen]) -> bool {
     let name = variable(&own.source);
     chosen.iter().any(|other| {

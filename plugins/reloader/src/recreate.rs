@@ -1,5 +1,5 @@
-//! Jobs: their pods cannot change, so a Job is deleted and created anew. The new Job is in the memory before the old one is deleted, so
-//! that a crash between both requests loses nothing.
+//! Jobs: their pods cannot change, so a Job is deleted and created anew. The new Job is in the memory before the old one is
+//! deleted, so that a crash between both requests loses nothing.
 
 use informer_sdk::{
     Error, ReconcileError, Reconciled,
@@ -92,7 +92,7 @@ pub(crate) fn create(workload: &Workload, memory: &Memory, job: &Value) -> Resul
     }
 }
 
-/// Ends what an earlier call began. Returns `None` if the workload is then reconciled as usual.
+/// Completes a replacement that an earlier call began. Returns `None` if the workload is to be reconciled as usual afterwards.
 pub(crate) fn resume(workload: &Workload, memory: &Memory) -> Result<Option<Reconciled>, ReconcileError> {
     let Some(job) = &memory.recreate else { return Ok(None) };
     match create(workload, memory, job)? {

@@ -9,8 +9,8 @@ use crate::kind::{SourceId, SourceKind};
 /// The index of the container that the marker of each source belongs to.
 pub(crate) type References = BTreeMap<SourceId, usize>;
 
-/// The sources of the pod specification: mounted volumes first, then variables. A reference of an init container belongs to the first
-/// container. A volume that no container mounts is no reference.
+/// The sources of the pod specification: mounted volumes first, then variables. A reference of an init container belongs to the
+/// first container. A volume that no container mounts is no reference.
 pub(crate) fn references(pod: &Value) -> References {
     let mut found = References::new();
     let containers = holders(pod);

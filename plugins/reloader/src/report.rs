@@ -49,7 +49,7 @@ pub(crate) fn skipped(workload: &Workload, changes: &[Change], reason: &'static 
     counter("reloader_skipped", &[("reason", reason)]);
 }
 
-/// The workloads that were looked at for one changed source, and those that are reconciled for it.
+/// Counts the workloads that are reconciled because one source changed.
 pub(crate) fn matched(workloads: usize) {
     #[expect(clippy::cast_precision_loss, reason = "no namespace has 2^52 workloads")]
     let workloads = workloads as f64;
@@ -57,7 +57,8 @@ pub(crate) fn matched(workloads: usize) {
     metrics::counter_add("reloader_workloads_matched", &[], workloads).ok();
 }
 
-/// Annotations and data without a meaning. Annotations that choose sources of both kinds are read twice.
+/// Logs each problem with annotations or data once. A problem with `auto` is in the list twice, because `auto` is read for each
+/// kind of source.
 pub(crate) fn problems(workload: &Workload, problems: &[String]) {
     for problem in problems.iter().collect::<BTreeSet<_>>() {
         log::warn!("{workload}: {problem}");
@@ -82,7 +83,7 @@ fn counter(name: &str, labels: &[(&str, &str)]) {
 }
 
 fn record(workload: &Workload, event: ObjectEvent, note: &str) {
-    // An Event has a note of at most 1 KiB.
+    // The note of an Event has at most 1 KiB, and a character has at most 4 bytes.
     let note: String = note.chars().take(250).collect();
     if let Err(error) = client::record(&event.note(note)) {
         log::warn!("no Event about {workload}: {error}");

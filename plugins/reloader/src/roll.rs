@@ -49,8 +49,8 @@ struct Metadata {
     generation: u64,
 }
 
-/// Returns true if a roll can be written from the cache: the write has nothing of the workload but its version, so that it fails if the
-/// API server has another one, and changes no other field.
+/// Returns true if a roll can be written from the cache. Such a write names the version that the cache has, so it fails if the
+/// API server has another version, and it changes no field besides the markers and the pause.
 pub(crate) fn can_be_written_from_the_cache(subject: &Subject, settings: &Settings) -> bool {
     settings.webhook_url.is_none()
         && matches!(
@@ -62,8 +62,8 @@ pub(crate) fn can_be_written_from_the_cache(subject: &Subject, settings: &Settin
 
 /// Rolls a workload for all changes of a plan at once.
 ///
-/// Each write names the version or the UID that was judged, or is the same when it is repeated. So a change of another client is never
-/// overwritten, and a roll that was not remembered is not made twice.
+/// Each write names the version or the UID that was judged, or is the same when it is repeated. So a change of another client is
+/// never overwritten, and a roll that was not remembered is not made twice.
 pub(crate) fn roll(
     subject: &mut Subject,
     plan: &Plan,
@@ -72,7 +72,7 @@ pub(crate) fn roll(
 ) -> Result<Rolled, ReconcileError> {
     let attempt = attempt::begin(subject, plan);
     if subject.workload.kind != WorkloadKind::Job || settings.webhook_url.is_some() {
-        // The memory of a Job has the next Job in place of this.
+        // For a Job, the memory contains the new Job instead of an attempt.
         let begun = Memory { attempt: Some(attempt.clone()), ..plan.memory.clone() };
         begun.write(&subject.workload, None)?;
     }

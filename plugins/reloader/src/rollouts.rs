@@ -14,10 +14,10 @@ use crate::{
     store,
 };
 
-/// A rollout that makes no progress counts for this time, which is the deadline of a Deployment for progress by default.
+/// A rollout counts for at most this time after its roll, whether it makes progress or not.
 const LONGEST: SignedDuration = SignedDuration::from_mins(10);
 
-/// When a workload that waits for others is looked at again.
+/// The delay before a workload that waits for other rollouts is reconciled again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// The rollouts that are not complete.
@@ -57,7 +57,7 @@ struct State {
     replicas: u64,
     /// The pods of a StatefulSet that keep the old template.
     partition: u64,
-    /// Pods get the new template only if someone deletes them.
+    /// The update strategy is `OnDelete`: a pod gets the new template only after it is deleted.
     on_delete: bool,
     status: Status,
 }
@@ -177,7 +177,7 @@ impl State {
                 status.updated_number_scheduled >= status.desired_number_scheduled
                     && status.number_available >= status.desired_number_scheduled
             }
-            // A paused or failed one waits for a person.
+            // A Rollout that is paused or degraded waits for a person, so no other roll waits for it.
             WorkloadKind::Rollout => !status.phase.is_empty() && status.phase != "Progressing",
             WorkloadKind::CronJob | WorkloadKind::Job => true,
         };

@@ -1,8 +1,11 @@
-//! Kubernetes label selectors, in the form that `kubectl -l` takes.
+//! Kubernetes label selectors, in the form that `kubectl -l` takes, and in the older forms that stakater/Reloader still accepts.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+
+/// The longest value of a label, in bytes.
+const LONGEST_VALUE: usize = 63;
 
 /// Conditions on labels. All of them must hold. No condition selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -51,7 +54,8 @@ impl TryFrom<String> for Selector {
             Condition::parse(part).ok_or_else(|| {
                 format!(
                     "`{part}` in `{text}` is not a condition on a label: write `key`, `!key`, `key=value`, \
-                     `key!=value`, `key in (a, b)` or `key notin (a, b)`"
+                     `key!=value`, `key in (a, b)` or `key notin (a, b)`; a value has at most {LONGEST_VALUE} \
+                     letters, digits, `-`, `_` and `.`, and begins and ends with a letter or a digit"
                 )
             })
         });
@@ -63,20 +67,23 @@ impl TryFrom<String> for Selector {
 
 impl Condition {
     fn parse(text: &str) -> Option<Self> {
-        let one = |value: &str| vec![value.trim().to_owned()];
         if let Some(key) = text.strip_prefix('!') {
             return Self::new(key, Test::Absent);
         }
-        if let Some((key, value)) = text.split_once("!=") {
-            return Self::new(key, Test::NotIn(one(value)));
+        if let Some((key, other)) = text.split_once("!=") {
+            return Self::new(key, Test::NotIn(vec![value(other)?]));
         }
-        if let Some((key, value)) = text.split_once("==").or_else(|| text.split_once('=')) {
-            return Self::new(key, Test::In(one(value)));
+        // The original rewrites `key=*` and `key:*` to `key`, and `key:value` to `key=value`.
+        if let Some((key, only)) = ["==", "=", ":"].into_iter().find_map(|sign| text.split_once(sign)) {
+            return match only.trim() {
+                "*" => Self::new(key, Test::Exists),
+                only => Self::new(key, Test::In(vec![value(only)?])),
+            };
         }
         let Some((head, values)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) else {
             return Self::new(text, Test::Exists);
         };
-        let values = values.split(',').map(|value| value.trim().to_owned()).collect();
+        let values = values.split(',').map(value).collect::<Option<Vec<_>>>()?;
         let (key, operator) = head.trim().rsplit_once(' ')?;
         match operator {
             "in" => Self::new(key, Test::In(values)),
@@ -90,6 +97,17 @@ impl Condition {
         let fits = |character: char| character.is_ascii_alphanumeric() || "-_./".contains(character);
         (!key.is_empty() && key.chars().all(fits)).then(|| Self { key: key.to_owned(), test })
     }
+}
+
+/// The text of a value, which may be empty. Returns `None` if no label can have this value.
+fn value(text: &str) -> Option<String> {
+    let (text, signs) = (text.trim(), ['-', '_', '.']);
+    let fits = |character: char| character.is_ascii_alphanumeric() || signs.contains(&character);
+    let is_value = text.len() <= LONGEST_VALUE
+        && text.chars().all(fits)
+        && !text.starts_with(signs)
+        && !text.ends_with(signs);
+    is_value.then(|| text.to_owned())
 }
 
 /// The parts between the commas outside of parentheses.
@@ -124,16 +142,55 @@ mod tests {
             ("app notin (db, web)", false),
             ("app in (web),!other,app!=db", true),
             ("app=web,other", false),
+            ("other=", false),
+            ("app in (a.b, web)", true),
         ] {
             assert_eq!(Selector::try_from(text.to_owned()).unwrap().matches(&labels), expected, "{text}");
         }
     }
 
     #[test]
+    fn the_older_forms_of_the_original_mean_the_same_here() {
+        for (older, form) in [
+            ("app=*", "app"),
+            ("app = *", "app"),
+            ("app:*", "app"),
+            ("app:web", "app=web"),
+            ("example.com/app=*,tier:b", "example.com/app,tier=b"),
+        ] {
+            let parsed = |text: &str| Selector::try_from(text.to_owned()).unwrap();
+            assert_eq!(parsed(older), parsed(form), "{older}");
+        }
+    }
+
+    #[test]
     fn a_text_without_a_meaning_is_refused() {
-        for text in ["a b", "=x", "app near (web)", "a in web"] {
+        for text in ["a b", "=x", "app near (web)", "a in web", "!app=*", ":web"] {
             let refused = Selector::try_from(text.to_owned()).unwrap_err();
             assert!(refused.contains("is not a condition on a label"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_no_label_can_have_is_refused_with_the_rule() {
+        let longest = "a".repeat(LONGEST_VALUE);
+        assert!(Selector::try_from(format!("app={longest}")).is_ok());
+        let long = format!("app={longest}a");
+        for text in [
+            "app=$",
+            "app=we*",
+            "app!=*",
+            "app=a=b",
+            "app=-web",
+            "app=web.",
+            "app in (web, *)",
+            "app notin (a b)",
+            "app:a:b",
+            long.as_str(),
+        ] {
+            let refused = Selector::try_from(text.to_owned()).unwrap_err();
+            assert!(refused.contains("is not a condition on a label"), "{refused}");
+            assert!(refused.contains("; a value has at most 63 letters, digits, "), "{refused}");
         }
     }
 }

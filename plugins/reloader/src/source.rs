@@ -93,7 +93,8 @@ impl Source {
     }
 }
 
-/// The hash of `data` and `binaryData` together. The host keeps objects that have both as a whole. Returns `None` if the source is gone.
+/// The hash of `data` and `binaryData` together. The host keeps objects that have both as a whole. Returns `None` if the source
+/// is gone.
 fn hash_of_both(id: &SourceId, namespace: &str) -> Result<Option<String>, Error> {
     let key = ObjectKey::new(namespace, &id.name);
     let Some([data, binary]) = lister::get_fields(id.kind.gvr(), &key, ["/data", "/binaryData"])? else {
@@ -133,8 +134,8 @@ pub(crate) fn is_not_served(error: &Error) -> bool {
     matches!(error.code(), Some(ErrorCode::UnknownResource | ErrorCode::NotGranted))
 }
 
-/// The digests of `data` and `binaryData` in the form of the original. It decodes the values of Secrets, and not those of `binaryData`,
-/// which Secrets do not have.
+/// The digests of `data` and `binaryData` in the form of the original. The original hashes the decoded values of Secrets, and the
+/// base64 texts of `binaryData` of ConfigMaps.
 pub(crate) fn digests(kind: SourceKind) -> [&'static str; 2] {
     match kind {
         SourceKind::ConfigMap => ["sha1-pairs:/data", "sha1-pairs:/binaryData"],

@@ -1,4 +1,4 @@
-//! The key-value state: `wasi:keyvalue` in a component, and a map of the thread in native tests.
+//! The key-value state. A component keeps it in `wasi:keyvalue`; native tests keep it in a thread-local map.
 
 #[cfg(target_family = "wasm")]
 use component as own;

@@ -28,7 +28,7 @@ pub(crate) struct Subject {
     choices: Choices,
     /// It is the state that the API server has, and not that of a cache, which may be older.
     is_live: bool,
-    /// What its annotations have without a meaning.
+    /// The invalid values in its annotations, for the log.
     pub(crate) problems: Vec<String>,
 }
 
@@ -48,7 +48,8 @@ impl Subject {
         Self { is_live: true, ..Self::new(workload, object, settings) }
     }
 
-    /// The same workload, if the API server has this version of it.
+    /// Treats the state of the cache as the state of the API server. The write that follows names the version of this state, so
+    /// it fails if the API server has another one.
     pub(crate) fn taken_as_live(self) -> Self {
         Self { is_live: true, problems: Vec::new(), ..self }
     }
@@ -128,7 +129,7 @@ impl Subject {
         })
     }
 
-    /// A digest of what chooses sources.
+    /// A digest of the annotations and references by which the workload chooses sources.
     fn scope(&self, settings: &Settings, referenced: &References) -> String {
         let names = &settings.annotations;
         let choosing = [
@@ -199,7 +200,7 @@ impl Subject {
     }
 }
 
-/// The names of the sources of a kind that a choice may hold for.
+/// The names of the sources of a kind that the workload may choose: those of its references and of its `reload` list.
 fn candidates(
     kind: SourceKind,
     choice: &Choice,

@@ -166,7 +166,7 @@ fn a_deletion_counts_only_if_it_is_wanted_and_is_real() {
     assert_eq!(changed(&created), [""; 0], "the mark of a deletion is not one of other data");
 }
 
-/// A source is deleted and created again, and a call meets the time between in the cache and no longer at the API server.
+/// A source is deleted and created again. A call then finds that the cache still lacks the source, and the API server has it.
 #[test]
 fn a_source_that_the_cache_lacks_for_a_moment_is_compared_when_it_is_back() {
     for counts in [DATA_ONLY, ALL] {

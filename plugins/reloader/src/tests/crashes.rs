@@ -1,4 +1,4 @@
-//! What a crash between two steps of a roll, and what happens while the host is down, must not lose or double.
+//! Crashes between two steps of a roll, and changes while the host is down. No roll is lost, and no roll happens twice.
 
 use informer_sdk::client::{Patch, WriteOptions};
 
@@ -45,8 +45,8 @@ fn a_source_that_gets_its_earlier_content_back_after_a_crash_rolls_what_was_roll
     }
 }
 
-/// The clock. Before each look at it the API server gets the roll that the plugin is about to make: its answer was lost, and the cache
-/// does not have it yet.
+/// A clock that writes the roll to the API server before it returns the time. For the plugin this looks as if it had sent the
+/// roll before: the answer was lost, and the cache does not have the roll yet.
 fn after_a_lost_answer() -> Timestamp {
     let mark = json!({"name": "STAKATER_APP_CONFIGMAP", "value": sha1(b"key=2")});
     let containers = json!([{"name": "main", "env": [mark]}]);

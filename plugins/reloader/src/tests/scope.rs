@@ -131,9 +131,13 @@ fn a_marker_of_a_deleted_source_counts_only_if_the_workload_does_not_exclude_the
 #[test]
 fn a_label_of_the_namespace_selects_its_workloads_and_a_changed_label_adds_them() {
     let labelled = json!({"metadata": {"name": "shop", "labels": {"env": "prod"}}});
-    let config = json!({"namespace-selector": "env=prod"});
-    assert_eq!(rolled_for(config.clone(), |host| host.store("v1/namespaces", labelled.clone())), 2);
+    for selector in ["env=prod", "env=*"] {
+        let config = json!({"namespace-selector": selector});
+        let rolled = rolled_for(config, |host| host.store("v1/namespaces", labelled.clone()));
+        assert_eq!(rolled, 2, "{selector}");
+    }
 
+    let config = json!({"namespace-selector": "env=prod"});
     let host = host();
     let old = json!({"metadata": {"name": "shop"}});
     reloader(config).on_update(host.update("v1/namespaces", old, labelled), Cause::Live).unwrap();
@@ -242,6 +246,7 @@ fn a_configuration_with_a_mistake_is_refused_with_the_reason() {
         (json!({"ignored-workload-types": ["pods"]}), "`pods` is not a type of workload"),
         (json!({"settle": "-1s"}), "`-1s` is not a duration"),
         (json!({"namespace-selector": "a b"}), "is not a condition on a label"),
+        (json!({"resource-label-selector": "team=a*"}), "`team=a*` is not a condition on a label"),
         (json!({"windows": [{"from": "25:00", "to": "1:00"}]}), "`25:00` is not a time of day"),
         (
             json!({"windows": [{"days": ["someday"], "from": "22:00", "to": "23:00"}]}),
