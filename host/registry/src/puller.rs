@@ -111,8 +111,8 @@ impl Puller {
         other
     }
 
-    /// Pulls what the registry has now. What is in the cache is not pulled again; with a pin the registry may not be asked at
-    /// all.
+    /// Pulls what the registry has now. An artifact that is in the cache and was pulled from the same repository is not pulled
+    /// again; with a pin the registry may not be asked at all.
     ///
     /// # Errors
     /// [`RegistryError`]. What is in the cache stays.
@@ -213,7 +213,10 @@ impl Puller {
         }
         let artifact = self.artifact(&transport, wish, from).await?;
         let exact = reference.with_digest(artifact);
-        let manifest = match self.part(artifact, MANIFEST_BYTES).await {
+        let kept = self.kept(reference, artifact, from).await;
+        // If the manifest comes from the registry, so do its parts: the registry has to have each of them in this repository.
+        let store = self.store.as_ref().filter(|_| kept.is_some());
+        let manifest = match kept {
             Some(bytes) => bytes,
             None if from == From::Registry => transport.manifest(&exact).await?.0,
             None => return Err(RegistryError::NotCached(reference.clone())),
@@ -222,7 +225,7 @@ impl Puller {
         if let Some(policy) = policy.filter(Policy::wants_signatures) {
             self.accept(&transport, (reference, artifact), policy, from).await?;
         }
-        let config = match self.part(parsed.config.digest, CONFIG_BYTES).await {
+        let config = match part(store, parsed.config.digest, CONFIG_BYTES).await {
             Some(bytes) => bytes,
             None if from == From::Registry => {
                 transport.document(&exact, parsed.config, "the config", CONFIG_BYTES).await?
@@ -238,10 +241,12 @@ impl Puller {
         let (component, sent_bytes) = if (wish.known)(layer.digest) {
             (None, 0)
         } else {
-            let (component, sent) = self.layer(&transport, (reference, &exact), layer, from).await?;
+            let (component, sent) = self.layer(&transport, store, (reference, &exact), layer, from).await?;
             (Some(component), sent)
         };
         if let (Some(store), From::Registry) = (&self.store, from) {
+            // First: a manifest in the cache without a repository is that of an earlier version of this program.
+            store.add_repository(artifact, reference.full_repository()).await;
             store
                 .keep_all([(artifact, manifest.as_slice()), (parsed.config.digest, config.as_slice())])
                 .await;
@@ -276,6 +281,20 @@ impl Puller {
         }
     }
 
+    /// The manifest in the store, if the artifact was pulled from this repository. A repository that a tenant may use leads to no
+    /// artifact of another one. If the store has no note of any repository, an earlier version of this program pulled the artifact.
+    /// Such an artifact is pulled again, and is used only if that fails.
+    async fn kept(&self, reference: &Reference, artifact: Digest, from: From) -> Option<Vec<u8>> {
+        let store = self.store.as_ref()?;
+        // The note is read after the manifest, so the note stays longer.
+        let manifest = store.part(artifact, MANIFEST_BYTES).await?;
+        let is_usable = match store.repositories(artifact).await {
+            Some(repositories) => repositories.contains(&reference.full_repository()),
+            None => from == From::Cache,
+        };
+        is_usable.then_some(manifest)
+    }
+
     /// Verifies the signatures, unless the same policy has accepted them already.
     async fn accept(
         &self,
@@ -303,15 +322,16 @@ impl Puller {
         Ok(())
     }
 
-    /// The component, and how many of its bytes the registry sent.
+    /// The component, and how many of its bytes the registry sent. It is taken from `kept` if that has it.
     async fn layer(
         &self,
         transport: &Transport,
+        kept: Option<&Store>,
         (reference, exact): (&Reference, &Reference),
         layer: Part,
         from: From,
     ) -> Result<(Vec<u8>, u64), RegistryError> {
-        if let Some(bytes) = self.part(layer.digest, self.layer_bytes).await {
+        if let Some(bytes) = part(kept, layer.digest, self.layer_bytes).await {
             return Ok((bytes, 0));
         }
         if from == From::Cache {
@@ -328,13 +348,13 @@ impl Puller {
         Ok((bytes, sent))
     }
 
-    async fn part(&self, digest: Digest, limit: u64) -> Option<Vec<u8>> {
-        self.store.as_ref()?.part(digest, limit).await
-    }
-
     fn transport(&self) -> Arc<Transport> {
         Arc::clone(&self.transport.read())
     }
+}
+
+async fn part(store: Option<&Store>, digest: Digest, limit: u64) -> Option<Vec<u8>> {
+    store?.part(digest, limit).await
 }
 
 /// Refuses what the policy refuses without a look at signatures.

@@ -1,4 +1,5 @@
-//! What was pulled, on disk: each part under its digest, the digest of each tag, and which artifacts a policy has accepted.
+//! What was pulled, on disk: each part under its digest, the digest of each tag, the repositories of each artifact, and which
+//! artifacts a policy has accepted.
 
 use std::{
     fs,
@@ -87,6 +88,35 @@ impl Store {
         .await;
     }
 
+    /// The repositories that the artifact was pulled from. Returns `None` if the store has no note of them: earlier versions of this
+    /// program wrote none.
+    pub(crate) async fn repositories(&self, artifact: Digest) -> Option<Vec<String>> {
+        self.blocking(move |store| store.noted(artifact)).await
+    }
+
+    /// Notes that the artifact was pulled from this repository.
+    pub(crate) async fn add_repository(&self, artifact: Digest, repository: String) {
+        self.blocking(move |store| {
+            // Held from the read to the write, so that no repository is lost.
+            let _writing = store.writing.lock();
+            let mut known = store.noted(artifact).unwrap_or_default();
+            if known.contains(&repository) {
+                return;
+            }
+            // A note that is too long loses its oldest repositories, which are asked again.
+            known.insert(0, repository);
+            let mut text = String::new();
+            for repository in known {
+                if text.len() + repository.len() < NOTE_BYTES as usize {
+                    text.push_str(&repository);
+                    text.push('\n');
+                }
+            }
+            store.replace(&repositories_name(artifact), text.as_bytes());
+        })
+        .await;
+    }
+
     /// Returns true if a policy with this fingerprint has accepted the artifact.
     pub(crate) async fn is_accepted(&self, artifact: Digest, policy: Digest) -> bool {
         self.blocking(move |store| {
@@ -125,8 +155,18 @@ impl Store {
         (bytes.len() as u64 <= limit).then_some(bytes)
     }
 
+    fn noted(&self, artifact: Digest) -> Option<Vec<String>> {
+        let text = String::from_utf8(self.read(&repositories_name(artifact), NOTE_BYTES)?).ok()?;
+        Some(text.lines().map(str::to_owned).collect())
+    }
+
     fn write(&self, name: &str, bytes: &[u8]) {
         let _writing = self.writing.lock();
+        self.replace(name, bytes);
+    }
+
+    /// Writes a file, while the caller holds `writing`.
+    fn replace(&self, name: &str, bytes: &[u8]) {
         if let Err(error) = self.directory.replace(name, |file| file.write_all(bytes)) {
             tracing::warn!(%error, "pulled components are not kept; a start without the registry is not possible");
         }
@@ -163,6 +203,10 @@ fn tag_name(reference: &str) -> String {
     format!("{}.tag", Digest::of(reference.as_bytes()).hex())
 }
 
+fn repositories_name(artifact: Digest) -> String {
+    format!("{}.from", artifact.hex())
+}
+
 fn accepted_name(artifact: Digest) -> String {
     format!("{}.accepted", artifact.hex())
 }
@@ -192,6 +236,25 @@ mod tests {
         assert_eq!(store.part(part, 3).await, None, "larger than the caller accepts");
         assert_eq!(store.tag(&reference).await, Some(part));
         assert!(store.is_accepted(part, policy).await && !store.is_accepted(part, part).await);
+    }
+
+    #[tokio::test]
+    async fn the_repositories_of_an_artifact_are_noted_once_and_up_to_a_limit() {
+        let directory = TempDir::new().unwrap();
+        let store = Store::open(directory.path()).unwrap();
+        let artifact = Digest::of(b"manifest");
+        assert_eq!(store.repositories(artifact).await, None);
+
+        for repository in ["ghcr.io/acme/a", "ghcr.io/acme/b", "ghcr.io/acme/a"] {
+            store.add_repository(artifact, repository.to_owned()).await;
+        }
+        assert_eq!(store.repositories(artifact).await.unwrap(), ["ghcr.io/acme/b", "ghcr.io/acme/a"]);
+
+        for number in 0..100 {
+            store.add_repository(artifact, format!("ghcr.io/{}/{number}", "x".repeat(200))).await;
+        }
+        let noted = store.repositories(artifact).await.unwrap();
+        assert!((10..100).contains(&noted.len()) && noted[0].ends_with("/99"), "{noted:?}");
     }
 
     #[tokio::test]
