@@ -29,11 +29,11 @@ pub struct WatchConfig {
     pub drop: Vec<Pointer>,
     /// The only parts to keep of every object, besides the fields that identify it (apiVersion, kind, name, namespace, uid,
     /// resourceVersion, generation, timestamps, labels, owners). If empty, all fields are kept. A pointer into an array
-    /// keeps the whole array. In the place of a digest the text has what [`informer_types::stand_in`] returns. Fields in
-    /// `drop` are removed in any case.
+    /// keeps the whole array. If only a digest of a value is kept, the text has [`informer_types::stand_in`] in place of the
+    /// value. Fields in `drop` are removed in any case.
     pub keep: Vec<Part>,
-    /// An object that meets one of these conditions is kept whole in spite of `keep`, and so is one for which a condition
-    /// fails. They are evaluated for each object that arrives.
+    /// An object that meets one of these conditions is kept whole in spite of `keep`, and so is an object for which a condition
+    /// cannot be evaluated. The conditions are evaluated for each object that arrives.
     pub whole_if: Vec<Condition>,
     /// If true, lists and watches request only the metadata (`PartialObjectMetadata`). Objects are delivered with the
     /// apiVersion and kind that the server then sends. If a server sends whole objects nevertheless, only their
@@ -67,7 +67,8 @@ pub struct InformerKey {
 /// How an informer fetches the first state of a collection, and the state after a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchListMode {
-    /// It requests a streaming list (KEP-3157). If that fails, it requests plain lists for an hour.
+    /// It requests a streaming list (KEP-3157). If that fails, it requests a plain list this time. If the failure shows
+    /// that the server lacks streaming lists, all informers of this group and version request plain lists for an hour (D-3).
     #[default]
     Auto,
     /// It requests a streaming list each time. If that fails, it requests a plain list this time.
@@ -126,8 +127,9 @@ pub struct FactoryConfig {
     /// was (D-14).
     pub list_bytes: usize,
     /// The maximum memory of all objects of the process in bytes; `None` means no maximum. Near it every informer
-    /// compresses what arrives. Beyond it lists fail with [`ErrorClass::CacheFull`](crate::ErrorClass::CacheFull), and a
-    /// watch that brings a new or changed object ends with it; the caches stay as they were (D-16).
+    /// compresses its objects. Above it the first list of an informer fails with
+    /// [`ErrorClass::CacheFull`](crate::ErrorClass::CacheFull). An eighth above it, a watch that brings a new or changed object
+    /// fails with the same error; a quarter above it, later lists do. The caches stay as they were (D-16).
     pub cache_bytes: Option<usize>,
     /// Receives the decisions about each object.
     pub tracer: Tracer,
@@ -138,7 +140,7 @@ pub struct FactoryConfig {
 pub struct BackoffConfig {
     /// The series of waits.
     pub backoff: Backoff,
-    /// After this time without a failure the series starts over (D-1).
+    /// If no failure follows the opening of a watch for this time, the series starts over (D-1).
     pub reset_after: Duration,
 }
 
@@ -237,7 +239,7 @@ impl Default for FactoryConfig {
 // === impl BackoffConfig ===
 
 impl Default for BackoffConfig {
-    /// client-go's numbers, and a reset after two minutes without a failure (D-1).
+    /// client-go's numbers, and a reset two minutes after a watch was opened, if no failure followed (D-1).
     fn default() -> Self {
         let backoff = Backoff {
             min: Duration::from_millis(800),

@@ -97,10 +97,16 @@ impl Controller {
     /// The change that may be in the store but not distributed if a bug ends [`apply`](Self::apply).
     fn in_doubt(&self, delta: &Delta) -> Option<InDoubt> {
         match &delta.kind {
-            DeltaKind::Added(_, object) | DeltaKind::Updated(_, object) | DeltaKind::Deleted(_, object) => {
-                Some(InDoubt::Object(Arc::clone(object)))
+            DeltaKind::Added(_, object) | DeltaKind::Updated(_, object) => {
+                Some(InDoubt::of(Arc::clone(object)))
             }
-            DeltaKind::DeletedKey(_, key) => self.indexer.get(&key.namespace, &key.name).map(InDoubt::Object),
+            DeltaKind::Deleted(_, object) => {
+                let mut in_doubt = InDoubt::of(Arc::clone(object));
+                let stored = self.indexer.get(object.namespace(), object.name());
+                stored.iter().for_each(|stored| in_doubt.replaces(stored));
+                Some(in_doubt)
+            }
+            DeltaKind::DeletedKey(_, key) => self.indexer.get(&key.namespace, &key.name).map(InDoubt::of),
             DeltaKind::ReplacedAll(scope, _) => {
                 let namespace = self.scopes.get(*scope).and_then(|state| state.cell.namespace());
                 let before = self.indexer.list(namespace);
@@ -114,7 +120,10 @@ impl Controller {
         let at = &delta.observed;
         match delta.kind {
             DeltaKind::Added(scope, object) | DeltaKind::Updated(scope, object) => {
-                let present = self.indexer.put(object);
+                let present = self.indexer.put_over(object, |stored| {
+                    // Before the store is written, so that a bug in between loses nothing.
+                    listeners.in_doubt.iter_mut().for_each(|in_doubt| in_doubt.replaces(stored));
+                });
                 self.applied(scope, present.object().resource_version(), at);
                 notify(present, Cause::Live, at, listeners);
                 self.populated(scope, listeners);
@@ -156,7 +165,7 @@ impl Controller {
     fn replace(&self, scope: Scope, list: Replacement, at: &Observed, listeners: &mut Listeners) {
         let state = self.scopes.get(scope);
         let first = state.is_some_and(|state| !state.populated);
-        // Only objects from before the first list was applied have the cause `initial` (C-11).
+        // The list is initial if neither a list nor an event was applied to this scope before (C-11, Q-27).
         let cause = if first { Cause::Initial } else { Cause::Relist };
         let namespace = state.and_then(|state| state.cell.namespace());
         let replaced = self.indexer.replace(namespace, list.objects, &list.quarantined);

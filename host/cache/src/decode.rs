@@ -60,7 +60,7 @@ pub(crate) struct Decoder {
     ceiling: Ceiling,
     /// True once the objects that the cache had were compressed because memory was tight.
     squeezed: AtomicBool,
-    /// The cache whose objects lists share. `None` decodes every object anew.
+    /// The cache whose objects a list shares if they are unchanged. `None` means that lists share nothing.
     cached: Option<Arc<Indexer>>,
     /// A buffer for assembling texts.
     scratch: Mutex<String>,

@@ -78,7 +78,7 @@ impl DeltaSender {
     /// # Cancel safety
     /// A dropped future has pushed nothing.
     pub(crate) async fn push(&self, delta: Delta) {
-        // The controller ends only when the informer stops; then no delta is applied any more.
+        // While a sender exists, only a bug or the end of the runtime ends the controller. After a bug the informer lists again.
         let _ = self.0.send(delta).await;
     }
 

@@ -27,7 +27,7 @@ pub enum ErrorClass {
     Forbidden,
     /// 404: the server does not find the resource.
     NotFound,
-    /// 5xx, or an error that the server sent instead of an event.
+    /// Any other error status, for example 500, in an answer or in an ERROR event.
     Server,
     /// The answer violates the Kubernetes API.
     Malformed,

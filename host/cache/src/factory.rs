@@ -73,7 +73,7 @@ struct Held {
 struct Informers {
     /// The informers that the factory returns.
     current: BTreeMap<InformerKey, Held>,
-    /// The informers that were replaced and still have subscribers, the oldest first.
+    /// The informers that were replaced and still have a claim on them, the oldest first.
     superseded: Vec<Held>,
 }
 
@@ -116,7 +116,7 @@ impl InformerFactory {
             held.subscriptions += 1;
             shared.run(&held.informer);
         });
-        // The informer was not started, so there is nothing to stop.
+        // If the informer was started just before the shutdown, the shutdown stops it.
         if shared.stop.is_cancelled() {
             return Err(FactoryStopped(Box::new(key)));
         }
@@ -144,7 +144,8 @@ impl InformerFactory {
         self.shared.informers.lock().current.values().map(|held| held.informer.clone()).collect()
     }
 
-    /// Returns every [superseded](Self::supersede) informer that still has subscribers, the oldest first.
+    /// Returns every [superseded](Self::supersede) informer that still has subscribers or belongs to the factory, the oldest
+    /// first.
     pub fn superseded(&self) -> Vec<SharedInformer> {
         self.shared.informers.lock().superseded.iter().map(|held| held.informer.clone()).collect()
     }
@@ -237,9 +238,9 @@ impl Subscription {
         Ok(registration)
     }
 
-    /// Ends the subscription. When this returns, none of its sinks is called any more. If it was the last subscription,
-    /// every task of the informer has ended, the watch is closed and the cache is freed (P-15, P-18). A sink must not
-    /// await this.
+    /// Ends the subscription. When this returns, none of its sinks is called any more. If it was the last subscription and the
+    /// informer does not belong to the factory, every task of the informer has ended, the watch is closed and the cache is
+    /// freed (P-15, P-18). A sink must not await this.
     ///
     /// # Cancel safety
     /// If the future is dropped, the subscription ends nevertheless, without the wait.
@@ -268,8 +269,8 @@ impl fmt::Debug for Subscription {
 // === impl Shared ===
 
 impl Shared {
-    /// Returns the informer of this configuration, which is made if there is none, after `claim` has registered the
-    /// claim.
+    /// Returns the informer of this configuration, and makes it if there is none. `claim` registers the caller's claim on it, and
+    /// is called with the lock of the informers held.
     fn hold(&self, mut config: WatchConfig, claim: impl FnOnce(&mut Held)) -> SharedInformer {
         config.resync = config.resync.or(self.config.resync);
         let key = InformerKey::from(&config);

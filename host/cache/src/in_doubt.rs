@@ -11,7 +11,11 @@ use informer_types::{Change, Object, ObjectKey};
 #[derive(Clone)]
 pub(crate) enum InDoubt {
     /// One object was written or removed.
-    Object(Arc<Object>),
+    Object {
+        object: Arc<Object>,
+        /// The object of another UID that was in the store before under the same name.
+        predecessor: Option<Arc<Object>>,
+    },
     /// A list replaced the objects of a namespace, or of all namespaces.
     List {
         namespace: Option<String>,
@@ -23,24 +27,45 @@ pub(crate) enum InDoubt {
 // === impl InDoubt ===
 
 impl InDoubt {
+    /// The object is about to be written or removed.
+    pub(crate) fn of(object: Arc<Object>) -> Self {
+        Self::Object { object, predecessor: None }
+    }
+
+    /// The store is about to lose `stored`, which has the same name. If it is another object, its deletion has to be distributed,
+    /// too (D-6).
+    pub(crate) fn replaces(&mut self, stored: &Arc<Object>) {
+        if let Self::Object { object, predecessor } = self
+            && stored.uid() != object.uid()
+        {
+            *predecessor = Some(Arc::clone(stored));
+        }
+    }
+
     /// Returns everything that may not have been distributed: an addition for each object in the store, and a deletion for each
-    /// object that is not in the store any more. A listener may have received it already. `present` is what the store has now of
-    /// the object, or of the namespace.
+    /// object that is not in the store any more. An object of another UID is another object (D-6). A listener may have received
+    /// it already. `present` is what the store has now of the object, or of the namespace.
     pub(crate) fn changes(&self, mut present: Vec<Arc<Object>>) -> Vec<Change> {
         let gone =
             |object: &Arc<Object>| Change::Deleted { object: Arc::clone(object), final_state_known: false };
         let deleted: Vec<Change> = match self {
-            Self::Object(object) => {
-                Some(object).filter(|_| present.is_empty()).map(gone).into_iter().collect()
+            Self::Object { object, predecessor } => {
+                let is_stored = |one: &Arc<Object>| present.iter().any(|object| object.uid() == one.uid());
+                let predecessor = predecessor.iter().filter(|predecessor| !is_stored(predecessor));
+                predecessor.chain(Some(object).filter(|_| present.is_empty())).map(gone).collect()
             }
             Self::List { before, .. } => {
                 let mut before: HashMap<ObjectKey, &Arc<Object>> =
                     before.iter().map(|object| (object.key(), object)).collect();
+                let mut replaced = Vec::new();
                 present.retain(|object| {
-                    let before = before.remove(&object.key());
-                    before.is_none_or(|before| version(before) != version(object))
+                    let Some(before) = before.remove(&object.key()) else { return true };
+                    if before.uid() != object.uid() {
+                        replaced.push(before);
+                    }
+                    version(before) != version(object)
                 });
-                before.into_values().map(gone).collect()
+                replaced.into_iter().chain(before.into_values()).map(gone).collect()
             }
         };
         deleted.into_iter().chain(present.into_iter().map(|object| Change::Added { object })).collect()

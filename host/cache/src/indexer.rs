@@ -138,13 +138,23 @@ impl Indexer {
     }
 
     /// Stores the object, unless this very state is stored already.
+    #[cfg(test)]
     pub(crate) fn put(&self, object: Arc<Object>) -> Present {
+        self.put_over(object, |_| {})
+    }
+
+    /// Stores the object, unless this very state is stored already. If another state is stored, `replaces` is called with that
+    /// state before it is lost.
+    pub(crate) fn put_over(&self, object: Arc<Object>, replaces: impl FnOnce(&Arc<Object>)) -> Present {
         let store = self.store.read();
         let old = store.get(object.namespace(), object.name()).cloned();
         let plan = Arc::clone(&store.plan);
         drop(store);
         // Only the controller writes, so the state that was read above has not changed.
         let present = Present::of(old, object);
+        if let Present::Changed { old, .. } = &present {
+            replaces(old);
+        }
         if let Some(write) = present.write() {
             let values = Values::of(&plan, write);
             self.store.write().apply(write, &values);

@@ -13,7 +13,7 @@
 //! 7. [`SharedInformer`] is the handle of one informer, and [`Lister`] reads its cache. [`InformerFactory`] makes one
 //!    informer per resource and scope and owns every task. A [`Subscription`] keeps an informer running.
 //!
-//! An earlier stage never calls a later one. Codes in the documentation, such as R-18 or D-5, are rules of
+//! The modules form no cycle, and `tests/tidy` checks that. Codes in the documentation, such as R-18 or D-5, are rules of
 //! `host/docs/rules.md`.
 //!
 //! Sharding is not built yet.

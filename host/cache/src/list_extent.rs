@@ -14,12 +14,12 @@ use crate::{
 /// The memory that an object takes besides its text, in bytes.
 const OBJECT_BYTES: u64 = 512;
 
-/// The pages of one list that may bring only objects that earlier pages brought. A list shows one moment, so a correct
-/// server sends none.
+/// The maximum number of pages in one list that only repeat objects of earlier pages. A list shows one moment, so a correct
+/// server sends no such page.
 const REPEATED_PAGES: u32 = 100;
 
-/// The empty pages of one list. A server may select objects after it has read a page, so that nothing is left of it: with
-/// pages of 500, this many stand for five million objects that are not selected.
+/// The maximum number of empty pages in one list. A server may apply a selector after it has read a page, so that nothing is
+/// left of the page: with pages of 500, this number stands for five million objects that are not selected.
 const EMPTY_PAGES: u32 = 10_000;
 
 /// The size of one list so far.

@@ -29,7 +29,7 @@ pub struct ListenerConfig {
     /// The resync period. `None` means the informer's period, zero means never. A period below a second becomes a
     /// second (P-9).
     pub resync: Option<Duration>,
-    /// If true, a relist also notifies this listener of unchanged objects (D-5).
+    /// If true, this listener is also notified of unchanged objects that a relist or an event of the watch brings (D-5).
     pub relist_all: bool,
 }
 

@@ -55,7 +55,8 @@ pub enum OfflineEvent {
 // === impl OfflineReader ===
 
 impl OfflineReader {
-    /// Reads objects of this kind, and keeps of them what the watch keeps. A larger object is an error.
+    /// Reads objects of this kind, and keeps of them what the watch keeps. A list fails if more than `max_object_bytes` of an
+    /// object have arrived and the object is not complete.
     pub fn new(kind: &str, watch: &WatchConfig, max_object_bytes: usize) -> Self {
         Self(Decoder::new(kind, watch, max_object_bytes))
     }

@@ -159,7 +159,7 @@ impl Processor {
         self.lock().listeners.iter().filter_map(|listener| listener.next_resync).min()
     }
 
-    /// Brings each resync nearer.
+    /// Makes the next resync of each listener due earlier by this time.
     pub(crate) fn hasten_resyncs(&self, by: Duration) {
         let now = Instant::now();
         for listener in &mut self.lock().listeners {

@@ -12,7 +12,7 @@ use crate::{
     processor::Processor,
 };
 
-/// Runs until dropped. Before the informer has synced no resync is due.
+/// Runs until dropped. Pushes no resync before the informer has synced.
 pub(crate) async fn run(processor: Arc<Processor>, deltas: DeltaSender, mut synced: watch::Receiver<bool>) {
     if synced.wait_for(|synced| *synced).await.is_err() {
         return;

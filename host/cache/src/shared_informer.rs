@@ -62,9 +62,9 @@ use crate::{
 /// **Late listeners.** A listener may join at any time. It first receives an initial addition for every object in the
 /// cache, and then all further changes; it misses none and receives none twice (C-10, P-11).
 ///
-/// **Unchanged objects.** If a relist shows an object with the UID and resource version that the cache already has,
-/// only listeners with `relist_all` are notified (D-5). A resync notifies the listeners whose period has elapsed of
-/// every object in the cache. Each listener has its own period.
+/// **Unchanged objects.** If a relist or an event of the watch brings an object with the UID and resource version that the
+/// cache already has, only listeners with `relist_all` are notified (D-5). If the resync period of a listener has elapsed, this
+/// listener is notified of every object in the cache. Each listener has its own period.
 ///
 /// **Recreated objects.** An object with another UID is another object. If an object was deleted and created again
 /// under the same name, a listener receives a deletion and an addition, never an update, even if the watch missed both
@@ -123,7 +123,7 @@ pub(crate) struct Inner {
     pub(crate) stop: CancellationToken,
     /// Cancelled once every task has ended.
     pub(crate) ended: CancellationToken,
-    /// `Some` while the resource is served and watched.
+    /// The gauge of the newest delta queue. `None` until the resource is watched for the first time.
     pub(crate) queue: Mutex<Option<DeltaGauge>>,
 }
 
@@ -297,7 +297,7 @@ impl SharedInformer {
         next.map(|at| at.saturating_duration_since(tokio::time::Instant::now()))
     }
 
-    /// Brings the resyncs of all listeners nearer, for tests of plugins.
+    /// Makes the next resync of each listener due earlier by this time, for tests of plugins.
     pub fn hasten_resyncs(&self, by: Duration) {
         self.inner.processor.hasten_resyncs(by);
     }
@@ -362,17 +362,13 @@ impl SharedInformer {
         let listeners = locked.names().into_iter();
         drop(locked);
         counters.index_failures = indexer.index_failures();
-        let keeps_ending = {
-            let endings = self.inner.endings.lock();
-            counters.restarts = endings.total();
-            endings.keeps_ending()
-        };
+        counters.restarts = self.inner.endings.lock().total();
         let phases = reflectors.iter().map(|reflector| reflector.phase);
         InformerStatus {
             key: key.clone(),
             phase: phases.max().unwrap_or(Phase::NotStarted),
             synced: self.has_synced(),
-            keeps_ending,
+            keeps_ending: self.keeps_ending(),
             last_synced_version: self.last_synced_version().ok().flatten(),
             objects: indexer.len(),
             bytes: indexer.bytes(),
@@ -381,6 +377,12 @@ impl SharedInformer {
             reflectors,
             counters,
         }
+    }
+
+    /// Returns true if bugs end the informer again and again, so that only a new process may help. Never waits for the handlers of
+    /// notifications, as [`status`](Self::status) may.
+    pub fn keeps_ending(&self) -> bool {
+        self.inner.endings.lock().keeps_ending()
     }
 
     /// The objects that exist and cannot be decoded (D-2), at most a thousand for each namespace that is watched.

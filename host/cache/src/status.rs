@@ -166,7 +166,7 @@ pub struct Counters {
     pub events: u64,
     /// Received bookmarks.
     pub bookmarks: u64,
-    /// Failed lists and watches.
+    /// Failed lists, watches and lookups of the resource, and bugs of the host that ended the informer.
     pub failures: u64,
     /// Skipped objects: of another type, tables, or without metadata.
     pub skipped: u64,
@@ -176,7 +176,7 @@ pub struct Counters {
     pub vanished: u64,
     /// Watches that were given up because they were silent for too long.
     pub silent_watches: u64,
-    /// Unchanged objects that were not delivered, counted once for all listeners (D-5).
+    /// Unchanged objects that a relist or a watch brought and that no listener was notified of (D-5).
     pub suppressed_unchanged: u64,
     /// Notifications that were lost because a sink panicked.
     pub sink_panics: u64,

@@ -37,9 +37,9 @@ struct Packing {
 /// Compresses and decompresses with one dictionary. Every object that it compressed holds a reference to it.
 pub(super) struct Dictionary {
     bytes: Vec<u8>,
-    /// Only the reflectors of one informer compress.
+    /// The reflectors of one informer, and the thread that compresses beside them, take turns.
     compressor: Mutex<Packing>,
-    /// As many as the readers that decompressed at the same time, at most.
+    /// Idle decompressors. Their number is at most the highest number of readers that decompressed at the same time.
     decompressors: Mutex<Vec<Decompressor<'static>>>,
 }
 

@@ -248,7 +248,7 @@ fn the_values_of_an_index_come_in_order_page_by_page_with_the_objects_that_count
         values(&indexer, ValueQuery { namespaces: &shop, ..all }),
         counted(&[("", 1), ("a", 1), ("b", 2)])
     );
-    // Only pages with a value that counts are full.
+    // The value `c` follows, but it has no object in the namespace.
     assert_eq!(values(&indexer, ValueQuery { namespaces: &shop, after: Some("b"), limit: 1, ..all }), []);
 
     let namespaces = ValueQuery { index: "namespace", ..all };

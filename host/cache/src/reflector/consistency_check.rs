@@ -115,8 +115,8 @@ fn keys(undecodable: &[Undecodable]) -> BTreeSet<ObjectKey> {
     undecodable.iter().filter_map(key).collect()
 }
 
-/// The content is compared, not the text: a list may omit fields that an event has, and the order of fields has no
-/// meaning.
+/// The content is compared, not the text, because the order of fields has no meaning: the decoder puts `kind` and `apiVersion`
+/// at the start of an item of a list.
 fn content(object: &Object) -> Option<Value> {
     serde_json::from_str(&object.json().ok()?).ok()
 }

@@ -27,11 +27,11 @@ use crate::{
     watch_stream::Next,
 };
 
-/// The time that a streaming list may take before it has delivered events.
+/// The time that a streaming list may take in addition to the time for its events.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The additional time for each event: a long list should not fail over to a plain list, which costs the server more. A
-/// server without end marks would have to send 100 changes a second to be waited for.
+/// The time for each event: a long list should not fail over to a plain list, which costs the server more. A list without an
+/// end mark still fails in the end, unless the server sends 100 changes a second.
 const PATIENCE_PER_EVENT: Duration = Duration::from_millis(10);
 
 /// After this time without an event a warning is logged.

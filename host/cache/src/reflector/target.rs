@@ -18,7 +18,7 @@ use crate::{
 /// client-go ignores shorter timeouts too, because the server pays for every reopening.
 const SHORTEST_WATCH_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// No API server lets a watch last longer.
+/// A longer timeout has no use. The limit keeps the deadline of a watch far from an overflow.
 const LONGEST_WATCH_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One collection, the queue for its deltas, and the cell for its status.
@@ -53,7 +53,7 @@ pub(crate) enum ReflectorError {
         "the streaming list of {resource} and a plain one, both at {resource_version}, differ: {difference}"
     )]
     Inconsistent { resource: String, resource_version: String, difference: String },
-    /// The resource cannot be watched.
+    /// The lookup of the resource failed, or the resource cannot be watched.
     #[error(transparent)]
     Discovery(#[from] DiscoveryError),
 }

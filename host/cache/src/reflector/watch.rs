@@ -23,8 +23,8 @@ use crate::{
 /// A watch that ends sooner than this and without an event is an error.
 const VERY_SHORT: Duration = Duration::from_secs(1);
 
-/// If a server ends watches as soon as they are open, watches that delivered no object are reopened at most this often.
-/// client-go has no such limit.
+/// The shortest time from the opening of a watch to the opening of the next one, if the first delivered no object: a server may
+/// end every watch as soon as it is open. client-go has no such limit.
 const REOPEN_SPACING: Duration = Duration::from_secs(1);
 
 /// A server may end a watch this much later than requested. After that the connection counts as half open.
@@ -248,7 +248,7 @@ impl<'a> Follower<'a> {
         if !version.is_empty() && !self.watch.synthetic {
             self.target.cell.event(&version);
             self.state.observe(&version);
-            // A caller that waits for this version would wait forever for its object (I-11).
+            // Without this, a caller that waits for this version would wait until the next event or bookmark (I-11).
             self.burst.push(Delta::now(DeltaKind::Bookmark(self.target.scope, version)));
         }
     }

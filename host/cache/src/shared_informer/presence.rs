@@ -22,19 +22,19 @@ use crate::{
 /// operator who installs a CRD expects it to work soon.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// A resource counts as removed if the server denies it this number of times in a row ...
+/// A resource counts as removed if this number of lookups in a row find that the server does not serve it.
 const DENIALS: usize = 3;
 
-/// ... with this time between two lookups, which is also the shortest time between two checks. One of several API
-/// servers may lag behind the others, and an API server that has just started does not know every CRD yet; deletions
-/// that were delivered cannot be taken back.
+/// The time between two of these lookups, and the shortest time between two series of them. One of several API servers may lag
+/// behind the others, and an API server that has just started does not serve every CRD yet; deletions that were delivered cannot
+/// be taken back.
 const BETWEEN_DENIALS: Duration = Duration::from_secs(2);
 
 /// What happened to a resource that was served.
 pub(super) enum Change {
     /// The resource was removed.
     Gone(DiscoveryError),
-    /// Another CRD has taken the name: the resource has another kind, or is no longer namespaced.
+    /// Another CRD has taken the name: the resource has another kind or another scope.
     Another(Resource),
 }
 

@@ -85,7 +85,7 @@ async fn live(inner: &Arc<Inner>, transport: &Transport, config: &FactoryConfig)
 }
 
 /// Watches a served resource until the stop, or until the resource was removed or replaced. When it returns, every task
-/// has ended, and everything that the reflectors saw is in the cache and was distributed, unless a bug ended the controller.
+/// has ended, and every delta that the reflectors pushed is in the cache and was distributed, unless a bug ended the controller.
 async fn watch(
     inner: &Arc<Inner>,
     transport: &Transport,
@@ -143,7 +143,7 @@ fn spawn(
     tasks.spawn(controller.run());
     let timer = resync::run(Arc::clone(&inner.processor), sender.clone(), inner.synced.subscribe());
     tasks.spawn(until(halt.clone(), timer));
-    // The check compares what two lists bring, so it decodes both.
+    // The consistency check compares two lists, so neither may share the objects of the cache.
     let cached = (!config.check_consistency).then(|| Arc::clone(&inner.indexer));
     let decoder = Decoder::new(&resource.kind, &inner.config, config.max_object_bytes);
     let decoder = Arc::new(decoder.with_cache(cached, transport.ceiling));
@@ -201,7 +201,7 @@ impl Inner {
         let mut listeners = self.processor.lock();
         let Some(in_doubt) = listeners.in_doubt.clone() else { return };
         let present = match &in_doubt {
-            InDoubt::Object(object) => {
+            InDoubt::Object { object, .. } => {
                 let key = object.key();
                 self.indexer.get(&key.namespace, &key.name).into_iter().collect()
             }

@@ -34,8 +34,8 @@ impl SharedInformer {
         of_all(applied, |versions| versions.min())
     }
 
-    /// The time since the last list, event or bookmark: the cache shows the state of that time or a newer one. With several namespaces
-    /// it is the longest one of them. Returns `None` before the first list.
+    /// The time since the last list, event or bookmark: the cache shows the state of that time or a newer one. With several
+    /// namespaces it is the longest of their times. Returns `None` until every namespace was listed.
     pub fn data_age(&self) -> Option<Duration> {
         let ages: Option<Vec<Duration>> = self.inner.cells.iter().map(|cell| cell.data_age()).collect();
         ages?.into_iter().max()
@@ -53,8 +53,11 @@ impl SharedInformer {
     }
 
     /// Waits until the cache is at least at this resource version. A client that wrote an object and waits for the
-    /// resource version in the answer reads its own write. With several namespaces it waits for the named one, or for
-    /// all.
+    /// resource version in the answer reads its own write. If several namespaces are watched, it waits for `namespace`, or
+    /// for all of them if `namespace` is `None`.
+    ///
+    /// The cache never has a version of a namespace that is not watched: such a wait lasts until the informer stops, so set a
+    /// timeout.
     ///
     /// An object that the informer's selectors leave out does not move the cache's version; the next bookmark does,
     /// after about a minute. If the server never had the version, the wait lasts until the informer stops, so set a
@@ -72,9 +75,10 @@ impl SharedInformer {
         namespace: Option<&str>,
     ) -> Result<(), VersionError> {
         let wanted: ResourceVersion = resource_version.parse()?;
-        let namespace = namespace.filter(|_| self.inner.cells.len() > 1);
-        let cells = self.inner.cells.iter();
-        let cells = cells.filter(|cell| namespace.is_none_or(|wanted| cell.namespace() == Some(wanted)));
+        let is_wanted = |own: &str| namespace.is_none_or(|wanted| wanted == own);
+        let cells: Vec<_> =
+            self.inner.cells.iter().filter(|cell| cell.namespace().is_none_or(is_wanted)).collect();
+        let is_watched = !cells.is_empty();
         let reached = |version: &str| match version {
             "" => None,
             version => match version.parse::<ResourceVersion>() {
@@ -82,9 +86,10 @@ impl SharedInformer {
                 Err(incomparable) => Some(Err(incomparable)),
             },
         };
+        let waits = cells.into_iter().map(|cell| cell.wait_applied(reached));
         tokio::select! {
             biased;
-            applied = try_join_all(cells.map(|cell| cell.wait_applied(reached))) => {
+            applied = try_join_all(waits), if is_watched => {
                 applied?;
                 Ok(())
             }

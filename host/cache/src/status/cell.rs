@@ -104,7 +104,7 @@ impl ReflectorCell {
         state.retry_at = Some(Instant::now() + delay);
     }
 
-    /// The server does not serve the resource any more. Deltas that are not applied by now never will be.
+    /// The server does not serve the resource any more. The controller still applies the deltas that are in its queue.
     pub(crate) fn vanished(&self, reason: &str) {
         self.release_all();
         let mut state = self.state.lock();

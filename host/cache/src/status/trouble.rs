@@ -100,7 +100,7 @@ impl InformerStatus {
                 let remedy = remedy(error.class, &self.key);
                 Some(Trouble { class: Some(error.class), remedy, ..trouble(what, reflector.phase_age) })
             }
-            // The first event, or a second without an end, ends this trouble.
+            // The first event ends this trouble, and so does a watch that has been open for a second.
             Phase::Watching if reflector.consecutive_failures > 0 => {
                 let error = error?;
                 let what = format!("watching again; before that: {}", error.text);

@@ -13,7 +13,7 @@ use informer_types::{Cause, Step, TraceSink, Traced, Tracer};
 
 use crate::{
     server::{Answer, Script},
-    world::{World, config, core_v1, event, pod, pods, status},
+    world::{World, config, core_v1, event, pod, pod_of, pods, status},
 };
 
 /// Panics once, when an object is stored or removed: after the store was written, and before a listener was notified.
@@ -171,5 +171,63 @@ async fn the_rest_of_a_list_that_a_panic_kept_from_the_listeners_is_delivered_af
     received[4..].sort();
     assert_eq!(received[4..], ["add shop/b@12 replay", "add shop/d@13 replay", "delete shop/a@1 replay?"]);
     assert_eq!(world.cached(), ["shop/b@12", "shop/c@3", "shop/d@13"]);
+    assert_eq!(world.informer.status().counters.restarts, 1);
+}
+
+/// Another UID under the same name is another object, whose predecessor is deleted (D-6).
+#[tokio::test(start_paused = true)]
+async fn the_deletion_of_a_predecessor_that_a_panic_kept_back_is_delivered_after_the_restart() {
+    let is_stored = |step: &Step| matches!(step, Step::Stored { cause: Cause::Live, .. });
+    let is_removed = |step: &Step| matches!(step, Step::Removed { .. });
+    let successor = || pod_of("b", "12", "another-uid");
+    for (is_at, change, after, delivered) in [
+        (
+            is_stored as fn(&Step) -> bool,
+            event("ADDED", successor()),
+            vec![successor()],
+            ["delete shop/b@2 replay?", "add shop/b@12 replay"],
+        ),
+        (
+            is_removed,
+            event("DELETED", successor()),
+            Vec::new(),
+            ["delete shop/b@2 replay?", "delete shop/b@12 replay?"],
+        ),
+    ] {
+        let script = served();
+        script.list(Answer::list("10", &[pod("b", "2")]));
+        script.list(Answer::list("12", &after));
+        let watch = script.live_watch();
+        let world = World::start_with(script, trapped("b", is_at), pods());
+        world.watches(1).await;
+
+        watch.frame(&change);
+
+        world.receives(&[&["add shop/b@2 initial"][..], &delivered].concat()).await;
+        world.watches(2).await;
+        assert_eq!(world.informer.status().counters.restarts, 1);
+    }
+}
+
+/// The same for a list, which shows the successor under the name of the predecessor (D-6).
+#[tokio::test(start_paused = true)]
+async fn the_deletion_of_a_predecessor_that_a_list_replaced_is_delivered_after_a_panic_too() {
+    let script = served();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
+    let watch = script.live_watch();
+    let after = [pod("a", "1"), pod_of("b", "12", "another-uid")];
+    script.list(Answer::list("20", &after));
+    script.list(Answer::list("20", &after));
+    let is_stored = |step: &Step| matches!(step, Step::Stored { cause: Cause::Relist, .. });
+    let world = World::start_with(script, trapped("b", is_stored), pods());
+    world.watches(1).await;
+
+    watch.event("ERROR", &status(410, "Expired", "too old resource version"));
+
+    let first = ["add shop/a@1 initial", "add shop/b@2 initial"];
+    let replayed = ["delete shop/b@2 replay?", "add shop/b@12 replay"];
+    world.receives(&[first, replayed].concat()).await;
+    world.lists(3).await;
+    assert_eq!(world.received().len(), 4);
     assert_eq!(world.informer.status().counters.restarts, 1);
 }

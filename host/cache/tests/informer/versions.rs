@@ -77,6 +77,40 @@ async fn the_version_of_several_namespaces_is_the_oldest_unless_one_is_named() {
     );
 }
 
+/// A lister finds no object in such a namespace.
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_not_watched_never_has_a_version() {
+    for watched in [&["shop"][..], &["shop", "warehouse"]] {
+        let script = Script::new();
+        for _ in watched {
+            script.list(Answer::list("10", &[]));
+        }
+        let namespaces = watched.iter().map(|namespace| (*namespace).to_owned()).collect();
+        let world = World::start_with(script, config(), WatchConfig { namespaces, ..pods() });
+        world.informer.wait_for_version("10", None).await.unwrap();
+        world.informer.wait_for_version("10", Some("shop")).await.unwrap();
+
+        for absent in ["bank", ""] {
+            let never = world.informer.wait_for_version("10", Some(absent));
+            let waited = tokio::time::timeout(Duration::from_secs(1), never).await;
+            assert!(waited.is_err(), "{absent:?} of {watched:?}: {waited:?}");
+        }
+        let informer = world.informer.clone();
+        let waiting = tokio::spawn(async move { informer.wait_for_version("10", Some("bank")).await });
+        world.factory.stop(&world.informer).await;
+        assert!(matches!(waiting.await.unwrap(), Err(VersionError::Stopped(_))));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_of_all_namespaces_has_the_version_of_each() {
+    let world = World::listing("10", &[]);
+
+    for namespace in ["shop", ""] {
+        world.informer.wait_for_version("10", Some(namespace)).await.unwrap();
+    }
+}
+
 /// Only decimal integers have an order.
 #[tokio::test(start_paused = true)]
 async fn waiting_for_a_version_without_an_order_is_an_error() {
