@@ -1,11 +1,13 @@
 //! What Helm makes of the chart.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use informer_tests::command_line::CommandLine;
 use serde_json::{Value, json};
 
-use crate::manifests::{assert_bindings_resolve, chart, configuration, deployed, permissions, printed_roles};
+use crate::manifests::{
+    assert_bindings_resolve, chart, configuration, deployed, permissions, printed_roles, text,
+};
 
 /// A configuration with roles in a namespace and of the whole cluster.
 const CONFIGURATION: &str = r#"
@@ -99,6 +101,17 @@ async fn the_pod_has_no_rights_on_its_node() {
     for key in ["hostNetwork", "hostPID", "hostIPC"] {
         assert_eq!(pod[key], Value::Null);
     }
+
+    let ids = "--set=podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null,podSecurityContext.fsGroup=null";
+    let manifests = chart(&helm().await, &[ids]).await;
+    let given = json!({
+        "runAsNonRoot": true, "fsGroupChangePolicy": "OnRootMismatch", "seccompProfile": {"type": "RuntimeDefault"},
+    });
+    assert_eq!(
+        manifests.pod()["securityContext"],
+        given,
+        "the namespace decides about the IDs, as on OpenShift"
+    );
 }
 
 #[tokio::test]
@@ -125,6 +138,73 @@ async fn a_configuration_brings_its_roles_in_any_form_that_informer_rbac_prints(
         assert_eq!(manifests.container()["ports"], json!([{"name": "health", "containerPort": 9000}]));
         assert_eq!(manifests.the("Service")["spec"]["ports"][0]["port"], 9000);
     }
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_roles_of_a_plugin_with_a_service_account_of_its_own_are_bound_to_that_account() {
+    let helm = helm().await;
+    let (file, roles) = (helm.home().join("informer.toml"), helm.home().join("rbac.json"));
+    let own = CONFIGURATION.replace(
+        "source = \"reaper.wasm\"",
+        "source = \"reaper.wasm\"\nas = \"system:serviceaccount:shop:reaper\"",
+    );
+    fs::write(&file, own.replace("write = [", "write = [\"patch v1/configmaps\", ")).unwrap();
+    let printed = printed_roles(&file, "informer");
+    fs::write(&roles, json!({"apiVersion": "v1", "kind": "List", "items": printed}).to_string()).unwrap();
+
+    let arguments = [("config", &file), ("rbac.manifest", &roles)]
+        .map(|(name, file)| format!("--set-file={name}={}", file.display()));
+    let manifests =
+        chart(&helm, &[&arguments[0], &arguments[1], "--set=health.port=9000", "--namespace=informer"]).await;
+
+    assert_eq!(manifests.permissions(), permissions(&printed));
+    assert_bindings_resolve(&manifests);
+    let mut names: Vec<&str> =
+        manifests.all("ClusterRole").iter().map(|role| role["metadata"]["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["informer-informer", "informer-informer:shop:reaper"]);
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn a_file_that_only_sets_up_the_host_goes_with_ready_made_plugins() {
+    let helm = helm().await;
+    let file = helm.home().join("host.toml");
+    // The first line decides about the indentation of a block of YAML.
+    fs::write(&file, "  [host]\n  health = \"0.0.0.0:8081\"\n  cache-memory = \"200MiB\"\n").unwrap();
+    let config = format!("--set-file=config={}", file.display());
+
+    let manifests = chart(&helm, &["--set=readyMade={janitor}", &config]).await;
+
+    let text = manifests.configuration();
+    assert!(text.starts_with("include = [\"/usr/share/informer/plugins/janitor.toml\"]\n"), "{text}");
+    assert!(text.contains("cache-memory = \"200MiB\""), "{text}");
+    let janitor = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/janitor/informer.toml");
+    assert_eq!(manifests.permissions(), permissions(&printed_roles(&janitor, "informer")));
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn a_change_of_what_the_host_reads_at_its_start_replaces_the_pod_and_no_other_change_does() {
+    let helm = helm().await;
+    let file = helm.home().join("informer.toml");
+    let annotation = async |text: &str| {
+        fs::write(&file, text.replace("9000", "8081")).unwrap();
+        let config = format!("--set-file=config={}", file.display());
+        let manifests = chart(&helm, &[&config, "--set=rbac.create=false"]).await;
+        manifests.the("Deployment")["spec"]["template"]["metadata"]["annotations"].clone()
+    };
+    let before = annotation(CONFIGURATION).await;
+
+    let with_watch = annotation(&format!("{CONFIGURATION}\n[[watch]]\ngvr = \"v1/secrets\"\n")).await;
+    let with_memory = annotation(&CONFIGURATION.replace("[host]", "[host]\ncache-memory = \"200MiB\"")).await;
+    let with_telemetry =
+        annotation(&format!("{CONFIGURATION}\n[telemetry]\nendpoint = \"http://x:1\"\n")).await;
+
+    assert_eq!(with_watch, before);
+    assert_ne!(with_memory, before);
+    assert_ne!(with_telemetry, before);
 }
 
 #[tokio::test]
@@ -211,6 +291,29 @@ async fn values_turn_parts_on_and_off() {
     assert_eq!(manifests.the("ServiceMonitor")["spec"]["endpoints"][0]["scheme"], "http");
     let claim = manifests.the("PersistentVolumeClaim");
     assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "5Gi");
+
+    let manifests = chart(&helm, &["--set=state.existingClaim=kept,livenessProbe=null,enabled=true"]).await;
+    assert_eq!(manifests.pod()["volumes"][1]["persistentVolumeClaim"]["claimName"], "kept");
+    let probe = json!({"httpGet": {"path": "/livez", "port": "health"}});
+    assert_eq!(manifests.container()["livenessProbe"], probe);
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_chart_installs_the_alert_rules_and_the_dashboard_as_they_are() {
+    let values = "--set=prometheusRule.enabled=true,prometheusRule.labels.release=prometheus,dashboard.enabled=true,\
+                  serviceMonitor.enabled=true,serviceMonitor.endpoint.honorLabels=false";
+    let manifests = chart(&helm().await, &[values]).await;
+
+    let rule = manifests.the("PrometheusRule");
+    let alerts: Value = serde_saphyr::from_str(&text("monitoring/alerts.yaml")).unwrap();
+    assert_eq!((&rule["spec"], &rule["metadata"]["labels"]["release"]), (&alerts, &json!("prometheus")));
+    let maps = manifests.all("ConfigMap");
+    let map = maps.iter().find(|map| map["metadata"]["name"] == "informer-dashboard").unwrap();
+    let dashboard: Value = serde_json::from_str(map["data"]["informer.json"].as_str().unwrap()).unwrap();
+    assert_eq!(dashboard, serde_json::from_str::<Value>(&text("monitoring/dashboard.json")).unwrap());
+    assert_eq!(map["metadata"]["labels"]["grafana_dashboard"], "1");
+    assert_eq!(manifests.the("ServiceMonitor")["spec"]["endpoints"][0]["honorLabels"], false);
 }
 
 #[tokio::test]
@@ -238,21 +341,26 @@ async fn the_network_policy_opens_the_port_of_the_collector_and_no_other() {
     ] {
         assert_eq!(egress(closed).await, without, "{closed}");
     }
+    let commented = egress("[telemetry]\n# see [traces]\nendpoint = \"http://otel.monitoring:4319\"\n").await;
+    assert_eq!(commented, with);
 }
 
 #[tokio::test]
 #[ignore = "needs Go: run by cargo xtask test --all"]
-async fn two_releases_share_no_role_of_the_cluster() {
+async fn two_releases_share_no_role() {
     let helm = helm().await;
-    let folder = deployed("helm/informer");
     let mut names = Vec::new();
     for namespace in ["--namespace=one", "--namespace=two"] {
-        let printed = helm.prints(&["template", "informer", folder.to_str().unwrap(), namespace]).await;
-        let manifests = crate::manifests::Manifests::parse(&printed);
-        names.push(manifests.the("ClusterRole")["metadata"]["name"].clone());
+        let manifests = chart(&helm, &[namespace, "--set=readyMade={reloader}"]).await;
+        for kind in ["ClusterRole", "Role"] {
+            let of = |role: &Value| ["namespace", "name"].map(|key| role["metadata"][key].to_string());
+            names.extend(manifests.all(kind).into_iter().map(of));
+        }
     }
 
-    assert_eq!(names, ["one-informer", "two-informer"]);
+    let distinct: BTreeSet<_> = names.iter().collect();
+    assert!(names.iter().any(|[namespace, _]| namespace == "\"default\""), "{names:?}");
+    assert_eq!(distinct.len(), names.len(), "{names:?}");
 }
 
 #[tokio::test]
@@ -290,6 +398,9 @@ async fn a_configuration_without_probes_or_roles_is_refused_with_the_remedy() {
 
     let port = refused(&helm, &[&config, "--set=rbac.create=false"]).await;
     let roles = refused(&helm, &[&config, "--set=health.port=9000"]).await;
+    fs::write(&file, CONFIGURATION.replace("0.0.0.0", "127.0.0.1")).unwrap();
+    let loopback = refused(&helm, &[&config, "--set=health.port=9000,rbac.create=false"]).await;
+    assert!(loopback.contains("the kubelet cannot reach the health listener"), "{loopback}");
     let odd = refused(&helm, &["--set=rbac.manifest=kind: Secret"]).await;
 
     assert!(port.contains("write `health = \"0.0.0.0:8081\"` under [host]"), "{port}");

@@ -74,6 +74,16 @@ fn the_shipped_definitions_are_those_that_informer_crd_prints() {
     assert_eq!(chart, kustomize);
 }
 
+#[test]
+fn the_chart_ships_the_alert_rules_and_the_dashboard() {
+    for file in ["alerts.yaml", "dashboard.json"] {
+        let (own, chart) =
+            (text(&format!("monitoring/{file}")), text(&format!("helm/informer/files/{file}")));
+
+        assert_eq!(own, chart, "copy host/deploy/monitoring/{file} over that of the chart");
+    }
+}
+
 /// The probes of both address this port.
 #[test]
 fn the_shipped_configurations_serve_probes_to_the_kubelet() {
@@ -136,8 +146,9 @@ fn compare(values: &Value, schema: &Value, at: &Path, missing: &mut Vec<String>)
             None => missing.push(format!("{} is not in the schema", at.join(name).display())),
         }
     }
-    // The parts of probes and resources have defaults of Kubernetes; `global` is Helm's.
-    let open = ["global", "livenessProbe", "readinessProbe", "resources"];
+    // The parts of probes and resources have defaults of Kubernetes. `global` is Helm's, and `enabled` that of a chart that depends on
+    // this one (`condition: informer.enabled`).
+    let open = ["global", "enabled", "livenessProbe", "readinessProbe", "resources"];
     for name in properties.keys().filter(|name| !values.contains_key(*name)) {
         let optional = at.components().any(|part| open.iter().any(|open| part.as_os_str() == *open));
         if !optional && !open.contains(&name.as_str()) {

@@ -48,6 +48,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if not (regexMatch (printf `(?m)^[ \t]*health[ \t]*=[ \t]*["'][^"']*:%d["']` $port) $config) }}
 {{- fail (printf "the probes need the health listener: write `health = \"0.0.0.0:%d\"` under [host] of the file in `config`, or set `health.port` to the port in it" $port) }}
 {{- end }}
+{{- if regexMatch (printf `(?m)^[ \t]*health[ \t]*=[ \t]*["'](127\.|localhost|\[::1\])[^"']*:%d["']` $port) $config }}
+{{- fail (printf "the kubelet cannot reach the health listener: write `health = \"0.0.0.0:%d\"` instead of a loopback address" $port) }}
+{{- end }}
 {{- with .Values.readyMade }}
 {{- if regexMatch `(?m)^[ \t]*include[ \t]*=` $config }}
 {{- fail "`config` has an `include` of its own: add the files /usr/share/informer/plugins/NAME.toml there, and their roles to `rbac.manifest`, instead of `readyMade`" }}
@@ -66,18 +69,21 @@ include = {{ toJson $files }}
 
 {{- /* The port in `endpoint` of [telemetry]. Empty without the section or without a port. */ -}}
 {{- define "informer.collectorPort" -}}
-{{- $endpoint := regexFind `(?m)^[ \t]*\[telemetry\][^\[]*?^[ \t]*endpoint[ \t]*=[ \t]*["']https?://[^"'/]*:[0-9]+` (include "informer.config" .) }}
+{{- $config := regexReplaceAll `(?m)^[ \t]*#.*$` (include "informer.config" .) "" }}
+{{- $endpoint := regexFind `(?m)^[ \t]*\[telemetry\][^\[]*?^[ \t]*endpoint[ \t]*=[ \t]*["']https?://[^"'/]*:[0-9]+` $config }}
 {{- regexFind `[0-9]+$` $endpoint }}
 {{- end }}
 
 {{- /* The roles that `informer rbac` printed, as {"roles": [..]}; those of a ready-made plugin have its name as `suffix`. The bindings
-are made anew, for the release's ServiceAccount. */ -}}
+are made anew: for the release's ServiceAccount, or for the one in `account`. */ -}}
 {{- define "informer.roles" -}}
-{{- if and (or .Values.config .Values.plugins) (not .Values.rbac.manifest) }}
+{{- /* A file that only sets up the host needs no roles of its own. */ -}}
+{{- $needs := regexMatch `(?m)^[ \t]*(\[\[[ \t]*(watch|plugin)[ \t]*\]\]|\[[ \t]*tenancy[ \t]*\]|include[ \t]*=|metrics-auth[ \t]*=)` .Values.config }}
+{{- if and (or $needs .Values.plugins) (not .Values.rbac.manifest) }}
 {{- fail "`rbac.manifest` is needed besides `config` or `plugins`: run `informer rbac --config informer.toml > rbac.yaml` and add `--set-file rbac.manifest=rbac.yaml`, or set `rbac.create` to false and bind roles yourself" }}
 {{- end }}
 {{- $own := .Files.Get "files/rbac.yaml" }}
-{{- if .Values.readyMade }}{{ $own = "" }}{{ end }}
+{{- if or .Values.readyMade .Values.config }}{{ $own = "" }}{{ end }}
 {{- $roles := list }}
 {{- range $name := .Values.readyMade }}
 {{- range $text := regexSplit "(?m)^---[ \t]*$" ($.Files.Get (printf "files/ready-made/%s.rbac.yaml" $name)) -1 }}
@@ -91,6 +97,12 @@ are made anew, for the release's ServiceAccount. */ -}}
 {{- if eq (toString $document.kind) "List" }}{{ $objects = $document.items }}{{ end }}
 {{- range $object := $objects }}
 {{- if has $object.kind (list "Role" "ClusterRole") }}
+{{- /* "informer:NAMESPACE:NAME" are the roles of a plugin that sends its requests `as` this ServiceAccount. */ -}}
+{{- $parts := splitList ":" $object.metadata.name }}
+{{- if eq (len $parts) 3 }}
+{{- $account := dict "namespace" (index $parts 1) "name" (index $parts 2) }}
+{{- $object = merge (dict "suffix" (printf ":%s:%s" $account.namespace $account.name) "account" $account) $object }}
+{{- end }}
 {{- $roles = append $roles $object }}
 {{- else if and $object (not (has $object.kind (list "RoleBinding" "ClusterRoleBinding"))) }}
 {{- fail (printf "`rbac.manifest` holds what `informer rbac` prints: roles and their bindings, not %s" (toJson $object | trunc 200)) }}
