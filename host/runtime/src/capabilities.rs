@@ -41,6 +41,7 @@ pub use keyvalue::{
 };
 pub use lister::{CacheState, IndexPage, ListError, ListerQuery, ListerSource};
 pub use metrics::{MetricFamily, MetricKind, MetricValue, MetricsStats};
+pub use secret::is_shown_of_secrets;
 pub use timer::{NoTimers, TimerError, TimerSource};
 
 /// All capabilities.

@@ -1,6 +1,7 @@
 //! Plugins as objects of the cluster: a `spec` is read as `[[plugin]]` is, and confined to what `[tenancy]` allows.
 
 mod bounds;
+mod conditions;
 mod confine;
 mod refused;
 
@@ -36,8 +37,14 @@ pub(super) const NAME_BYTES: usize = 52;
 /// Much more than any plugin needs besides its `config`.
 const SPEC_BYTES: usize = 256 << 10;
 
+/// The most elements of one list, besides those in `config`. Several of them are compared with one another.
+const ELEMENTS: usize = 256;
+
 /// The name of the table in problems.
 const SPEC: &str = "spec";
+
+/// The part of a spec that belongs to the plugin alone.
+const CONFIG: &str = "spec.config";
 
 /// The most problems of one object that are shown.
 const SHOWN: usize = 5;
@@ -141,6 +148,9 @@ fn toml_value(value: &Value, path: &str) -> Result<Option<toml::Value>, String> 
             (None, Some(number)) if number.abs() < 1e18 => toml::Value::Float(number),
             _ => return Err(format!("{path}: {number} is too large; write at most {}", i64::MAX)),
         },
+        Value::Array(items) if items.len() > ELEMENTS && !path.starts_with(CONFIG) => {
+            return Err(format!("{path} has {} elements, and {ELEMENTS} are allowed", items.len()));
+        }
         Value::Array(items) => {
             let items = items.iter().enumerate().map(|(index, item)| {
                 let path = format!("{path}[{index}]");

@@ -137,7 +137,7 @@ impl Watch {
     /// Returns true if the watch is a pattern that stands for the kind with these names. The preferred one is the first.
     pub fn stands_for(&self, names: &[Gvr]) -> bool {
         let excludes = |other: &Gvr| {
-            // A group does not exclude what another group serves too.
+            // An excluded group excludes only the kinds whose preferred name is in that group.
             let names = if other.is_pattern() { names.get(..1).unwrap_or_default() } else { names };
             names.iter().any(|name| other.covers(name))
         };

@@ -13,7 +13,7 @@ use super::{
 /// The watches of a file.
 pub(super) struct Watched {
     pub(super) watches: Vec<Watch>,
-    /// No watch is missing because it cannot be read. Otherwise a reference cannot be judged.
+    /// False if some watch cannot be read: then a reference to a missing watch is not reported.
     complete: bool,
 }
 
@@ -30,7 +30,7 @@ impl Watched {
         self.watches.first()
     }
 
-    /// The fault of a subscription to a resource by the labels of namespaces, which the host has to watch all.
+    /// The fault of a subscription to this resource with `namespaces-labels`, for which the host must watch all namespaces.
     pub(super) fn follows_namespaces(&self, gvr: &Gvr) -> Option<Fault> {
         if gvr.is_namespaces() {
             return Some(Fault::new("a namespace is in no namespace", "write `labels`"));

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, de::Error};
 
 use crate::{Gvr, Part};
 
-/// What a plugin reads of the objects of each resource: JSON pointers, and digests such as `sha256:/data`. Empty if a component
-/// declares nothing, which says nothing about its reads.
+/// What a plugin reads of the objects of each resource: JSON pointers, and digests such as `sha256:/data`. It is empty if a
+/// component declares nothing. That does not mean that the component reads nothing.
 ///
 /// A component carries it in a custom section, in JSON: `{"v1/pods": ["/spec/nodeName"]}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,8 +19,12 @@ impl DeclaredReads {
     /// The name of the custom section.
     pub const SECTION: &str = "informer:reads";
 
-    /// The most bytes of the section. A longer one says nothing: commands print what is in it.
+    /// The maximum size of the section in bytes. A longer section is ignored, because commands print the contents.
     pub const BYTES: usize = 64 << 10;
+
+    /// The maximum number of parts of one resource. A section with more is ignored, because the parts of several versions are compared
+    /// with one another.
+    pub const PARTS: usize = 256;
 
     /// The contents of the section.
     #[must_use]
@@ -30,7 +34,7 @@ impl DeclaredReads {
         serde_json::json!(written.collect::<BTreeMap<_, _>>()).to_string()
     }
 
-    /// Reads the contents of the section. Contents that are damaged or too long declare nothing.
+    /// Reads the contents of the section. Contents that are damaged, too long or have too many parts declare nothing.
     #[must_use]
     pub fn of_section(contents: &[u8]) -> Self {
         let read = (contents.len() <= Self::BYTES).then(|| serde_json::from_slice(contents).ok());
@@ -43,6 +47,12 @@ impl<'de> Deserialize<'de> for DeclaredReads {
         let written: BTreeMap<String, Vec<String>> = Deserialize::deserialize(deserializer)?;
         let mut reads = BTreeMap::new();
         for (resource, parts) in written {
+            if parts.len() > Self::PARTS {
+                let (listed, most) = (parts.len(), Self::PARTS);
+                return Err(D::Error::custom(format!(
+                    "reads: {resource} has {listed} parts; at most {most}"
+                )));
+            }
             let gvr: Gvr = resource.parse().map_err(|error| D::Error::custom(format!("reads: {error}")))?;
             let part = |part: String| {
                 part.parse().map_err(|error| D::Error::custom(format!("reads: {part:?}: {error}")))

@@ -4,10 +4,10 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-/// What is right for a name.
+/// The remedy if a text is not the name of a resource.
 const NAME: &str = "write group/version/resource (`apps/v1/deployments`), or version/resource for the core group (`v1/pods`)";
 
-/// What is right for a pattern.
+/// The remedy if a text is not a pattern.
 const PATTERN: &str = "write `*/*/*` for all resources, `apps/*/*` for those of a group, or `core/*/*` for those of the core group";
 
 /// Stands for every group, or for every version and resource.

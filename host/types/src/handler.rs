@@ -70,9 +70,9 @@ pub trait EventHandler: Send + Sync + 'static {
     /// A dropped future ends the call: the guest may have seen all, some or nothing of the delivery.
     fn handle(&self, delivery: Delivery) -> impl Future<Output = Option<Outcome>> + Send;
 
-    /// Makes one call for several deliveries, at most [`MAX_BATCH`], each of another object, and returns their outcomes in the same order. Returns `None` if
-    /// no call was made, as [`handle`](Self::handle) does. The default refuses: the dispatcher calls it only
-    /// if [`takes_batches`](Self::takes_batches) returns true.
+    /// Makes one call for several deliveries and returns their outcomes in the same order. There are at most [`MAX_BATCH`]
+    /// deliveries, and no two of them are for the same object. Returns `None` if no call was made, as [`handle`](Self::handle)
+    /// does. The dispatcher calls this only if [`takes_batches`](Self::takes_batches) returns true, so the default is an error.
     ///
     /// # Errors
     /// The failure of a call that did not return an outcome for each delivery. It does not count as an attempt of any delivery.

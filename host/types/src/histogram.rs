@@ -8,7 +8,7 @@ use serde_json::json;
 /// Counts of observations by upper bound, with their sum, their number and the largest of them.
 ///
 /// The bounds are in the unit of the observations, sorted, without the infinite one: an observation above the last
-/// bound is counted in [`Histogram::count`] alone.
+/// bound is in no bucket, but it is part of the number, the sum and the maximum.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
     bounds: &'static [f64],

@@ -23,6 +23,12 @@ impl ObjectKey {
     pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
     }
+
+    /// The namespace and the name in the text of a key of a workqueue, which may begin with a resource: `v1/pods shop/web`. Returns
+    /// `None` if the text is of another form, because the plugin chose it.
+    pub fn in_work_key(text: &str) -> Option<Self> {
+        text.rsplit_once(' ').map_or(text, |(_, key)| key).parse().ok()
+    }
 }
 
 // === impl ObjectKey ===
@@ -81,6 +87,21 @@ mod tests {
     fn a_text_that_is_not_a_key_is_refused() {
         for text in ["", "/", "a/", "/a", "a/b/c"] {
             assert!(text.parse::<ObjectKey>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_object_in_the_key_of_a_workqueue_is_found_with_and_without_a_resource() {
+        for (text, found) in [
+            ("shop/web", Some(ObjectKey::new("shop", "web"))),
+            ("node-1", Some(ObjectKey::new("", "node-1"))),
+            ("v1/pods shop/web", Some(ObjectKey::new("shop", "web"))),
+            ("v1/nodes node-1", Some(ObjectKey::new("", "node-1"))),
+            ("v1/pods ", None),
+            ("a/b/c", None),
+            ("", None),
+        ] {
+            assert_eq!(ObjectKey::in_work_key(text), found, "{text}");
         }
     }
 }

@@ -10,8 +10,8 @@
 //!    [`Outcome`].
 //! 5. [`Request`] is one key of a plugin's [`Workqueue`] that a worker has taken. `dispatch` passes it to a
 //!    [`Reconciler`].
-//! 6. Each stage records its decisions about an object as [`Step`]s in a [`Tracer`]. An event that is sampled carries an
-//!    [`EventTrace`] through the stages, which receives them too.
+//! 6. Each stage records its decisions about an object as [`Step`]s in a [`Tracer`]. A sampled event carries an
+//!    [`EventTrace`] through the stages. The steps of the event are added to this trace too.
 //!
 //! [`Pointer`], [`LabelSelector`] and [`FieldSelector`] are here because `cache` and `dispatch` both read objects with
 //! them, and [`IndexPaths`] because the test host of the SDK for Rust has the indexes of `cache`. [`TokenBucket`],

@@ -7,9 +7,9 @@ use crate::{Cause, Object, ObjectKey, Observed, Source, SyncToken};
 /// What happened to one object. The store decides which of the three it is (C-3).
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// The object was not in the cache before.
+    /// The object was not in the cache before, or it was in the cache and is replayed (causes `initial` and `replay`).
     Added {
-        /// The first known state.
+        /// The state that the cache has now.
         object: Arc<Object>,
     },
     /// The object was in the cache with the same UID (D-6).
@@ -46,24 +46,25 @@ pub struct Notification {
 
 /// Receives the notifications of a listener. `dispatch` implements it with a plugin's queue.
 pub trait NotificationSink: Send + Sync + 'static {
-    /// Receives one notification. It is called by the task that applies changes to the cache, with the informer's lock
-    /// held (C-10), so it must not block, call the cache, or fail.
+    /// Receives one notification. The caller holds the informer's lock (C-10), so an implementation must not block, call the
+    /// cache, or fail.
     ///
     /// # Ordering
     /// Calls for one informer do not overlap and follow the order of the delta queue, so the states of one object arrive in the
     /// order in which the API server wrote them.
     fn offer(&self, notification: Notification);
 
-    /// Receives several notifications in their order, as if they were offered one by one, but takes locks only once. A
-    /// notification that was received has been removed from `notifications`, even if the sink panicked on it.
+    /// Receives several notifications in their order, as if they were offered one by one. An implementation can take its locks
+    /// once for all of them. It removes each notification that it receives from `notifications`, also one on which it panics.
     fn offer_all(&self, notifications: &mut VecDeque<Notification>) {
         while let Some(notification) = notifications.pop_front() {
             self.offer(notification);
         }
     }
 
-    /// Called when every object of the first list has been offered, or of the cache if the listener joined later. The listener
-    /// counts as synced once `initial` is dropped. It is called at most once, with the informer's lock held.
+    /// Called when the sink has been offered every object of the first list, or every object of the cache if the listener joined
+    /// later. The listener has not synced before `initial` and its clones are dropped. The caller holds the informer's lock, and
+    /// calls this at most once for a listener.
     fn listed(&self, _initial: SyncToken) {}
 }
 

@@ -119,16 +119,16 @@ pub enum JsonText {
     Unpacked(String),
 }
 
-/// The strings before the labels in [`Object::text`].
+/// The number of strings before the labels in [`Object::text`].
 const BEFORE_LABELS: usize = 6;
 
-/// The string in [`Object::text`] of a partial object.
+/// The string in [`Object::text`] that marks a partial object.
 const PARTIAL: &str = "p";
 
 // === impl Header ===
 
 impl Header<'_> {
-    /// The strings that [`Object`] keeps in one text: its own names, its labels and its owners.
+    /// Writes the header, without the namespace and the name, as the text that [`Fields`] reads.
     fn text(&self, vocabulary: Option<&Vocabulary>) -> Result<Box<str>, ObjectTooLarge> {
         let mut text = Writer::new(&self.name, vocabulary);
         for value in [&self.uid, &self.resource_version, &self.creation_timestamp, &self.deletion_timestamp] {
@@ -269,7 +269,7 @@ impl Object {
         self.owners().find(|owner| owner.controller)
     }
 
-    /// The whole object as JSON text, including `kind` and `apiVersion`. An unpacked body is shared, not copied.
+    /// The whole object as JSON text, including `kind` and `apiVersion`. A body that is not packed is shared, not copied.
     ///
     /// # Errors
     /// See [`BodyCodec::unpack`].
@@ -277,8 +277,8 @@ impl Object {
         self.body.read().text()
     }
 
-    /// Replaces the body by the result of `pack`, unless it is packed already. Readers are not blocked meanwhile; they
-    /// get the unpacked text.
+    /// Replaces the body by the result of `pack`, unless the body is packed already. Readers do not wait for `pack`: until it
+    /// returns, they share the text that is not packed.
     pub fn pack(&self, pack: impl FnOnce(&str) -> Option<Body>) {
         let text = match &*self.body.read() {
             Body::Raw(text) => Arc::clone(text),
@@ -292,7 +292,7 @@ impl Object {
         }
     }
 
-    /// The text of an unpacked body. Returns `None` if the body is packed.
+    /// The text of a body that is not packed. Returns `None` if the body is packed.
     pub fn raw(&self) -> Option<Arc<str>> {
         match &*self.body.read() {
             Body::Raw(text) => Some(Arc::clone(text)),

@@ -121,8 +121,8 @@ impl fmt::Display for LabelSelector {
 // === impl Requirement ===
 
 impl Requirement {
-    /// The narrowest form of this requirement that every object selected by `other` also meets. Returns `None` if only "anything"
-    /// is.
+    /// The narrowest requirement on the same label that accepts every object that meets this requirement and every object that
+    /// `other` selects. Returns `None` if only a requirement that accepts everything does that.
     fn weakened(&self, other: &LabelSelector) -> Option<Self> {
         let same_key = other.0.iter().filter(|requirement| requirement.key == self.key);
         let operators = same_key.filter_map(|theirs| self.operator.either(&theirs.operator));
@@ -143,7 +143,7 @@ impl Operator {
         }
     }
 
-    /// The narrowest operator that is met whenever one of the two is. Returns `None` if only "anything" is.
+    /// The narrowest operator that accepts every value that one of the two accepts. Returns `None` if it would accept everything.
     fn either(&self, other: &Self) -> Option<Self> {
         match (self, other) {
             (Self::In(one), Self::In(two)) => Some(Self::In(one | two)),
@@ -179,7 +179,7 @@ impl Operator {
     }
 }
 
-// The grammar is that of `k8s.io/apimachinery/pkg/labels`.
+// The grammar is that of `k8s.io/apimachinery/pkg/labels`, without its operators `>` and `<`.
 
 /// Parses a whole selector. The error describes the problem.
 fn requirements(text: &str) -> Result<Vec<Requirement>, String> {

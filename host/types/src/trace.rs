@@ -14,8 +14,8 @@ pub use event::{CallTrace, EventSpans, EventTrace, Observed, Traced};
 pub use step::{Enqueued, KeyThen, Step, Then, WatchVerb};
 pub use version::Version;
 
-/// The maximum size of a key: a namespace and a name of 253 bytes each.
-const MAX_KEY_BYTES: usize = 2 * 253 + 1;
+/// The maximum size of a namespace and a name together: 253 bytes each.
+const MAX_KEY_BYTES: usize = 2 * 253;
 
 /// Stores steps. `host` implements it with a bounded ring.
 pub trait TraceSink: Send + Sync + 'static {
@@ -102,8 +102,8 @@ impl Tracer {
         self.sink.as_ref().map(|sink| sink.begin_event(source, &event())).unwrap_or_default()
     }
 
-    /// Records a decision about a key of the plugin's own workqueue. A key that is not `namespace/name` names no object
-    /// and is not recorded.
+    /// Records a decision about a key of the plugin's own workqueue, under the object that [`ObjectKey::in_work_key`] finds in the
+    /// text of the key. A key without an object is not recorded.
     #[inline]
     pub fn note_key(&self, key: &str, step: impl FnOnce() -> Step) {
         self.note_key_of(key, &EventTrace::default(), step);
@@ -113,8 +113,8 @@ impl Tracer {
     #[inline]
     pub fn note_key_of(&self, key: &str, trace: &EventTrace, step: impl FnOnce() -> Step) {
         if let Some(sink) = &self.sink
-            && key.len() <= MAX_KEY_BYTES
-            && let Ok(key) = key.parse()
+            && let Some(key) = ObjectKey::in_work_key(key)
+            && key.namespace.len() + key.name.len() <= MAX_KEY_BYTES
         {
             let traced = Traced { source: None, key, plugin: self.plugin.clone(), step: step() };
             trace.step(&traced, None);
@@ -126,5 +126,43 @@ impl Tracer {
 impl fmt::Debug for Tracer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tracer").field("on", &self.is_on()).field("plugin", &self.plugin).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Keys(Mutex<Vec<String>>);
+
+    impl TraceSink for Keys {
+        fn record(&self, traced: Traced) {
+            assert_eq!((traced.source, traced.step), (None, Step::KeyDiscarded));
+            self.0.lock().push(traced.key.to_string());
+        }
+    }
+
+    #[test]
+    fn a_key_of_the_workqueue_is_recorded_under_its_object() {
+        let keys = Arc::new(Keys::default());
+        let tracer = Tracer::new(Arc::clone(&keys) as Arc<dyn TraceSink>);
+        let long = "x".repeat(253);
+        let longest = format!("{long}/{long}");
+
+        for key in [
+            "shop/web",
+            "v1/pods shop/web",
+            "v1/nodes node-1",
+            "other/key/of-no-object",
+            &format!("example.com/v1/widgets {longest}"),
+            &format!("{longest}x"),
+        ] {
+            tracer.note_key(key, || Step::KeyDiscarded);
+        }
+
+        assert_eq!(*keys.0.lock(), ["shop/web", "shop/web", "node-1", longest.as_str()]);
     }
 }

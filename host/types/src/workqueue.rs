@@ -80,13 +80,6 @@ pub enum AddError {
 
 // === impl WorkKey ===
 
-impl WorkKey {
-    /// The namespace and the name in the text of a key. Returns `None` if the text is of another form: the guest chose it.
-    pub fn object_in(text: &str) -> Option<ObjectKey> {
-        text.rsplit_once(' ').map_or(text, |(_, key)| key).parse().ok()
-    }
-}
-
 impl From<ObjectKey> for WorkKey {
     fn from(key: ObjectKey) -> Self {
         Self { of: None, key }

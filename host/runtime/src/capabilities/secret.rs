@@ -1,15 +1,15 @@
 //! Masks the values of Secrets that the `secrets` grant of a plugin does not name.
 //!
-//! A line with `digest` shows the digests of `data`, and no value.
-//!
-//! The plugin sees the identity and the metadata of a Secret, its type, the names of its keys, and the annotations of
+//! The plugin sees the identity and the metadata of such a Secret, its type, the names of its keys, and the annotations of
 //! [`VISIBLE`]. Every other field and annotation is masked, because tools keep values and copies of the whole object in
 //! annotations of their own. Secrets are masked in the cache, and in any answer of the API server, whatever its path was.
+//!
+//! If a line of the grant has `digest`, the plugin also sees digests of whole fields in the cache, such as `data`, but no value.
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use informer_types::{Gvr, JsonText, NotJson, Object, Part, Scanner, SecretGrants};
+use informer_types::{Gvr, JsonText, NotJson, Object, Part, Pointer, Scanner, SecretGrants};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -61,6 +61,18 @@ const VISIBLE: [&str; 25] = [
     "replicator.v1.mittwald.de/replication-allowed",
     "replicator.v1.mittwald.de/replication-allowed-namespaces",
 ];
+
+/// Returns true if a plugin without any grant of `secrets` sees the value at this pointer in a Secret.
+#[must_use]
+pub fn is_shown_of_secrets(pointer: &Pointer) -> bool {
+    let tokens: Vec<&str> = pointer.tokens().iter().map(String::as_str).collect();
+    match tokens[..] {
+        [] | ["metadata"] | ["metadata", "annotations"] => false,
+        ["metadata", "annotations", name] => VISIBLE.contains(&name),
+        ["metadata", "annotations", ..] => false,
+        [first, ..] => FIELDS.contains(&first),
+    }
+}
 
 /// How deep an answer is searched for Secrets: an event of a watch, or a row of a table, in a list of lists.
 const SEARCHED_DEPTH: usize = 8;

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_at_all_exceeds_every_limit() {
+    fn an_unlimited_value_exceeds_every_limit() {
         let (most, none) = (Limits::default(), Limits::default());
         let host_calls = BOUNDS.iter().find(|bound| bound.key == "host-calls").unwrap();
         let mut unlimited = none;

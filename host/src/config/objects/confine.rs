@@ -6,7 +6,7 @@ use informer_types::{
     WriteVerb,
 };
 
-use super::refused::Refused;
+use super::{conditions, refused::Refused};
 use crate::config::{Plugin, Source, Subscription, Tenancy, Watch, key::Draft, plugin::PluginKeys};
 
 /// The reach of one object.
@@ -40,6 +40,8 @@ impl Scope<'_> {
         self.source(&plugin.source, &mut faults);
         for on in &mut plugin.subscriptions {
             self.subscription(on, &mut faults);
+            let conditions = conditions::faults(on, &plugin.grants.secrets);
+            faults.extend(conditions.into_iter().map(|fault| format!("spec.on of `{}`: {fault}", on.watch)));
         }
         let grants = &mut plugin.grants;
         grants.read = grants.read.take().map(|read| self.read(&read, &mut faults));

@@ -198,6 +198,71 @@ fn larger_limits_than_tenancy_has_are_refused() {
 }
 
 #[test]
+fn the_number_of_conditions_is_limited() {
+    let many = |count: usize, term: &str| {
+        (0..count).map(|number| format!("{term}{number}")).collect::<Vec<_>>().join(",")
+    };
+    let on = |key: &str, value: Value| json!({"on": [{"watch": "v1/configmaps", key: value}]});
+    for (key, term) in [("labels", "!a"), ("annotations", "!a"), ("fields", "data.a!=")] {
+        assert!(judge("shop", &spec(on(key, json!(many(64, term))))).is_ok(), "{key}");
+        let refusal = refused("shop", on(key, json!(many(65, term))));
+        assert!(refusal.contains(&format!("`{key}` has 65 requirements, and 64 are allowed")), "{refusal}");
+    }
+    let pointers = |count: usize| (0..count).map(|number| format!("/data/{number}")).collect::<Vec<_>>();
+    assert!(judge("shop", &spec(on("changed", json!(pointers(256))))).is_ok());
+    for key in ["changed", "reads"] {
+        let refusal = refused("shop", on(key, json!(pointers(257))));
+        assert!(
+            refusal.contains(&format!("spec.on[0].{key} has 257 elements, and 256 are allowed")),
+            "{refusal}"
+        );
+    }
+    assert!(judge("shop", &spec(json!({"config": {"names": pointers(1000)}}))).is_ok(), "the plugin's own");
+}
+
+/// Otherwise a plugin learns from each delivery whether a guess is right.
+#[test]
+fn conditions_on_values_of_secrets_need_a_grant_for_the_values() {
+    let on = |namespace: &str, key: &str, value: Value, secrets: Value| {
+        let on = json!([{"watch": "v1/secrets", key: value}]);
+        judge(namespace, &spec(json!({"on": on, "grant": {"secrets": secrets}})))
+    };
+    let shown = [
+        ("fields", json!("metadata.name=db,type=Opaque,metadata.labels.team!=a")),
+        ("annotations", json!("replicator.v1.mittwald.de/replicate-to")),
+        ("changed", json!(["/metadata/labels", "/type"])),
+        ("labels", json!("team=a")),
+    ];
+    let fields = [("changed", json!(["/data"])), ("changed", json!(["generation"]))];
+    let values = [
+        ("fields", json!("data.pin!=MDAw")),
+        ("annotations", json!("kubectl.kubernetes.io/last-applied-configuration")),
+        ("changed", json!(["/data/password"])),
+        ("changed", json!(["/metadata/annotations"])),
+    ];
+    for (key, value) in &shown {
+        assert!(on("shop", key, value.clone(), json!([])).is_ok(), "{key} {value}");
+    }
+    for (key, value) in &fields {
+        assert!(on("shop", key, value.clone(), json!([])).is_err(), "{key} {value}");
+        assert!(on("shop", key, value.clone(), json!(["digest shop/*"])).is_ok(), "{key} {value}");
+    }
+    for (key, value) in &values {
+        for granted in [json!([]), json!(["digest shop/*"]), json!(["shop/one"])] {
+            let refusal = on("shop", key, value.clone(), granted).unwrap_err();
+            let words = format!(
+                "spec.on of `v1/secrets`: `{key}` would tell the plugin about values that it may not see"
+            );
+            assert!(refusal.message.contains(&words), "{refusal:?}");
+        }
+        assert!(on("shop", key, value.clone(), json!(["shop/*"])).is_ok(), "{key} {value}");
+        assert!(on("", key, value.clone(), json!([])).is_err(), "{key} {value}");
+    }
+    let when = on("shop", "when", json!("object.data.pin == 'MDAwMA=='"), json!([])).unwrap_err();
+    assert!(when.message.contains("`when` would tell the plugin"), "{when:?}");
+}
+
+#[test]
 fn an_invalid_spec_is_refused_with_its_key() {
     for (members, word) in [
         (json!({"as": "system:serviceaccount:shop:x"}), "spec.as: unknown key"),

@@ -86,6 +86,15 @@ impl SecretScope {
         }
     }
 
+    /// Returns true if it contains all Secrets of this namespace. `None` means all namespaces.
+    fn contains_all(&self, namespace: Option<&str>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Namespace(of) => namespace == Some(of),
+            Self::One(..) => false,
+        }
+    }
+
     /// Returns true if it contains all of `other`.
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
@@ -126,11 +135,13 @@ impl SecretGrants {
     /// Returns true if the values of all Secrets of this namespace are granted. `None` means all namespaces.
     #[must_use]
     pub fn contain_all(&self, namespace: Option<&str>) -> bool {
-        self.values().any(|scope| match scope {
-            SecretScope::All => true,
-            SecretScope::Namespace(of) => namespace == Some(of),
-            SecretScope::One(..) => false,
-        })
+        self.values().any(|scope| scope.contains_all(namespace))
+    }
+
+    /// Returns true if digests of the data of all Secrets of this namespace are granted. `None` means all namespaces.
+    #[must_use]
+    pub fn contain_all_digests(&self, namespace: Option<&str>) -> bool {
+        self.0.iter().any(|grant| grant.scope.contains_all(namespace))
     }
 
     /// The Secrets whose values are granted.

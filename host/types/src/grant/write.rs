@@ -10,8 +10,8 @@ use crate::Gvr;
 pub enum WriteVerb {
     /// Creates an object.
     Create,
-    /// Replaces a whole object. If the new object has no `uid`, the API server creates objects of some resources that
-    /// do not exist (`AllowCreateOnUpdate`): such an update also needs [`WriteVerb::Create`].
+    /// Replaces a whole object. For some resources, an update without a `uid` creates the object if it does not exist
+    /// (`AllowCreateOnUpdate`). Such an update also needs [`WriteVerb::Create`].
     Update,
     /// Changes parts of an object, with a merge patch, a JSON patch or a strategic merge patch.
     Patch,

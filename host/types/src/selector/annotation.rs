@@ -10,7 +10,7 @@ use crate::{Object, Pointer, locate};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnnotationSelector {
     selector: LabelSelector,
-    /// The annotations that it reads.
+    /// The annotation of each requirement, in the order of the requirements.
     pointers: Vec<Pointer>,
 }
 
@@ -47,16 +47,9 @@ impl AnnotationSelector {
         }
         let json = object.json()?;
         let found = locate(&json, &self.pointers)?;
-        let values: Vec<Option<Cow<'_, str>>> =
-            found.into_iter().map(|range| text(range.and_then(|range| json.get(range))?)).collect();
-        let annotation = |key: &str| {
-            let slot = self
-                .pointers
-                .iter()
-                .position(|pointer| pointer.tokens().last().is_some_and(|own| own == key))?;
-            values.get(slot)?.as_deref()
-        };
-        Ok(self.selector.matches(annotation))
+        let values = found.into_iter().map(|range| text(range.and_then(|range| json.get(range))?));
+        let mut of_requirements = self.selector.0.iter().zip(values);
+        Ok(of_requirements.all(|(requirement, value)| requirement.operator.accepts(value.as_deref())))
     }
 }
 

@@ -14,7 +14,7 @@ pub struct TraceContext {
 /// A call of a guest to the host.
 #[derive(Clone, Copy, Debug)]
 pub struct HostCall<'a> {
-    /// The span of the guest's call.
+    /// The span of the call of the handler or reconciler, during which the guest makes this call.
     pub parent: TraceContext,
     /// The number of the span of this call, if it was sent to a server already.
     pub span_id: Option<u64>,

@@ -91,8 +91,8 @@ impl EventTrace {
         }
     }
 
-    /// The trace of an event that `later` merged into: that of the earlier event, or of the later one if only that is
-    /// sampled.
+    /// Merges a later event into this one, and returns the trace that goes on: this trace if this event is sampled, and `later`
+    /// otherwise.
     #[must_use]
     pub fn merge(self, later: Self) -> Self {
         match (self.0, later.0) {

@@ -7,8 +7,9 @@ use serde::Serialize;
 use super::Version;
 use crate::{Cause, Failure, micros, millis};
 
-/// One decision, in the order of the stages. A stage without a decision records nothing: the delta queue neither merges
-/// nor drops, so its part is the time between the first two steps, and a filter without conditions accepts everything.
+/// One decision, in the order of the stages. A stage that decides nothing records nothing: the delta queue neither merges nor
+/// drops deltas, and a filter without conditions accepts everything. The time between the first two steps is the time in the
+/// delta queue.
 ///
 /// As JSON it is an object with the values of the decision, without its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -46,7 +47,7 @@ pub enum Step {
     },
     /// The indexer removed the object.
     Removed {
-        /// `live` if the watch sent the deletion; otherwise a list lacked the object.
+        /// `live` if the watch sent the deletion; otherwise a list lacked the object, or the resource was removed.
         cause: Cause,
         /// The last stored state. `None` if there was none (D-11).
         #[serde(rename = "old-version", skip_serializing_if = "Option::is_none")]
@@ -69,8 +70,8 @@ pub enum Step {
         /// The cause.
         cause: Cause,
     },
-    /// A watch that replaces another one lags behind it: its notification is older than the state that the plugin has
-    /// and is withheld (point 2 of the contract).
+    /// A watch that replaces another one lags behind it. The notification is older than the state that the plugin has, so the
+    /// plugin does not receive it: an object never goes back in time (`host/docs/contract.md`, Order).
     Withheld {
         /// The kind of change.
         verb: &'static str,

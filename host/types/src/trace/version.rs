@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// The number of digits of a 64-bit number; Kubernetes sends no longer versions in practice.
+/// The most digits that a 64-bit number has. In practice no version of Kubernetes exceeds this length.
 const MAX_VERSION_BYTES: usize = 20;
 
 /// A resource version, verbatim up to 20 bytes; a longer one is cut.

@@ -1,7 +1,7 @@
-//! Classifies the bytes of a block with one bit for each byte; the lowest bit is the first byte. Skips a container by its brackets
-//! alone, 64 bytes at a time.
+//! Classifies the bytes of a block with one bit for each byte; the lowest bit is the first byte. Skips a container 64 bytes at a
+//! time, by its brackets, quotes and backslashes alone.
 //!
-//! One test of a whole block replaces a loop whose end no processor can predict.
+//! One test of a whole block replaces a loop whose end the processor cannot predict.
 
 use wide::u8x16;
 

@@ -1,0 +1,67 @@
+//! Confines the conditions of an object's subscription: their number, and what they reveal of Secrets.
+//!
+//! The host evaluates conditions for each object and each change, on the path of all plugins. So a `spec` may not have as many as it
+//! likes. A condition on a field of a Secret also tells its plugin about the value, because the plugin sees whether the object is
+//! delivered.
+
+use informer_runtime::capabilities::is_shown_of_secrets;
+use informer_types::{Pointer, SecretGrants};
+
+use crate::config::Subscription;
+
+/// The most requirements of one selector.
+const REQUIREMENTS: usize = 64;
+
+/// Returns what is wrong with the conditions. `secrets` are the grants that the plugin asks for.
+pub(super) fn faults(on: &Subscription, secrets: &SecretGrants) -> Vec<String> {
+    let mut faults = too_many(on);
+    if on.watch.is_secrets() {
+        faults.extend(revealing(on, secrets));
+    }
+    faults
+}
+
+fn too_many(on: &Subscription) -> Vec<String> {
+    let filter = &on.filter;
+    let selectors = [
+        ("labels", filter.labels.requirements()),
+        ("namespaces-labels", filter.namespaces_labels.requirements()),
+        ("annotations", filter.annotations.pointers().len()),
+        ("fields", filter.fields.pointers().count()),
+    ];
+    let too_many = selectors.into_iter().filter(|(_, count)| *count > REQUIREMENTS);
+    too_many
+        .map(|(key, count)| format!("`{key}` has {count} requirements, and {REQUIREMENTS} are allowed"))
+        .collect()
+}
+
+/// The conditions on values that the plugin may not see.
+fn revealing(on: &Subscription, secrets: &SecretGrants) -> Vec<String> {
+    let in_each = |granted: &dyn Fn(Option<&str>) -> bool| match on.filter.namespaces.is_empty() {
+        true => granted(None),
+        false => on.filter.namespaces.iter().all(|namespace| granted(Some(namespace))),
+    };
+    if in_each(&|namespace| secrets.contain_all(namespace)) {
+        return Vec::new();
+    }
+    let shows_digests = in_each(&|namespace| secrets.contain_all_digests(namespace));
+    let filter = &on.filter;
+    let hidden = |pointer: &Pointer| !is_shown_of_secrets(pointer);
+    // A whole field has a digest, which shows whether it changed.
+    let changes = |pointer: &Pointer| hidden(pointer) && !(shows_digests && pointer.tokens().len() == 1);
+    let conditions = [
+        ("fields", filter.fields.pointers().any(|pointer| hidden(&pointer))),
+        ("annotations", filter.annotations.pointers().iter().any(hidden)),
+        ("changed", filter.changed.pointers.iter().any(changes)),
+        ("changed", filter.changed.generation && !shows_digests),
+        ("when", filter.when.is_some()),
+    ];
+    let revealing = conditions.into_iter().filter(|(_, reveals)| *reveals);
+    revealing
+        .map(|(key, _)| {
+            format!(
+                "`{key}` would tell the plugin about values that it may not see; grant them under `secrets`, or use other fields"
+            )
+        })
+        .collect()
+}
