@@ -25,9 +25,9 @@
 //! the two entries is an addition. If the subscription excludes additions, an update that follows a deletion is the first
 //! notification of its object: another object of the same name, or the same object after it left the filter and came back.
 //!
-//! **Unseen** means that no attempt was ever made. The handler may have seen an addition whose attempt failed, so its
-//! deletion is delivered. A replay is never unseen. Behind a deletion everything is unseen: the handler cannot know what
-//! exists now before it has received the deletion.
+//! **Unseen** means that the handler cannot know the object: the entry is an addition of which no attempt was ever made. The
+//! handler may have seen an addition whose attempt failed, so its deletion is delivered. A replay is never unseen. Behind a
+//! deletion every entry is unseen: the handler cannot know what exists now before it has received the deletion.
 //!
 //! **Cause.** An addition keeps its cause, so that an object from the first list is not announced as new because it changed
 //! while it was pending. A deletion has the cause of the deletion. Updates, and repeated additions, have the stronger of
@@ -260,7 +260,8 @@ fn supersedes(earlier: &Entry, later: &Entry) -> bool {
 }
 
 fn merge(earlier: Entry, later: Entry) -> Entry {
-    let attempts = if later.is_deletion() && !earlier.is_deletion() { 0 } else { earlier.attempts };
+    let starts_over = later.is_deletion() && !earlier.is_deletion();
+    let (attempts, counted) = if starts_over { (0, false) } else { (earlier.attempts, earlier.counted) };
     let stronger = stronger(earlier.cause, later.cause);
     let (change, cause) = match (earlier.change, later.change) {
         (
@@ -287,6 +288,7 @@ fn merge(earlier: Entry, later: Entry) -> Entry {
         observed: oldest(earlier.observed, later.observed),
         queued: earlier.queued.min(later.queued),
         attempts,
+        counted,
         live: earlier.live || later.live,
         tokens: earlier.tokens.and(later.tokens),
     }

@@ -28,9 +28,9 @@ pub struct DispatchConfig {
 /// once; [`drain`](Self::drain) and [`remove`](Self::remove) end them in order.
 ///
 /// # Promises
-/// A notification is delivered once the handler acknowledged it. A failed call is retried as [`RetryConfig`] defines, or as part
-/// of newer state of its object; then the notification becomes a dead letter. A panic of the handler fails its own call
-/// ([`FailureKind::Host`]) and has no other effect.
+/// A notification counts as delivered once the handler has acknowledged it. A failed call is retried as [`RetryConfig`] defines,
+/// or as part of newer state of its object. After the last attempt, [`RetryConfig::on_exhausted`] defines what happens to the
+/// notification. A panic of the handler fails its own call ([`FailureKind::Host`]) and has no other effect.
 ///
 /// A handler that takes several notifications in one call gets those that are ready when a worker is free, each of another object
 /// and with an outcome of its own. If such a call fails as a whole, it does not count as an attempt, and each notification is
@@ -109,9 +109,9 @@ impl Dispatcher {
         self.workers.configure(config);
     }
 
-    /// The orderly shutdown, after the last offer: delivers what is pending, for at most `within` and at most a day. No object
-    /// waits until it is quiet any more. It ends sooner if everything is delivered, if the rest waits for retries beyond the deadline, or if the queue is paused.
-    /// At the deadline calls in flight are dropped.
+    /// The orderly shutdown, after the last offer: delivers what is pending, for at most `within` and at most a day. From now on
+    /// no object waits until it is quiet. The shutdown ends sooner if everything is delivered, if the rest waits for retries
+    /// beyond the deadline, or if no call is in flight in a pause or a quarantine. At the deadline calls in flight are dropped.
     ///
     /// Returns what was left. The queue is closed afterwards.
     ///

@@ -25,6 +25,8 @@ pub(crate) struct Entry {
     pub(crate) queued: Instant,
     /// Calls made for this entry; see [`coalesce`](crate::coalesce) for the effect of merging.
     pub(crate) attempts: u32,
+    /// The retry budget has counted the first attempt. It does not count the attempt again if the attempt is taken back.
+    pub(crate) counted: bool,
     /// The handler never saw this object: nothing of it was ever handed out, except perhaps its deletion. True only for
     /// additions, and for an update behind a deletion.
     pub(crate) unseen: bool,
@@ -67,6 +69,7 @@ impl Entry {
             observed,
             queued: now,
             attempts: 0,
+            counted: false,
             tokens: Tokens { first: initial, more: Vec::new() },
         };
         (source, entry)

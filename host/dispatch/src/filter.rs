@@ -6,7 +6,7 @@
 //!    *state* belongs to the subscription. The filter remembers which objects are inside. It maps an update by the old and the new state (P-21): inside
 //!    before and after is an update; only after is an addition, which is never initial (C-11); only before is a deletion of the
 //!    old state, whose final state is known; neither is nothing.
-//! 2. `initial`: the additions of the first list; with "changed", those of objects that are as the plugin acknowledged them.
+//! 2. `initial`: "skip" excludes the additions of the first list, "changed" the objects that are as the plugin acknowledged them.
 //! 3. `events`: which calls are made, after that mapping.
 //! 4. `changed`: an update passes only if it is a change by [`Changed`]. An update without a newer state always
 //!    passes, because it was requested (a resync, or a relist with `relist = "all"`).
@@ -15,10 +15,10 @@
 //!
 //! # Promises
 //! A subscriber that saw an object enter its filter always receives the deletion when the object leaves it: if the object was
-//! inside, a deletion passes steps 1, 4 and 5 whatever the last state is. A deletion that is replayed from a dead letter was
-//! inside before, and only `events` applies to it. client-go's filter (P-21) judges only the last state, and loses a
-//! deletion if the last state was never seen and no longer matches. Only two conditions can suppress a deletion: `events`
-//! without `delete`, and a `when` that names `event`.
+//! inside, its deletion passes step 1 whatever its last state is, and steps 2 and 4 never exclude a deletion. Only two conditions
+//! can suppress the deletion of such an object: `events` without `delete`, and a `when` that names `event`. The object of a
+//! deletion that is replayed from a dead letter was inside before, and only `events` applies to the deletion. client-go's filter
+//! (P-21) judges only the last state, and loses a deletion if the last state was never seen and no longer matches.
 //!
 //! A condition that has no answer excludes nothing (D-9): if `when` or a field fails, the object counts as selected and the
 //! change as wanted. The failure is counted and shown. It counts for one state, so the mapping above stays consistent: after an

@@ -211,7 +211,8 @@ impl Queue {
         self.0.end(|queue, _| queue.close())
     }
 
-    /// Waits until nothing is in flight and nothing will become ready before `until`.
+    /// Waits until nothing is in flight, and either nothing will become ready before `until`, or a pause or a quarantine holds
+    /// calls back.
     ///
     /// # Cancel safety
     /// Safe.

@@ -87,7 +87,7 @@ struct Unwritten {
     write: Option<Write>,
     /// Changes that were withheld. They count once the state before them is acknowledged.
     skip: Option<Skip>,
-    /// The row on disk was not the row of the state before `skip`.
+    /// `skip` is not written before the plugin acknowledges the state before it, because the row on disk is of another state.
     skip_waits: bool,
 }
 

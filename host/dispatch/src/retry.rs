@@ -29,8 +29,8 @@ pub struct RetryConfig {
     pub on_exhausted: Fate,
 }
 
-/// What happens to a notification whose attempts are spent. It is always counted and logged; the first two release its sync
-/// tokens (D-8).
+/// What happens to a notification whose attempts are spent. Each fate is counted, and logged within the limit on log lines.
+/// `DeadLetter` and `Drop` release the sync tokens of the notification (D-8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The notification is kept as a [`DeadLetter`].

@@ -92,9 +92,9 @@ pub struct Limits {
     /// The most requests to the API server per second, all instances of the plugin together. After a pause, the requests of
     /// one second may be sent at once.
     pub requests: NonZeroU32,
-    /// The most writes of key-values per second, all instances of the plugin together. A write of more than 16 KiB counts once
-    /// for each 16 KiB, and each entry counts as a kibibyte more than its bytes. After a pause, the writes of one second may be made
-    /// at once.
+    /// The most writes of key-values per second, all instances of the plugin together. A write counts once, and once more for
+    /// each full 16 KiB of its cost: the bytes of its entries, and a kibibyte for each entry. After a pause, the writes of one
+    /// second may be made at once.
     pub keyvalue_writes: NonZeroU32,
     /// The most series of the plugin's own metrics. Each is kept for good; one more is the error `limit-exceeded`.
     pub metric_series: usize,

@@ -34,7 +34,7 @@ const MACHINERY: [&str; 12] = [
     "github.com_informer_host_informer_plugins_sdk_go_",
 ];
 
-/// Prefixes of functions of engines, which run the functions of the author: no frame is one of them.
+/// Prefixes of functions of the language engines that interpret the author's code: no frame is then a function of the author.
 const ENGINES: [&str; 4] = ["JS_", "js_", "_Py", "Py"];
 
 /// How Go begins its report of a failure from which nothing recovers, and the stack of each goroutine behind it.
@@ -177,8 +177,9 @@ fn one_line(last_words: &str) -> String {
     }
 }
 
-/// The functions of the guest, innermost first: those of the author with their lines, if any are known. Otherwise all functions that
-/// have a name. Returns `None` if there are none.
+/// The functions of the guest, innermost first: those of the author with their lines, if any are known. Otherwise the functions
+/// that have a name, without those of [`MACHINERY`] and without exports. Returns `None` if there are none, or if a language
+/// engine ran the author's code.
 fn frames(places: &[Place]) -> Option<String> {
     let mut shown: Vec<&Place> = places.iter().filter(|place| place.is_of_the_author()).collect();
     if shown.is_empty() {

@@ -44,7 +44,7 @@ pub(crate) struct Guest {
     pub(crate) call: CallState,
     /// Functions and lines of the sources, for failures.
     pub(crate) symbols: Option<Arc<Symbols>>,
-    /// Interrupts a guest that made too many calls at once, instead of at the next tick.
+    /// Advances the epoch, so that a guest with too many calls to the host is interrupted now and not at the next tick.
     engine: wasmtime::Engine,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Instance {
     exports: Exports,
     /// The clock of the guest.
     clock: Arc<CallClock>,
-    /// Notifications and keys that the instance was called for.
+    /// Calls for notifications, batches, keys and signals. `describe` and `start` do not count.
     pub(crate) calls: u64,
     pub(crate) idle_since: Instant,
     /// True while a call runs, and after a call that left the store unusable.

@@ -22,7 +22,7 @@ pub enum LogLevel {
 /// The source of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LogStream {
-    /// The guest logged it with `log.write`.
+    /// The guest logged it with `log.write` or with `wasi:logging`.
     Log,
     /// The guest printed it to stdout.
     Stdout,

@@ -11,7 +11,7 @@ use crate::capabilities::{ClientStats, HttpStats, KeyValueStats, MetricsStats};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct PluginStats {
-    /// Calls of `handler` and `reconciler` that ended, whatever their result.
+    /// Calls for notifications, keys and signals that ended, whatever their result. A batch of notifications is one call.
     #[serde(rename = "made")]
     pub calls: u64,
     /// Calls that returned ok.

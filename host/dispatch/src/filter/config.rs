@@ -16,11 +16,11 @@ pub struct FilterConfig {
     pub events: Events,
     /// What happens to the objects that exist when the subscription starts.
     pub initial: Initial,
-    /// The namespaces whose objects are delivered. Empty means all namespaces. An object without a namespace is in none of a
-    /// set that is not empty.
+    /// The namespaces whose objects are delivered. An empty set selects all objects. Any other set selects no object without a
+    /// namespace.
     pub namespaces: BTreeSet<String>,
-    /// Selects objects by the labels of their namespace (D-20). An empty selector selects all objects, also those without a namespace; any
-    /// other selects no object without one. The filter needs [`Filter::set_namespace`](super::Filter::set_namespace).
+    /// Selects objects by the labels of their namespace (D-20). An empty selector selects all objects. Any other selector selects
+    /// no object without a namespace. [`Filter::set_namespace`](super::Filter::set_namespace) reports which namespaces match.
     pub namespaces_labels: LabelSelector,
     /// Selects objects by their labels. An empty selector selects all.
     pub labels: LabelSelector,

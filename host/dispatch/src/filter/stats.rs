@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::when::{Occasion, When};
 
-/// The counters of a filter since it was created. The number of offered notifications, and of `gone`, is the sum of `passed` and
-/// `suppressed`.
+/// The counters of a filter since it was created. The number of offered notifications plus `gone` equals `passed` plus the total
+/// of `suppressed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct FilterStats {

@@ -53,8 +53,9 @@ static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 /// nested loops it fails for objects with a list or map of more than [`MAX_ENTRIES`]. An operation within a loop counts as one more
 /// loop if it reads a whole value that is the same in each round (`x in object.spec.names`, a `+`, a `contains`), and so does
 /// `matches`. The cost of an evaluation is therefore bounded by the size of the object. An expression cannot read a clock, so its
-/// answer for one state is always the same, except for one that depends on the order of a map: a loop visits the keys of a map in
-/// no particular order, so `object.metadata.labels.map(k, k)[0]` is another key each time. `in`, `exists` and `all` have no order.
+/// answer for one state is always the same, unless the expression depends on the order of a map. A loop visits the keys of a map
+/// in no particular order, so `object.metadata.labels.map(k, k)[0]` may be another key each time. `in`, `exists` and `all` do not
+/// depend on the order.
 ///
 /// The pattern of `matches` is part of the expression, not of the object. It is compiled at each evaluation, in a loop up to
 /// [`MAX_ENTRIES`] times, so its compiled size is limited to 256 KiB. `startsWith`, `endsWith`, `contains` and `in` cost far less.

@@ -3,9 +3,11 @@
 //!
 //! | state | calls | next state |
 //! |---|---|---|
-//! | closed | all | open, after N failures in a row that are not errors of the handler itself |
+//! | closed | all | open, after N failures in a row ([`QuarantineConfig::after`]), or by `Fate::Quarantine` |
 //! | open | none | half open, when the wait is over, or at once for a new version |
-//! | half open | one, the probe | closed if the probe is acknowledged, otherwise open with a longer wait |
+//! | half open | one, the probe | closed if the probe is acknowledged, open with a longer wait if the probe fails |
+//!
+//! If the handler refuses the probe for good, or the host cuts the probe short, the next probe follows at once.
 //!
 //! Any answer that the handler gives itself, including an error, shows that the plugin works, and resets the count. An object
 //! that always makes the plugin trap therefore spends its own attempts as long as calls for other objects succeed.
@@ -14,7 +16,7 @@
 //! whose probe failed goes to the end of its lane, so the next probe is for another key if there is one.
 //!
 //! A new version is judged by its own calls only. A failed call that began before the new version was in service neither
-//! begins nor prolongs a quarantine, and delays no probe. A successful call ends a quarantine whenever it began.
+//! begins nor prolongs a quarantine, and delays no probe. A successful call ends a quarantine, whenever the call began.
 //!
 //! What arrives during a quarantine stays in the queue and merges as usual. After the quarantine the plugin receives what
 //! changed, in order, starting from the state that it knows. Nothing needs to be replayed.

@@ -56,7 +56,7 @@ pub(crate) enum Idle {
     Over,
 }
 
-/// The alarm of the one worker that sleeps until something is due.
+/// The alarm of a worker that sleeps until something is due. If the future of this worker is dropped, another worker wakes.
 struct Alarm<'a> {
     ready: &'a Notify,
     set: bool,
@@ -69,9 +69,9 @@ pub(crate) struct Handle<F>(Arc<Shared<F>>);
 #[derive(Debug)]
 struct Shared<F> {
     face: Mutex<F>,
-    /// One permit for each key that became ready, and for each change of the earliest wait.
+    /// Notified for each key that becomes ready, and when a worker has to sleep until another time.
     ready: Notify,
-    /// A key was settled, or the queue was paused or ended.
+    /// Notified when a key is settled, and when the queue is paused or ends.
     settled: Notify,
     /// The time of a queue whose clock is stopped.
     stopped: OnceLock<Mutex<Instant>>,

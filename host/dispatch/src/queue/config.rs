@@ -15,7 +15,7 @@ use crate::{QuarantineConfig, coalesce::Rule};
 pub struct QueueConfig {
     /// What happens to several pending changes of one object.
     pub delivery: DeliveryMode,
-    /// The highest rate of calls, retries included. `None` means no limit.
+    /// The highest rate of deliveries, retries included. `None` means no limit.
     pub rate: Option<Rate>,
     /// Retries per first attempt, beyond a reserve of a hundred at once and ten per second. `None` means no limit.
     ///
@@ -52,12 +52,12 @@ pub enum DeliveryMode {
     },
 }
 
-/// A limit on the rate of calls.
+/// A limit on the rate of deliveries. Each notification of a batch is one delivery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// The sustained rate, above 0.
     pub per_second: f64,
-    /// Number of calls at once after a pause.
+    /// The most deliveries at once, if fewer than the rate allows were made before.
     pub burst: NonZeroU32,
 }
 

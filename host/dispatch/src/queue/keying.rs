@@ -92,8 +92,8 @@ impl Keying {
         })
     }
 
-    /// A version is in service. Its reconciler, if it has one, gets the keys of the workqueue; otherwise they are held. Keys
-    /// of undecided notifications are added if they are wanted, and dropped if not.
+    /// A version is in service. If it has no reconciler, the keys of the workqueue are held. If it has only a reconciler, the
+    /// keys of undecided notifications are added. If it has a handler, these keys are dropped. If it has neither, they stay.
     pub(super) fn decide(&mut self, handles: bool, reconciles: bool) {
         let undecided = std::mem::take(&mut self.undecided);
         self.mode = match (handles, reconciles) {

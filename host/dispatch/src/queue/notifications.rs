@@ -312,8 +312,8 @@ impl Notifications {
         Some((slot.key.clone(), pending))
     }
 
-    /// Moves an object forward after a notification was added: into its lane, to the end of the shorter wait that newer state has,
-    /// or to the time when the object is quiet.
+    /// Decides when an object is handed out, after its pending notifications changed. The object goes into its lane, waits
+    /// until it is quiet, or waits for its retry. Newer state shortens the wait for a retry to the floor.
     fn advance(&mut self, id: SlotId, newer: bool, now: Instant) {
         let Some(slot) = self.keyed.get(id).filter(|slot| slot.in_flight_since().is_none()) else { return };
         let (floor, idle) = (slot.payload.floor, slot.place() == Place::Idle);
@@ -431,10 +431,10 @@ impl Notifications {
         slot.payload.in_flight = Some(InFlight { deletion: entry.is_deletion(), queued: entry.queued });
         // From here on the handler may have seen the object.
         (entry.attempts, entry.unseen) = (entry.attempts.saturating_add(1), false);
-        let taken = Taken { id, object: slot.key.clone(), alone: slot.payload.alone, entry, since: now };
-        if taken.entry.attempts == 1 {
+        if !std::mem::replace(&mut entry.counted, true) {
             self.budget.first_attempt();
         }
+        let taken = Taken { id, object: slot.key.clone(), alone: slot.payload.alone, entry, since: now };
         self.pending -= 1;
         self.delivery.catch_up(self.pending);
         self.counts.delivered += 1;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use informer_types::WorkKey;
 
-/// An object that is never quiet is delivered this many times its quiet time after its first change.
+/// An object that keeps changing is delivered when this multiple of its quiet time has passed since its first change.
 pub const SETTLES_WITHIN: u32 = 10;
 
 /// The longest quiet time. An object that is never quiet is then as old as the age at which the alert `InformerQueueOld` of

@@ -39,7 +39,7 @@ pub struct QueueStats {
     pub delivered: u64,
     /// Attempts that failed and are retried.
     pub retried: u64,
-    /// Attempts that the host cut short.
+    /// Attempts that the host cut short or made no call for, and those of a batch whose call failed as a whole.
     pub given_back: u64,
     /// Deliveries that waited for the rate.
     pub rate_limited: u64,
@@ -121,7 +121,7 @@ pub struct Backlog {
 // === impl MergeCounts ===
 
 impl MergeCounts {
-    /// The counts by the verb of the merged notification, or `resync`.
+    /// The counts by the verb of the result, or `resync` if the notification that arrived was a resync.
     pub fn by_kind(&self) -> [(&'static str, u64); 4] {
         [("add", self.add), ("update", self.update), ("delete", self.delete), ("resync", self.resync)]
     }

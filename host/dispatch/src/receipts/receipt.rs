@@ -147,7 +147,7 @@ fn uuid(text: &str) -> Option<Uuid> {
     (uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()) == text).then_some(uuid)
 }
 
-/// Returns the number if its text is exactly this one, and `Some(None)` for the empty text.
+/// Returns the number if it is above zero and `text` is its canonical form, and `Some(None)` for the empty text.
 #[expect(clippy::option_option, reason = "the empty text is a version, too")]
 fn number(text: &str) -> Option<Option<u64>> {
     if text.is_empty() {

@@ -193,7 +193,7 @@ impl Keys {
         Ok(())
     }
 
-    /// Takes a key out of the queue. A call in flight is not affected, and is not repeated.
+    /// Takes a key out of the queue. A call in flight goes on, and is not repeated unless it fails or is cut short.
     pub(super) fn cancel(&mut self, key: &str, now: Instant) {
         self.promote(now);
         if let Some(id) = self.keyed.find(key) {

@@ -130,10 +130,13 @@ pub(crate) fn meta(object: &Object) -> ObjectMeta {
     }
 }
 
-/// The bytes of all strings, for the limit on answers.
+/// The bytes of all texts of the metadata, for the limit on answers.
 pub(crate) fn meta_bytes(meta: &ObjectMeta) -> usize {
-    let labels: usize = meta.labels.iter().map(|(key, value)| key.len() + value.len()).sum();
-    meta.namespace.len() + meta.name.len() + meta.uid.len() + meta.resource_version.len() + labels
+    let own = [&meta.namespace, &meta.name, &meta.uid, &meta.resource_version, &meta.creation_timestamp];
+    let labels = meta.labels.iter().flat_map(|(key, value)| [key, value]);
+    let owner =
+        meta.controller.iter().flat_map(|owner| [&owner.api_version, &owner.kind, &owner.name, &owner.uid]);
+    own.into_iter().chain(labels).chain(owner).map(String::len).sum()
 }
 
 #[cfg(test)]
@@ -161,5 +164,27 @@ mod tests {
         let long = format!("/{}", "x".repeat(REMEMBERED_BYTES));
         assert_eq!(shown(&last.parts(texts(&[&long])).unwrap()), [long]);
         assert_eq!(last.texts, ["/a"]);
+    }
+
+    #[test]
+    fn all_texts_of_the_metadata_count() {
+        // Each text has another power of two as its length.
+        let text = |length: usize| "x".repeat(length);
+        let owner = Owner { api_version: text(128), kind: text(256), name: text(512), uid: text(1_024) };
+        let mut meta = ObjectMeta {
+            namespace: text(1),
+            name: text(2),
+            uid: text(4),
+            resource_version: text(8),
+            creation_timestamp: text(16),
+            deleting: true,
+            labels: vec![(text(32), text(64))],
+            controller: Some(owner),
+        };
+        assert_eq!(meta_bytes(&meta), 2_047);
+
+        meta.controller = None;
+        meta.labels.clear();
+        assert_eq!(meta_bytes(&meta), 31);
     }
 }

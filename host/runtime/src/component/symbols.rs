@@ -1,8 +1,8 @@
-//! The functions and the lines of its sources in which a guest failed, from the debug information of its component.
+//! The functions and source lines in which a call of a guest failed, from the debug information of its component.
 //!
-//! The information is in the component, or in a debug file beside it (`informer build` writes both). It is kept when the component
-//! is loaded from a file of the operator; what a registry sends is never kept for it. Places are looked up by another process when a
-//! call fails.
+//! The debug information is in the component, or in a debug file beside it (`informer build` writes both). The host keeps it only
+//! for a component that is loaded from a file of the operator, never for a component from a registry. When a call fails, another
+//! process looks up the places.
 
 use std::{
     collections::HashMap,
@@ -85,8 +85,9 @@ impl Symbols {
         Some(Self { sections, folder, look_up, remembered: Mutex::default() })
     }
 
-    /// The places of each frame, innermost first: its function, before that the functions that became part of it. The list is empty if
-    /// nothing is known about the frame. Places that are not remembered are looked up by another process, one look-up at a time.
+    /// The places of each frame, innermost first: the functions that were inlined, then the function of the frame itself. The
+    /// list is empty if nothing is known about the frame. Another process looks up the places that are not remembered, one
+    /// look-up at a time.
     ///
     /// # Cancel safety
     /// If the future is dropped, the look-up ends and nothing is remembered.

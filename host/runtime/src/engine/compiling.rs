@@ -1,8 +1,9 @@
 //! The turns of compilations: the order in which they run, and how long each runs if others wait.
 //!
-//! At most two compilations run at a time. New ones take turns, first come, first served. One that has run for a whole turn goes
-//! on beside the turns, one at a time. If another one does so already, it may keep its turn until the next compilation waits for
-//! it; then it is stopped, and starts again when its place beside the turns is free.
+//! At most two compilations run at a time: one that has the turn, and one beside the turns that takes longer. A new compilation
+//! waits for the turn, first come, first served. If it is not ready after a whole turn, it gives the turn back and goes on beside
+//! the turns. If the place beside the turns is taken, it keeps its turn until a third compilation waits for the turn. Then it is
+//! stopped, and it starts again when the place is free.
 //!
 //! A plugin has one compilation at a time. So a component that compiles within one turn waits at most one turn for each other
 //! plugin, whatever their components do; a component that takes longer also waits at most the time limit for each other one that

@@ -12,8 +12,8 @@ use slab::Slab;
 
 use crate::counter::Counter;
 
-/// The part of the ceiling that is divided equally among the plugins and kept for them: a plugin that takes much leaves the
-/// others their shares.
+/// The ceiling divided by this number is kept for the plugins in equal shares, so a plugin that takes much leaves the others
+/// their shares.
 const KEPT: u64 = 4;
 
 /// The most linear memories of all plugins. Each takes seven mappings; Linux allows a process 65,530 (`vm.max_map_count`). They

@@ -25,7 +25,7 @@ pub(super) struct Took {
     pub(super) watched: Option<Instant>,
 }
 
-/// Calls of `handler` and `reconciler`, over all versions. The other statistics of the plugin are zero.
+/// Calls for notifications, keys and signals, over all versions. The other statistics of the plugin are zero.
 #[derive(Debug)]
 pub(super) struct CallCounters(Mutex<PluginStats>);
 

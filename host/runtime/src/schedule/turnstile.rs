@@ -39,9 +39,9 @@ const RESTLESS_TICKS: u32 = 2;
 /// tick, because some work of the host for a guest cannot be interrupted. A plugin that used at least one turn less than the
 /// others is **behind**:
 ///
-/// - Its guest does not wait for a turn. It runs beside the guests with turns, and the next turn that ends is not given on
-///   until this guest has ended.
-/// - A tick does not end its turn.
+/// - Its guest does not wait for a turn. It runs beside the guests with turns as an extra guest, at most [`BESIDE`] at a time.
+///   The next turn that ends is not passed on until this guest has ended.
+/// - A tick does not end its turn, unless an extra guest runs or another guest of the plugin waits.
 ///
 /// So a plugin that runs little hardly notices plugins that run all the time. A plugin can be behind by a limited time only,
 /// so it cannot save time for hours and then block the others.
@@ -185,8 +185,8 @@ impl State {
         queue.is_behind(self.reached)
     }
 
-    /// Returns true if a guest that was interrupted keeps its turn: its plugin is behind, it is not an extra guest, and no
-    /// other guest of the plugin waits.
+    /// Returns true if a guest that was interrupted keeps its turn: its plugin is behind, no extra guest runs, and no other guest
+    /// of the plugin waits.
     fn goes_on(&self, lane: usize) -> bool {
         let Some(queue) = self.lanes.get(lane) else { return false };
         self.free >= 0 && queue.waiting.is_empty() && queue.is_behind(self.reached)

@@ -8,7 +8,7 @@ use crate::{coalesce::Pending, entry::Entry, queue::settling::Settling};
 #[derive(Debug)]
 pub(in crate::queue) struct Item {
     pub(super) pending: Pending,
-    /// While the object waits for a retry: newer state does not wait longer than this.
+    /// The earliest time at which newer state is delivered while the object waits for a retry.
     pub(super) floor: Instant,
     /// The changes that are delivered once the object is quiet. `None` if what is pending does not wait for that.
     pub(super) settling: Option<Box<Settling>>,

@@ -51,8 +51,8 @@ impl Notifications {
         settled
     }
 
-    /// Takes back a notification that was neither delivered nor refused, because the host cut the attempt short. If no call was
-    /// made at all, the attempt does not count.
+    /// Takes back a notification without a result of its own: the host cut the call short or made none, or the call failed for a
+    /// batch as a whole. The attempt counts only if `was_called`.
     pub(in crate::queue) fn put_back(&mut self, mut taken: Taken, was_called: bool, now: Instant) {
         taken.entry.attempts = taken.entry.attempts.saturating_sub(u32::from(!was_called));
         self.keyed.circuit.undecided(taken.id, false);

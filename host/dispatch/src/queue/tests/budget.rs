@@ -60,6 +60,36 @@ async fn first_attempts_never_wait_for_the_budget_and_earn_retries() {
     assert!((49..=51).contains(&earned), "{earned} retries for 100 first attempts");
 }
 
+/// Neither a failed call for several objects nor a call that was not made is an attempt.
+#[tokio::test(start_paused = true)]
+async fn a_first_attempt_that_is_taken_back_earns_no_second_time() {
+    for take_back in [Lease::split as fn(Lease), Lease::put_back] {
+        let queue = with_budget(Some(0.5));
+        failing_calls(&queue, 200, Duration::from_millis(500)).await;
+        assert_eq!(queue.stats().waiting, 200, "the budget is spent");
+
+        for object in 0..100 {
+            queue.offer(added(&format!("new-{object}"), "a1", Cause::Live));
+        }
+        let (mut earned, mut taken_back) = (0, 0);
+        while let Some((lease, delivery)) = queue.take() {
+            if delivery.attempt > 1 {
+                lease.settle(retry(1, 1));
+                earned += 1;
+            } else if taken_back < 100 {
+                take_back(lease);
+                taken_back += 1;
+            } else {
+                lease.settle(Settlement::Acknowledged);
+            }
+        }
+
+        assert!((49..=51).contains(&earned), "{earned} retries for 100 first attempts");
+        assert_eq!(queue.stats().acknowledged, 100);
+        assert_balanced(&queue);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_recovered_downstream_is_caught_up_with_at_full_speed() {
     let queue = with_budget(Some(0.2));

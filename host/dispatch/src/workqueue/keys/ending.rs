@@ -118,7 +118,8 @@ impl Work {
         self.end(|keys, taken, now| keys.retry(taken, failure, None, now));
     }
 
-    /// The call failed: [`Work::retry`], or [`Work::give_up`] if the attempts of the key are `spent`. In a quarantine, neither.
+    /// Ends a failed call. The key is retried, or given up if its attempts are `spent`. If the plugin is in quarantine, or the
+    /// quarantine begins with this call, the key stays in the queue as if the call had not been made.
     pub fn fail(self, failure: &Failure, spent: bool) -> Failed {
         self.fail_after(failure, None, spent)
     }

@@ -31,6 +31,9 @@ const CONTROLLER_BYTES: usize = 63;
 /// The most characters of the object's name in the name of its Event, which has 253 bytes and ends in a number.
 const NAME_BYTES: usize = 200;
 
+/// The start of the Event's name if the object's name has no letter and no digit that may be in it.
+const NAMELESS: &str = "object";
+
 /// Records an event: counts it in its series, or creates an Event that starts a series.
 pub(super) async fn record(calls: &mut Calls<'_>, event: ObjectEvent) -> Result<(), ApiError> {
     check(&event)?;
@@ -197,17 +200,18 @@ fn check(event: &ObjectEvent) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The start of the Event's name. It must be a DNS subdomain, which not every object's name is.
+/// The start of the Event's name. It is always a DNS subdomain, which not every object's name is: the names of RBAC objects may
+/// have capitals, colons and empty labels. A name that is a DNS subdomain stays as it is, up to the limit.
 fn event_name(object: &str) -> String {
-    let fits = |character: char| {
-        character.is_ascii_lowercase() || character.is_ascii_digit() || matches!(character, '-' | '.')
-    };
+    let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '.');
     let name: String = object
         .chars()
         .take(NAME_BYTES)
-        .map(|character| if fits(character) { character } else { '-' })
+        .map(|character| if fits(character) { character.to_ascii_lowercase() } else { '-' })
         .collect();
-    name.trim_matches(['-', '.']).replace("..", ".")
+    let labels = name.split('.').map(|label| label.trim_matches('-')).filter(|label| !label.is_empty());
+    let name = labels.collect::<Vec<_>>().join(".");
+    if name.is_empty() { NAMELESS.to_owned() } else { name }
 }
 
 /// The text of a `metav1.MicroTime`.
@@ -222,8 +226,27 @@ mod tests {
     #[test]
     fn the_event_of_any_object_has_a_valid_name() {
         assert_eq!(event_name("web-1.x"), "web-1.x");
-        assert_eq!(event_name("system:node:A"), "system-node");
+        assert_eq!(event_name("system:node:A"), "system-node-a");
         assert_eq!(event_name(&"x".repeat(300)).len(), NAME_BYTES);
+        assert_eq!(event_name(&format!("{}.x", "x".repeat(NAME_BYTES - 1))), "x".repeat(NAME_BYTES - 1));
+    }
+
+    #[test]
+    fn each_label_of_an_events_name_has_letters_or_digits_at_its_ends() {
+        for (object, expected) in [
+            ("ADMIN", "admin"),
+            ("a.B.c", "a.b.c"),
+            ("a.:.c", "a.c"),
+            ("a...b", "a.b"),
+            ("a....b", "a.b"),
+            ("a-.-b", "a.b"),
+            (".-a.", "a"),
+            ("\u{e4}b", "b"),
+            (":", NAMELESS),
+            ("", NAMELESS),
+        ] {
+            assert_eq!(event_name(object), expected, "{object}");
+        }
     }
 
     #[test]

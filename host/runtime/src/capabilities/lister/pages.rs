@@ -110,7 +110,7 @@ impl Cursor {
     }
 }
 
-/// The most items on a page of which the guest requested at most this number.
+/// The most items on a page: `requested`, but at most [`PAGE`]. Zero means [`PAGE`].
 pub(super) fn limit(requested: u32) -> usize {
     match usize::try_from(requested).unwrap_or(PAGE).min(PAGE) {
         0 => PAGE,

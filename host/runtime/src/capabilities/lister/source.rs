@@ -44,7 +44,7 @@ pub trait ListerSource: Send + Sync + 'static {
     fn has_synced(&self, gvr: &Gvr) -> Result<bool, ListError>;
 
     /// Waits until the cache is at least as new as this version of the collection. If `namespace` is given, only the
-    /// objects of this namespace need to be. There is no time limit.
+    /// objects of this namespace need to be. There is no time limit. The wait for a namespace that no informer watches does not end.
     ///
     /// # Errors
     /// [`ListError`] if no informer serves the resource, or the version cannot be compared.

@@ -28,8 +28,8 @@ const THREADS: usize = 8;
 /// Code is received in pieces of this size, which is the size of a pipe.
 const PIECE: usize = 64 << 10;
 
-/// The last words of a process that are read, in bytes.
-const LAST_WORDS: u64 = 4096;
+/// The most bytes that are kept of the stderr of a process: the last ones, because the reason of its end comes last.
+const LAST_WORDS: usize = 4096;
 
 /// A process that compiles, in a process group of its own. Dropping it kills the group.
 struct Process(Child);
@@ -108,16 +108,10 @@ async fn converse(
     limits: CompileLimits,
 ) -> Result<File, NotCompiled> {
     let child = &mut process.0;
-    let (Some(stdin), Some(mut stdout), Some(mut stderr)) =
+    let (Some(stdin), Some(mut stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return Err(NotCompiled::Failed("the process has no pipes".to_owned()));
-    };
-    let last_words = async {
-        let mut text = Vec::new();
-        (&mut stderr).take(LAST_WORDS).read_to_end(&mut text).await.ok();
-        tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await.ok();
-        String::from_utf8_lossy(&text).into_owned()
     };
     let received = async {
         let received = receive(&mut stdout, limits.memory).await;
@@ -127,12 +121,22 @@ async fn converse(
         }
         received
     };
-    let ((), received, last_words) = tokio::join!(send(stdin, work, input, limits), received, last_words);
+    let ((), received, last_words) = tokio::join!(send(stdin, work, input, limits), received, end_of(stderr));
     let ended = process.0.wait().await;
     received.map_err(|fault| match fault {
         Fault::Refused(why) => why,
         Fault::Ended => explain(ended, &last_words, limits),
     })
+}
+
+/// Reads to the end and returns the last bytes.
+async fn end_of(mut stderr: impl AsyncRead + Unpin) -> String {
+    let (mut piece, mut kept) = (vec![0; LAST_WORDS], Vec::new());
+    while let Ok(length @ 1..) = stderr.read(&mut piece).await {
+        kept.extend_from_slice(piece.get(..length).unwrap_or_default());
+        kept.drain(..kept.len().saturating_sub(LAST_WORDS));
+    }
+    String::from_utf8_lossy(&kept).into_owned()
 }
 
 /// Sends the request. A process that does not read it gives its reason by its answer or its end.

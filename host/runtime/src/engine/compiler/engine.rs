@@ -1,6 +1,7 @@
 //! The settings of wasmtime, which the host and the processes that compile for it share.
 
-/// The size up to which wasmtime makes an image of a memory whose data is sparse. Larger images have data in half of their pages.
+/// The size up to which wasmtime makes an image of a memory however sparse its data is. A larger image is made only if it is less
+/// than twice as large as the data.
 const SPARSE_IMAGE: u64 = 1 << 20;
 
 /// How code is made of a component.

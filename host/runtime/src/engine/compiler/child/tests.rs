@@ -80,7 +80,10 @@ async fn a_program_that_ends_without_a_whole_answer_is_refused_with_its_last_wor
         ("kill -SEGV $$", "it was ended by signal 11"),
         ("kill -ABRT $$", "it aborted"),
         (&format!("{READ} {}; printf ab", code(3)), "it ended with exit status: 0"),
-        ("yes '' | head -c 5000 >&2; echo cut >&2; exit 1", "it ended with exit status: 1"),
+        (
+            "echo cut >&2; yes '' | head -c 5000 >&2; echo kept >&2; exit 1",
+            "it ended with exit status: 1: kept",
+        ),
     ] {
         assert_eq!(refusal(text).await, expected, "{text}");
     }
@@ -99,6 +102,9 @@ async fn a_program_without_memory_is_refused_with_its_limit() {
 
         assert!(matches!(refused, NotCompiled::TooMuchMemory { limit: 1_048_576 }), "{refused}");
     }
+    let after_much = "yes | head -c 5000 >&2; echo 'memory allocation of 8 bytes failed' >&2; kill -ABRT $$";
+    let refused = script(after_much, LIMITS).await.unwrap_err();
+    assert!(matches!(refused, NotCompiled::TooMuchMemory { .. }), "{refused}");
     let refused = script(&format!("{READ} printf 'M\\0\\0\\0\\0\\0\\0\\0\\0'"), LIMITS).await.unwrap_err();
     assert!(matches!(refused, NotCompiled::TooMuchMemory { .. }), "{refused}");
 }
