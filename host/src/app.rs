@@ -351,8 +351,8 @@ impl App {
         self.applier.apply(config).await
     }
 
-    /// Stops in the order of the event flow, within the configured time: the reflectors, the queues after they are drained,
-    /// the instances, and the admin endpoint last.
+    /// Stops in the order of the event flow, within about the configured time: the reflectors, the queues after they are drained,
+    /// the instances, and the endpoints last.
     pub async fn stop(self) -> StopReport {
         let deadline = Instant::now() + self.applier.shutdown_timeout();
         self.stop.cancel();

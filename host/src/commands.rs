@@ -33,7 +33,7 @@ use crate::{
     logging::LogFormat,
 };
 
-/// The log filter of commands whose screen is for their result. The library that pushes warns of registries that it works with.
+/// The log filter of commands that print a result. `oci_client` also warns about registries that work: its warnings are left out.
 const QUIET: &str = "warn,oci_client=error";
 
 const EXAMPLES: &str = "\
@@ -175,7 +175,7 @@ impl Command {
         }
     }
 
-    /// The default log filter. Returns `None` if the configuration has it.
+    /// The default log filter. Returns `None` if the configuration has it, or if the command writes no log.
     fn log_filter(&self) -> Option<&'static str> {
         match self {
             Self::Build(_)

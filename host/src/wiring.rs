@@ -1,6 +1,7 @@
 //! Adapters between the crates: the listers of the cache for `runtime`, and the calls of `runtime` for `dispatch`.
 
 mod calls;
+mod ending;
 mod enqueues;
 mod repeats;
 mod signals;
@@ -16,6 +17,7 @@ use informer_types::{Gvr, Object, ObjectKey};
 use parking_lot::RwLock;
 
 pub(crate) use calls::Calls;
+pub(crate) use ending::Ending;
 pub(crate) use enqueues::Enqueues;
 pub(crate) use repeats::Repeats;
 pub(crate) use signals::{Selections, SignalCalls};

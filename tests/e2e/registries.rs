@@ -137,6 +137,25 @@ async fn a_host_that_has_the_component_starts_and_serves_without_the_registry() 
     host.stop().await;
 }
 
+/// The host keeps the component that is in service, so it has nothing new to load.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_requested_reload_reports_a_registry_that_is_down_and_the_version_in_service_stays() {
+    let (server, registry) =
+        (DevServer::start(informer_devserver::Config::default()).await.unwrap(), Registry::start().await);
+    let directory = TempDir::new().unwrap();
+    add(&registry, &version(1));
+    let host = start(&server, &plugin(&registry, ""), &directory).await;
+    serving(&host, &version(1)).await;
+    drop(registry);
+
+    let report = host.app().reload(Some("echo".to_owned())).await.unwrap();
+
+    assert!(!report.is_ok(), "{report:?}");
+    assert!(report.changes[0].detail.contains("does not answer"), "{report:?}");
+    assert_eq!(host.plugin("echo")["version"]["digest"], digest(&version(1)));
+    host.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_registry_and_without_a_cache_the_reason_is_shown() {
     let (server, registry) =

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use informer::admin::{Probe, types::Chosen};
+use informer::admin::{Dashboard, Probe, types::Chosen};
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::{
@@ -172,6 +172,8 @@ async fn a_timer_whose_calls_fail_is_a_dead_letter_until_a_later_call_succeeds()
         (1, "timer pulse", "on-timer")
     );
     assert!(host.metrics().contains("informer_signals_dead_letters{plugin=\"signals\"} 1"));
+    let overview = host.app().probe().overview();
+    assert_eq!((overview.plugins[0].dead_letters, overview.host.totals.dead_letters), (1, 1));
     let all = Chosen { all: true, ..Chosen::default() };
     let replayed = host.app().probe().replay(&all).replayed;
     assert_eq!((replayed.len(), replayed[0].verb.as_str()), (1, "on-timer"));

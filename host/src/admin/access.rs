@@ -92,7 +92,8 @@ type Hash = [u8; 32];
 
 /// The answers by the hash of the token.
 struct Known {
-    /// The time until which each of the accepted tokens needs no review. It stays for longer, because its next review has no limit.
+    /// The time until which each accepted token needs no review. An expired entry stays, so that the next review of its token is
+    /// not limited.
     allowed: HashMap<Hash, Instant>,
     refused: HashMap<Hash, (Verdict, Instant)>,
     budget: TokenBucket,

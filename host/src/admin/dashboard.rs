@@ -21,7 +21,8 @@ pub trait Dashboard: Send + Sync + 'static {
     /// Returns one plugin with its grants; `None` if there is no such plugin.
     fn plugin_detail(&self, name: &str) -> Option<PluginDetail>;
 
-    /// Returns some of the dead letters: by plugin in the order of the configuration, the oldest of a plugin first.
+    /// Returns some of the dead letters, by plugin in the order of the configuration. The letters of a plugin are those of
+    /// notifications, then of keys, then of signals, and the oldest of each kind comes first.
     fn letters(&self, query: &LetterQuery) -> LetterPage;
 
     /// Returns the keys of cached objects that contain a text, in their order.

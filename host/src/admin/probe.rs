@@ -58,7 +58,8 @@ pub trait Probe: Dashboard {
     fn reload(&self, plugin: Option<String>) -> BoxFuture<'_, Result<Report, String>>;
 
     /// Changes the log level of a plugin, or the log filter of the host if `plugin` is `None`. `default` restores the
-    /// configured level. The change lasts until the next start.
+    /// configured filter of the host; for a plugin, it lets the filter of the host decide. The change lasts until the next start,
+    /// or until the configuration changes the level.
     ///
     /// # Errors
     /// There is no such plugin or level.

@@ -37,7 +37,7 @@ type Running = State<Arc<dyn Probe>>;
 /// What the admin endpoint does if another program listens on its address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfTaken {
-    /// It does not start, and the error names the other program.
+    /// The endpoint does not start. If another host listens there, the error names that host.
     #[default]
     Fail,
     /// It listens on a free port of the same interface. A Unix socket has no other address, so that the endpoint does not start.

@@ -41,6 +41,7 @@ pub struct LogLevelRequest {
     /// Name of the plugin whose lines are filtered; `None` means the log of the host.
     #[serde(default)]
     pub plugin: Option<String>,
-    /// A level, or `default` for the configured one. For the host, also a whole filter.
+    /// A level or `default`. For the host also a whole filter, and `default` restores the configured filter; for a plugin,
+    /// `default` lets the filter of the host decide.
     pub level: String,
 }

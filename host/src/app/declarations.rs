@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::config::{Config, Plugin, Source};
 
-/// The versions of a component that may serve: the one in service, the one that is to replace it, and those that may come back.
+/// The number of versions of a component that may serve: the one in service, its successor, and those that may come back.
 const VERSIONS: usize = 4;
 
 /// Time for the configuration to follow a declaration. If it takes longer, the version is loaded all the same; until then it cannot
@@ -51,8 +51,8 @@ impl Declarations {
         Arc::new(Self { of_plugins: Mutex::default(), changed, changes })
     }
 
-    /// Completes a configuration: where it does not say what a plugin reads, it says what the component declares. A component in a
-    /// file is read for it, unless a version of it was loaded. Plugins that are not in the configuration are forgotten.
+    /// Completes a configuration: if it does not say what a plugin reads, the declaration of its component applies. The component
+    /// in a file is read for that, unless a declaration of the same source is known. Forgets all other plugins.
     ///
     /// # Blocking
     /// It reads files.
@@ -71,8 +71,8 @@ impl Declarations {
         }
     }
 
-    /// A version of a component serves, or is about to be put into service. Returns once the configuration in force has what it declares to
-    /// read.
+    /// Adds the declaration of a version that serves, or is about to be put into service. Returns once the configuration in force
+    /// follows the declaration, or after [`APPLIED_WITHIN`].
     ///
     /// # Cancel safety
     /// The configuration follows the declaration even if the future is dropped.
@@ -105,7 +105,7 @@ impl Declarations {
     }
 }
 
-/// What the component in the file of a plugin declares. Returns `None` if there is no such file.
+/// What the component in the file of a plugin declares. Returns `None` if there is none, or if it cannot be read.
 fn in_file(plugin: &Plugin, longest: u64) -> Option<DeclaredReads> {
     let bytes = read_file(plugin.source.file()?, longest).ok()?;
     Some(offline::declared_reads(&bytes))

@@ -60,7 +60,7 @@ impl Directories {
         let changed = Arc::new(Notify::new());
         let notify = Arc::clone(&changed);
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Only an access is no change. A lost event counts as a change.
+            // Every event except an access counts as a change, and so does a lost event.
             if !event.is_ok_and(|event| event.kind.is_access()) {
                 notify.notify_waiters();
             }

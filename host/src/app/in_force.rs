@@ -67,6 +67,11 @@ impl InForce {
         state.past.truncate(RELOADS);
     }
 
+    /// The keys that wait for the next start of the host.
+    pub(super) fn needs_restart(&self) -> Vec<String> {
+        self.0.lock().needs_restart.clone()
+    }
+
     /// The number of reloads that did something since the start.
     pub(super) fn reloads(&self) -> u64 {
         self.0.lock().reloads
@@ -150,6 +155,20 @@ mod tests {
 
         in_force.applied(&written("log = \"warn\"\nshutdown-timeout = \"9s\""), &Report::default());
         assert_eq!(changes(&in_force), expected, "the same file again changes nothing");
+    }
+
+    #[test]
+    fn a_key_that_needs_a_restart_is_kept_until_it_has_its_first_value_again() {
+        let in_force = InForce::default();
+        let mut report = Report::default();
+        report.note("key", "[host] admin", Verdict::NeedsRestart, "");
+        report.note("plugin", "p", Verdict::Changed, "");
+
+        in_force.applied(&written("log = \"info\""), &report);
+        assert_eq!(in_force.needs_restart(), ["[host] admin"]);
+
+        in_force.applied(&written("log = \"info\""), &Report::default());
+        assert!(in_force.needs_restart().is_empty());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::config::{Config, Plugin, Subscription, Watch};
 /// What a watch keeps, as far as the configuration of the watch itself leaves that to its plugins.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Keeping {
-    /// Everything, because nothing is declared or this one reads everything.
+    /// Whole objects, for this reason.
     Whole(Reader),
     /// These parts, besides what identifies an object.
     Parts {
@@ -20,7 +20,7 @@ pub(crate) enum Keeping {
     },
 }
 
-/// What reads whole objects of a watch.
+/// Why a watch keeps whole objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// No plugin uses the watch.

@@ -14,8 +14,8 @@
 //! what does not match, so a relist finds it gone. Every requirement that is added is a requirement of each subscription, so
 //! its filter would exclude the object anyway. The filters stay in force for their other conditions.
 //!
-//! **Namespaces** are not narrowed if the labels of all of them decide about some subscription, or may decide about one of a
-//! ClusterPlugin.
+//! **The watch of `v1/namespaces`** is not narrowed if a subscription selects by the labels of namespaces, or if ClusterPlugins,
+//! which may do so, are accepted. The labels of all namespaces are needed then.
 //!
 //! **A plugin that may read the watch** through the lister needs all of it: its reads are independent of its
 //! subscriptions. Then the watch is not narrowed. A watch that Plugin objects may use (`[tenancy]`) is not narrowed either:

@@ -96,6 +96,11 @@ impl HostProbe {
         Some(format!("spans cannot be sent to {endpoint}, and {lost} were dropped so far: {}", failure?))
     }
 
+    /// The state of the configuration file.
+    fn configuration_file(&self) -> Configuration {
+        Configuration { refused: self.reload.refused(), needs_restart: self.in_force.needs_restart() }
+    }
+
     /// The [`awaited`](Self::awaited) informers that have not synced.
     fn unsynced(&self, replacing: bool) -> Vec<String> {
         let concerned = self.awaited(replacing);
@@ -200,7 +205,7 @@ impl Probe for HostProbe {
     }
 
     fn liveness(&self) -> Vec<Check> {
-        checks::liveness(self.informers().iter().map(SharedInformer::status))
+        checks::liveness(&self.informers())
     }
 
     fn readiness(&self) -> Vec<Check> {
@@ -251,7 +256,7 @@ impl Probe for HostProbe {
             log: logging::in_force(),
             informers: informers.collect(),
             objects: self.objects.tenancy().map(|_| self.plugin_objects()),
-            configuration: Configuration { refused: self.reload.refused() },
+            configuration: self.configuration_file(),
             cache_memory: self.factory.memory(),
             guest_memory: self.engine.guest_memory(),
             plugins: self.plugins.all().iter().map(|one| plugin(one)).collect(),
@@ -295,6 +300,7 @@ impl Probe for HostProbe {
     fn metrics(&self) -> String {
         let mut exposition = Exposition::default();
         metrics::process(&mut exposition);
+        metrics::expose(metrics::CONFIGURATION, &self.configuration_file(), &[], &mut exposition);
         // One series for each key: if two informers have the same key, the one that serves, which comes first.
         let mut informers = BTreeMap::new();
         for informer in self.informers() {

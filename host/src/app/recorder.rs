@@ -11,10 +11,7 @@ use std::{
 
 use informer_cache::SharedInformer;
 use informer_runtime::capabilities::{ApiAnswer, ApiFailure, ApiRequest};
-use informer_types::{
-    Change, Delivery, Failure, FailureKind, Gvr, Object, ObjectKey, Outcome, Reconciled, Request, SignalCall,
-    WorkKey,
-};
+use informer_types::{Change, Delivery, Gvr, Object, ObjectKey, Outcome, Reconciled, Request, SignalCall};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::{sync::Notify, time::timeout};
@@ -22,7 +19,7 @@ use tokio::{sync::Notify, time::timeout};
 use super::running_plugin::RunningPlugin;
 use crate::{
     admin::types::{RecordRequest, RecordedCall, RecordedObject, Recording},
-    wiring::{Witness, WitnessStand},
+    wiring::{Ending, Witness, WitnessStand},
 };
 
 /// The longest recording.
@@ -174,35 +171,20 @@ impl Witness for Recorder {
         let new = self.visible(gvr, object);
         let version = object.resource_version().to_owned();
         let object = RecordedObject { resource: gvr.to_string(), key: key.clone(), old, new, own: false };
-        let failure = match outcome {
-            Outcome::Acknowledged | Outcome::Again(_) => None,
-            Outcome::Retry { after: None, failure } => Some(failed("retry", failure)),
-            Outcome::Retry { after: Some(after), failure } => {
-                Some(failed(&format!("retry after {after:?}"), failure))
-            }
-            Outcome::Permanent { failure } => Some(failed("permanent", failure)),
-        };
+        let Ending { next, failure } = Ending::of_handler(outcome);
         let call = format!("on-{}", change.verb());
-        self.add(RecordedCall { call, key, objects: vec![object], failure }, vec![version]);
+        self.add(RecordedCall { call, key, objects: vec![object], next, failure }, vec![version]);
     }
 
     fn reconciled(&self, plugin: &str, request: &Request, outcome: &Reconciled) {
         if !self.wants(plugin, request.attempt) {
             return;
         }
-        let found = WorkKey::object_in(&request.key).map(|key| self.objects(&key));
+        let found = ObjectKey::in_work_key(&request.key).map(|key| self.objects(&key));
         let (objects, versions) = found.unwrap_or_default();
-        let failure = match outcome {
-            Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => None,
-            Reconciled::Retry { after: None, failure } => Some(failed("retry", failure)),
-            Reconciled::Retry { after: Some(after), failure } => {
-                Some(failed(&format!("retry after {after:?}"), failure))
-            }
-            Reconciled::Terminal { failure } => Some(failed("terminal", failure)),
-        };
-        let call =
-            RecordedCall { call: "reconcile".to_owned(), key: request.key.to_string(), objects, failure };
-        self.add(call, versions);
+        let Ending { next, failure } = Ending::of_reconciler(outcome);
+        let (call, key) = ("reconcile".to_owned(), request.key.to_string());
+        self.add(RecordedCall { call, key, objects, next, failure }, versions);
     }
 
     /// A story causes these signals itself, so a recording leaves them out.
@@ -217,10 +199,4 @@ impl Witness for Recorder {
             self.0.calls.lock().own.insert(written.metadata.resource_version);
         }
     }
-}
-
-/// `retry: MESSAGE`
-fn failed(how: &str, failure: &Failure) -> String {
-    let how = if failure.kind == FailureKind::Handler { how } else { failure.kind.as_str() };
-    format!("{how}: {}", failure.message.trim_end())
 }

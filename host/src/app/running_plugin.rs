@@ -384,7 +384,7 @@ impl RunningPlugin {
         self.stop.run_until_cancelled(all).await;
     }
 
-    /// Waits until calls are made.
+    /// Waits until the gate was open once: a version is in service, and the caches that the plugin reads are complete.
     pub(super) async fn serving(&self) {
         self.gate.opened().await;
     }
@@ -494,8 +494,8 @@ impl RunningPlugin {
         off_the_workers(move || plugin.begin_version(is_first)).await;
     }
 
-    /// Lets the receipts of an earlier process hold back nothing from a version that receives every object, and delivers every object
-    /// again to a first version that they held it back from.
+    /// Expires the receipts of an earlier process if this version must receive every object. The first version then also receives
+    /// every object again, because the receipts have held some back. Records the version for its own receipts.
     fn begin_version(&self, is_first: bool) {
         let receipts = self.subscriptions.receipts();
         let Some(version) = self.plugin().version() else { return };

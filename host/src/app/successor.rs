@@ -8,11 +8,11 @@ use informer_types::{
 };
 use parking_lot::Mutex;
 
-/// Stands between the listener of a new informer and the plugin while the plugin has received states from the informer before that
-/// the new informer has not reached. It turns the first list into what a relist delivers (C-14): an unchanged object is not
-/// delivered again, a changed object is an update, and an object that is gone, or no longer selected, is a deletion with unknown
-/// final state. An object that is newer than everything the informer before had is a normal addition and not an initial one
-/// (C-11): a plugin with `initial = "skip"` receives it.
+/// Stands between the listener of a new informer and the plugin until the new informer has reached every state that the plugin
+/// has received from the previous informer. It turns the first list into what a relist delivers (C-14): an unchanged object is
+/// not delivered again, a changed object is an update, and an object that is gone, or no longer selected, is a deletion with
+/// unknown final state. An object that is newer than everything the previous informer had is a normal addition and not an initial
+/// one (C-11): a plugin with `initial = "skip"` receives it.
 ///
 /// The new informer may be behind the previous one. States that are older than those the plugin has received are withheld: an
 /// object never goes back in time (point 2 of the contract).

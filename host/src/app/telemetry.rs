@@ -29,7 +29,7 @@ impl Observers {
     /// Remembers this number of steps, and sends traces as configured. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// [`CollectorError`] if the collector cannot be used, whatever it does.
+    /// [`CollectorError`] if the settings of the collector cannot be used.
     pub(super) fn new(steps: u32, telemetry: Option<&Settings>) -> Result<Self, CollectorError> {
         let trace = NonZeroUsize::new(steps as usize).map(|steps| Arc::new(Trace::new(steps)));
         let Some(settings) = telemetry else {

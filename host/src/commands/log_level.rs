@@ -20,7 +20,8 @@ Exit status: 0 done, 1 there is no such level or plugin, or no host answers.";
 /// `informer log-level`
 #[derive(Clone, Debug, Args)]
 pub struct LogLevelArgs {
-    /// trace, debug, info, warn, error, or `default` for the configured level; without --plugin also a whole filter.
+    /// trace, debug, info, warn, error or `default`. Without --plugin, a whole filter is accepted too, and `default` restores the
+    /// configured filter; with --plugin, `default` lets the host's filter decide.
     #[arg(value_name = "LEVEL")]
     pub level: String,
     /// Change the level of this plugin only.

@@ -21,7 +21,7 @@ Exit status: 0 no plugin is in quarantine, 1 a plugin is in quarantine or no hos
 const HEADER: [&str; 9] =
     ["PLUGIN", "DELIVERY", "PENDING", "WAITING", "IN-FLIGHT", "OLDEST", "RATE", "RETRIED", "DEAD-LETTERS"];
 
-/// Sends the request and prints the answer. Returns true if neither a plugin nor a reconciler is in quarantine.
+/// Sends the request and prints the answer. Returns true if no handler, reconciler or signal is in quarantine.
 ///
 /// # Errors
 /// No host answers, or the configuration switches the admin endpoint off.

@@ -405,7 +405,7 @@ impl What {
     }
 }
 
-/// The namespaces that Plugin objects may reach: all if they are not listed by name.
+/// The namespaces that Plugin objects may reach: all if a pattern contains `*`, or if ClusterPlugins are accepted.
 fn reach(tenancy: &Tenancy) -> Namespaces {
     let names = tenancy.namespaces.iter().map(|pattern| pattern.as_str());
     if tenancy.cluster_plugins || names.clone().any(|name| name.contains('*')) {

@@ -13,7 +13,8 @@ use crate::{
     admin::{
         Client,
         types::{
-            FailingPull, Informer, Plugin, Pull, Receipts, RefusedObject, Status, Subscription, Workqueue,
+            Configuration, FailingPull, Informer, Plugin, Pull, Receipts, RefusedObject, Status,
+            Subscription, Workqueue,
         },
     },
     cli::{AdminArgs, Output},
@@ -63,6 +64,9 @@ fn text(status: &Status, address: &HttpAddress) -> String {
     if let Some(trouble) = &status.telemetry {
         let _ = writeln!(text, "  {trouble}");
     }
+    for line in configuration(&status.configuration) {
+        let _ = writeln!(text, "  {line}");
+    }
     for informer in &status.informers {
         let _ = writeln!(text, "watch {}", watch(informer));
         for trouble in &informer.troubles {
@@ -85,6 +89,17 @@ fn text(status: &Status, address: &HttpAddress) -> String {
         }
     }
     text
+}
+
+/// A line for each problem of the configuration file, and one for the keys that wait for a restart.
+fn configuration(Configuration { refused, needs_restart }: &Configuration) -> Vec<String> {
+    let refused = refused.iter().flatten();
+    let mut lines: Vec<String> =
+        refused.map(|problem| format!("the configuration in force stays: {problem}")).collect();
+    if !needs_restart.is_empty() {
+        lines.push(format!("in force after the next start of the host: {}", needs_restart.join(", ")));
+    }
+    lines
 }
 
 /// A line if memory is tight: every watch then compresses what arrives.
@@ -353,6 +368,24 @@ mod tests {
                 .ends_with("guests take 10 of the 100 MiB of `guest-memory` under [host]; refused 1 time")
         );
         assert_eq!(guest_memory(&GuestMemory { used_bytes: 1 << 40, ..GuestMemory::default() }), None);
+    }
+
+    #[test]
+    fn a_refused_file_and_keys_that_wait_for_a_restart_are_shown() {
+        let shown = |refused: Option<&[&str]>, keys: &[&str]| {
+            let owned =
+                |texts: &[&str]| -> Vec<String> { texts.iter().map(|text| (*text).to_owned()).collect() };
+            configuration(&Configuration { refused: refused.map(owned), needs_restart: owned(keys) })
+        };
+
+        assert!(shown(None, &[]).is_empty());
+        assert_eq!(
+            shown(Some(&["f.toml:3:1: qps: ..."]), &["[host] admin", "[cluster]"]),
+            [
+                "the configuration in force stays: f.toml:3:1: qps: ...",
+                "in force after the next start of the host: [host] admin, [cluster]",
+            ]
+        );
     }
 
     #[test]

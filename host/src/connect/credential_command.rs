@@ -237,8 +237,9 @@ impl State {
         fresh.then(|| Arc::clone(current))
     }
 
-    /// The result without another run: credentials that have not ended, else the failure of the last run. Credentials that the
-    /// command gave last are sent even if they have expired, so that the API server decides: its clock may be another.
+    /// The result without another run. If the last run succeeded, its credentials are sent even if they have expired or were
+    /// refused, so that the API server decides: its clock may be another. If the last run failed, earlier credentials are sent
+    /// while they are valid.
     fn last(&self) -> Outcome {
         let usable = |current: &&Arc<Credentials>| {
             let ended = current.life.end.is_some_and(|end| Instant::now() >= end);

@@ -14,7 +14,7 @@ use informer_system::Process;
 use informer_types::{FailureKind, Histogram};
 
 use super::exposition::{Exposition, Labels};
-use crate::admin::types::Receipts;
+use crate::admin::types::{Configuration, Receipts};
 use Read::{Counter, Counters, Gauge, Histograms, Seconds, TotalSeconds};
 
 const METRICS: &str = include_str!("../../METRICS.md");
@@ -123,7 +123,7 @@ pub(crate) const QUEUE: &Families<QueueStats> = &[
     ("queue_oldest_seconds", Seconds(|queue| Some(queue.oldest.unwrap_or_default()))),
 ];
 
-/// The signals of one plugin: calls for caches that are complete, and for timers.
+/// The signals of one plugin: calls for complete caches, for timers and for changed configuration files.
 pub(crate) const SIGNALS: &Families<WorkqueueStats> = &[
     ("signals_raised", Counter(|signals| signals.adds)),
     ("signals_delivered", Counter(|signals| signals.succeeded)),
@@ -244,6 +244,12 @@ pub(crate) const VERSION: &Families<VersionInfo> = &[
 
 /// One plugin.
 pub(crate) const LOADED: &Families<bool> = &[("runtime_loaded", Gauge(|loaded| (*loaded).into()))];
+
+/// The configuration file.
+pub(crate) const CONFIGURATION: &Families<Configuration> = &[
+    ("configuration_refused", Gauge(|file| file.refused.is_some().into())),
+    ("configuration_restart_needed", Gauge(|file| (!file.needs_restart.is_empty()).into())),
+];
 
 /// The build of this program, in its labels.
 const BUILD: &Families<()> = &[("build_info", Gauge(|()| 1))];

@@ -24,7 +24,7 @@ const VALUES: TableDefinition<'_, Key, &[u8]> = TableDefinition::new("keyvalue")
 /// The bytes of the keys, values and bucket names of each plugin, so that no write has to count them.
 const BYTES: TableDefinition<'_, &str, u64> = TableDefinition::new("keyvalue-bytes");
 
-/// Most reads that run or wait for the disk: a disk that hangs blocks no more threads of the process.
+/// Most reads of all plugins that are in the state at a time: they run, or wait for one of its turns.
 const READS: usize = 16;
 
 /// Most reads of one plugin that run or wait for the disk. The reads of all plugins are served first come, first served, so a read waits

@@ -44,13 +44,13 @@ pub enum StateError {
         path = .0.display()
     )]
     Full(PathBuf),
-    /// The directory cannot be created, belongs to another user, or is read-only.
+    /// The directory or the file cannot be created, opened or written.
     #[error(
         "the state {path} cannot be written ({1}): make its directory writable for this user, name another one under [host] state-dir, or set it to \"off\"",
         path = .0.display()
     )]
     Unwritable(PathBuf, Arc<str>),
-    /// Other users can write to the directory or the file, or the file is a link.
+    /// The directory or the file belongs to another user, other users can write to it, or the file is not a regular file.
     #[error(
         "the state {path} is not used: {1}; correct that, name another directory under [host] state-dir, or set it to \"off\"",
         path = .0.display()

@@ -6,18 +6,16 @@ use informer_runtime::{
     LogLevel, LogLine, LogSink, LogStream,
     capabilities::{ApiAnswer, ApiFailure, ApiRequest},
 };
-use informer_types::{
-    Change, Delivery, Failure, FailureKind, Outcome, Reconciled, Request, Signal, SignalCall,
-};
+use informer_types::{Change, Delivery, Outcome, Reconciled, Request, Signal, SignalCall};
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
     answer::{Answer, next_answer},
     cluster,
-    seen::{Kind, Seen},
+    seen::{Kind, Seen, in_brackets},
 };
-use crate::wiring::Witness;
+use crate::wiring::{Ending, Witness};
 
 /// The most entries of a list. A plugin that does more in one step calls itself again by what it writes.
 pub(super) const MOST: usize = 10_000;
@@ -56,30 +54,25 @@ impl Observed {
         self.0.lock().seen.values().map(Vec::len).sum()
     }
 
-    /// Everything since the last call, and what else was said.
+    /// Takes the actions since the last call, and the other lines: of the guest on stderr, and of the host about the plugin.
     pub(super) fn take(&self) -> (BTreeMap<Kind, Vec<Seen>>, Vec<String>) {
         let mut lists = self.0.lock();
         (std::mem::take(&mut lists.seen), std::mem::take(&mut lists.asides))
     }
 
-    fn failed(&self, call: &str, how: &str, failure: &Failure) {
-        let how = if failure.kind == FailureKind::Handler { how } else { failure.kind.as_str() };
-        self.add(Kind::Failures, Seen::text(format!("{call}: {how}: {}", failure.message.trim_end())));
+    /// A call ended, and may have failed.
+    fn called(&self, call: String, failure: Option<String>) {
+        if let Some(failure) = failure {
+            self.add(Kind::Failures, Seen::text(format!("{call}: {failure}")));
+        }
+        self.add(Kind::Calls, Seen::text(call));
     }
 }
 
 impl Witness for Observed {
     fn handled(&self, _plugin: &str, delivery: &Delivery, outcome: &Outcome) {
-        let call = call(delivery, outcome);
-        self.add(Kind::Calls, Seen::text(call.clone()));
-        match outcome {
-            Outcome::Acknowledged | Outcome::Again(_) => {}
-            Outcome::Retry { after: None, failure } => self.failed(&call, "retry", failure),
-            Outcome::Retry { after: Some(after), failure } => {
-                self.failed(&call, &format!("retry after {after:?}"), failure);
-            }
-            Outcome::Permanent { failure } => self.failed(&call, "permanent", failure),
-        }
+        let Ending { next, failure } = Ending::of_handler(outcome);
+        self.called(call(delivery, next), failure);
     }
 
     fn reconciled(&self, _plugin: &str, request: &Request, outcome: &Reconciled) {
@@ -87,18 +80,9 @@ impl Witness for Observed {
         if request.attempt > 1 {
             notes.push(format!("attempt {}", request.attempt));
         }
-        match outcome {
-            Reconciled::Requeue => notes.push("requeue".to_owned()),
-            Reconciled::RequeueAfter(after) => notes.push(format!("requeue after {after:?}")),
-            Reconciled::Done | Reconciled::Retry { .. } | Reconciled::Terminal { .. } => {}
-        }
-        let call = format!("reconcile {}{}", request.key, in_brackets(&notes));
-        self.add(Kind::Calls, Seen::text(call.clone()));
-        match outcome {
-            Reconciled::Retry { failure, .. } => self.failed(&call, "retry", failure),
-            Reconciled::Terminal { failure } => self.failed(&call, "terminal", failure),
-            Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => {}
-        }
+        let Ending { next, failure } = Ending::of_reconciler(outcome);
+        notes.extend(next);
+        self.called(format!("reconcile {}{}", request.key, in_brackets(&notes)), failure);
     }
 
     fn signalled(&self, _plugin: &str, call: &SignalCall, outcome: &Reconciled) {
@@ -109,15 +93,7 @@ impl Witness for Observed {
         let again = (call.attempt > 1).then(|| format!("attempt {}", call.attempt));
         let notes: Vec<String> = note.into_iter().chain(again).collect();
         let text = format!("{} {}{}", call.signal.verb(), call.signal.subject(), in_brackets(&notes));
-        self.add(Kind::Calls, Seen::text(text.clone()));
-        match outcome {
-            Reconciled::Retry { after: None, failure } => self.failed(&text, "retry", failure),
-            Reconciled::Retry { after: Some(after), failure } => {
-                self.failed(&text, &format!("retry after {after:?}"), failure);
-            }
-            Reconciled::Terminal { failure } => self.failed(&text, "permanent", failure),
-            Reconciled::Done | Reconciled::Requeue | Reconciled::RequeueAfter(_) => {}
-        }
+        self.called(text, Ending::of_signal(outcome).failure);
     }
 
     fn answer(&self, request: &ApiRequest) -> Option<ApiAnswer> {
@@ -168,8 +144,8 @@ pub(super) fn json(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()))
 }
 
-/// `on-add apps/v1/deployments default/web (live)`
-fn call(delivery: &Delivery, outcome: &Outcome) -> String {
+/// `on-add apps/v1/deployments default/web (live)`, with the next call that the plugin requested.
+fn call(delivery: &Delivery, next: Option<String>) -> String {
     let notification = &delivery.notification;
     let (word, note) = match &notification.change {
         Change::Added { .. } => ("on-add", Some(notification.cause.as_str())),
@@ -181,12 +157,6 @@ fn call(delivery: &Delivery, outcome: &Outcome) -> String {
     if delivery.attempt > 1 {
         notes.push(format!("attempt {}", delivery.attempt));
     }
-    if let Outcome::Again(after) = outcome {
-        notes.push(format!("again after {after:?}"));
-    }
+    notes.extend(next);
     format!("{word} {} {}{}", notification.source.gvr(), notification.key(), in_brackets(&notes))
-}
-
-fn in_brackets(notes: &[String]) -> String {
-    if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::seen::in_brackets;
 use crate::admin::types::{RecordedCall, RecordedObject, Recording};
 
 /// Fields of `metadata` that a server writes, which a story leaves to the server of the story. That server also collects garbage: an
@@ -92,13 +93,14 @@ impl Writing {
             follows |= step.is_some() && object.own && !self.steps.is_empty();
             steps.extend(step.filter(|_| !object.own));
         }
-        let text = match call.call.as_str() {
-            "reconcile" | "on-delete" => String::new(),
-            _ => " (live)".to_owned(),
+        let cause = match call.call.as_str() {
+            "reconcile" | "on-delete" => None,
+            _ => Some("live".to_owned()),
         };
+        let notes: Vec<String> = cause.into_iter().chain(call.next.clone()).collect();
         let resource = call.objects.first().filter(|_| call.call != "reconcile");
         let resource = resource.map(|object| format!("{} ", object.resource)).unwrap_or_default();
-        let text = format!("{} {resource}{}{text}", call.call, call.key);
+        let text = format!("{} {resource}{}{}", call.call, call.key, in_brackets(&notes));
         if steps.is_empty() && !follows {
             self.left_out += 1;
             return;

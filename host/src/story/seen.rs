@@ -48,3 +48,8 @@ impl Seen {
         Self { text: text.into(), ..Self::default() }
     }
 }
+
+/// The notes behind the text of a call: ` (live, attempt 2)`, or nothing.
+pub(super) fn in_brackets(notes: &[String]) -> String {
+    if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) }
+}

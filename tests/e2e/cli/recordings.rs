@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::binary::{Finished, Running, informer, well};
 use crate::configmaps::ConfigMaps;
 
-/// A host whose plugins receive ConfigMaps: `echo` logs each, and `flaky` fails the first call for each.
+/// A host whose plugins receive ConfigMaps.
 struct Host {
     running: Running,
     admin: String,
@@ -29,16 +29,21 @@ struct Host {
 // === impl Host ===
 
 impl Host {
+    /// The plugin `echo` logs each object, and `flaky` fails the first call for each.
     async fn start() -> Self {
-        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
-        let guests = || (guest("echo"), guest("flaky"));
-        let (echo, flaky) = tokio::task::spawn_blocking(guests).await.unwrap();
         let fails = "[plugin.retry]\nmin = \"10m\"\nmax = \"10m\"\n[plugin.config]\ntimes = 1";
+        Self::with([("echo", ""), ("flaky", fails)]).await
+    }
+
+    /// Each plugin has the name of its guest, and these tables.
+    async fn with(plugins: [(&'static str, &'static str); 2]) -> Self {
+        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let tables = move || plugins.map(|(name, rest)| plugin(name, &guest(name), "v1/configmaps", rest));
+        let plugins = tokio::task::spawn_blocking(tables).await.unwrap();
         let toml = [
             format!("[cluster]\nserver = \"{}\"\n[host]\nadmin = \"127.0.0.1:0\"\n", server.url()),
             watch("v1/configmaps"),
-            plugin("echo", &echo, "v1/configmaps", ""),
-            plugin("flaky", &flaky, "v1/configmaps", fails),
+            plugins.concat(),
         ];
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("informer.toml");
@@ -136,6 +141,25 @@ async fn a_failure_is_recorded_and_expected_when_the_story_plays() {
     assert!(story.contains("(live): retry: failure 1 for default/web"), "{story}");
     let played = play(&file).await;
     assert_eq!(played.status, Some(0), "{}{}", played.stdout, played.stderr);
+    host.running.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_that_requests_another_one_is_recorded_and_the_story_plays() {
+    let requeues = "[plugin.config]\ntimes = 1\nhow = \"requeue-after\"";
+    let mut host = Host::with([("reconciles", requeues), ("signals", "")]).await;
+    for (plugin, next) in [("reconciles", "requeue after 1.5s"), ("signals", "again after 600s")] {
+        let file = host.file(&format!("{plugin}.test.yaml"));
+
+        let recording = host.records(&file, plugin, &["--calls", "1"]).await;
+        host.objects.create_with(plugin, json!({"again": "600000"})).await;
+        ended(recording).await;
+
+        let story = fs::read_to_string(&file).unwrap();
+        assert!(story.contains(next), "{story}");
+        let played = play(&file).await;
+        assert_eq!(played.status, Some(0), "{}{}\n{story}", played.stdout, played.stderr);
+    }
     host.running.stop().await;
 }
 

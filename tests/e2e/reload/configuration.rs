@@ -7,6 +7,7 @@ use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::{
     host::TestHost,
+    metrics::value,
     proxy::{FaultProxy, Mode},
 };
 use serde_json::Value;
@@ -168,11 +169,14 @@ async fn a_bad_file_changes_nothing_and_is_reported_until_it_is_repaired() {
     );
     let degraded = stage.host.degraded();
     assert!(degraded[0].starts_with("the configuration in force stays: "), "{degraded:?}");
+    let refused = || value(&stage.host.metrics(), "informer_configuration_refused");
+    assert_eq!(refused(), 1.0);
     assert!(stage.host.unready().is_empty());
     stage.receives("a", "three").await;
 
     assert_eq!(stage.reload(&good).await, Report::default());
     assert!(stage.host.degraded().is_empty());
+    assert_eq!(refused(), 0.0);
     stage.end().await;
 }
 
@@ -269,6 +273,12 @@ async fn a_changed_file_is_applied_without_a_request_and_some_keys_need_a_restar
     // The addition is in this report too if the host was not done with the file before.
     let later: Vec<_> = verdicts.skip_while(|verdict| *verdict == ("b", Verdict::Added)).collect();
     assert_eq!(later, [("[host] log-format", Verdict::NeedsRestart), ("b", Verdict::Removed)]);
+    let needed = || value(&stage.host.metrics(), "informer_configuration_restart_needed");
+    assert_eq!(needed(), 1.0);
+    let keys = stage.host.status()["configuration"]["needs-restart"].clone();
+    assert_eq!(keys, serde_json::json!(["[host] log-format"]));
+    stage.reload(&text).await;
+    assert_eq!(needed(), 0.0, "the key has the value of the start again");
     stage.end().await;
 }
 

@@ -57,11 +57,11 @@ pub struct LetterPage {
 pub struct Letter {
     /// Name of the plugin.
     pub plugin: String,
-    /// The resource; `None` for a key of the plugin's own.
+    /// The resource; `None` for a key of the plugin's own, and for a signal.
     pub gvr: Option<String>,
-    /// The key of the object, or the plugin's own key.
+    /// The key of the object, the plugin's own key, or the key of the signal.
     pub key: String,
-    /// `add`, `update`, `delete`, or `reconcile` for a key.
+    /// `add`, `update`, `delete`, `reconcile` for a key, or the call for a signal, such as `on-timer`.
     pub verb: String,
     /// Calls made.
     pub attempts: u32,

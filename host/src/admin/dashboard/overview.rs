@@ -67,7 +67,7 @@ pub struct Totals {
     pub quarantined: usize,
     /// Notifications and keys that are not in flight.
     pub pending: usize,
-    /// Dead letters of both kinds.
+    /// Dead letters of notifications, of keys and of signals.
     pub dead_letters: usize,
     /// Calls of guests that ended.
     pub calls: u64,
@@ -135,11 +135,11 @@ pub struct PluginRow {
     pub pending: usize,
     /// Notifications and keys in flight.
     pub in_flight: usize,
-    /// Keys of its own, in flight or not.
+    /// Keys of its own that are not in flight.
     pub keys: usize,
     /// Age of the oldest notification that is not settled.
     pub oldest_ms: Option<u64>,
-    /// Dead letters of both kinds.
+    /// Dead letters of notifications, of keys and of signals.
     pub dead_letters: usize,
     /// The kinds of grants that it has.
     pub grants: Vec<&'static str>,

@@ -77,9 +77,9 @@ export async function detail() {
 }
 
 function parts({ plugin, grants, ...latency }) {
-  const { calls, queue, workqueue, version } = plugin;
+  const { calls, queue, workqueue, signals, version } = plugin;
   const row = state.plugins.get(plugin.name);
-  const quarantine = queue.quarantine ?? workqueue?.quarantine;
+  const quarantine = queue.quarantine ?? workqueue?.quarantine ?? signals?.quarantine;
   const links = element("p", { class: "links" }, link("letters", { plugin: plugin.name }, "Dead letters"), link("log", { plugin: plugin.name }, "Log"), link("configuration", { find: `plugin ${plugin.name}` }, "Configuration"));
   const made = facts([
     ["State", row?.state],

@@ -1,4 +1,4 @@
-//! Dead letters: notifications and keys that the host gave up.
+//! Dead letters: notifications, keys and signals that the host gave up.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,11 +51,11 @@ pub struct DeadLetter {
     /// Name of the plugin; left out in an answer about one plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<String>,
-    /// The resource and the key of the object, or `key` and the plugin's own key.
+    /// The resource and the key of the object, `key` and the plugin's own key, or the key of a signal.
     pub object: String,
-    /// `add`, `update`, `delete`, or `reconcile` for a key.
+    /// `add`, `update`, `delete`, `reconcile` for a key, or the call for a signal, such as `on-timer`.
     pub verb: String,
-    /// The data of the notification; `None` for a key.
+    /// The data of the notification; `None` for a key and for a signal.
     #[serde(flatten)]
     pub notification: Option<LostNotification>,
     /// Calls made.

@@ -43,7 +43,7 @@ pub struct Plugin {
     pub queue: Queue,
     /// The keys; `None` if the plugin has no reconciler and no keys.
     pub workqueue: Option<Workqueue>,
-    /// The signals, which are calls for caches that are complete and for timers; `None` if there was none.
+    /// The signals: calls for complete caches, for timers and for changed configuration files; `None` if there was none.
     pub signals: Option<Workqueue>,
     /// The notifications that are dead letters, the oldest first.
     pub dead_letters: Vec<DeadLetter>,

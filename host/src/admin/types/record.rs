@@ -37,7 +37,9 @@ pub struct RecordedCall {
     /// The states of objects that led to the call: one for a handler. For a reconciler, the objects with this key in the caches of
     /// its subscriptions.
     pub objects: Vec<RecordedObject>,
-    /// How the call failed: `retry: MESSAGE`; `None` if it succeeded.
+    /// The next call that the plugin requested: `again after 60s`, for example. `None` if it requested none.
+    pub next: Option<String>,
+    /// How the call failed: `retry: MESSAGE`, for example. `None` if it succeeded.
     pub failure: Option<String>,
 }
 

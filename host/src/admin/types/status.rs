@@ -32,7 +32,7 @@ pub struct Status {
     pub informers: Vec<Informer>,
     /// The Plugin objects of the cluster; `None` without `[tenancy]`.
     pub objects: Option<PluginObjects>,
-    /// The problems of the configuration file.
+    /// The state of the configuration file.
     pub configuration: Configuration,
     /// The memory of the objects in all caches and queues.
     pub cache_memory: CacheMemory,
@@ -60,6 +60,8 @@ pub struct Identity {
 pub struct Configuration {
     /// Why the present content of the file is not in force; `None` if it is.
     pub refused: Option<Vec<String>>,
+    /// The keys of the configuration in force that wait for the next start of the host.
+    pub needs_restart: Vec<String>,
 }
 
 /// The Plugin objects of the cluster.

@@ -102,8 +102,8 @@ impl Served {
         &self.failing
     }
 
-    /// These kinds, and those of before that may still be served: of an API that does not answer now, and resources that are
-    /// still followed. One of several API servers may lag behind the others, so one answer ends no watch.
+    /// Returns these kinds and the earlier kinds that may still be served: those of an API that does not answer now, and those
+    /// that an informer still follows. One of several API servers may lag behind the others, so one answer ends no watch.
     pub(super) fn after(mut self, before: &Self, is_followed: impl Fn(&Gvr) -> bool) -> Self {
         for kind in &before.kinds {
             let Some(name) = kind.names.first() else { continue };

@@ -1,6 +1,6 @@
 //! The checks of the probes, in words that name no object and repeat no text of others.
 
-use informer_cache::InformerStatus;
+use informer_cache::{InformerKey, InformerStatus, SharedInformer};
 
 use super::plugin::workqueue;
 use crate::{
@@ -9,10 +9,10 @@ use crate::{
 };
 
 /// Bugs end an informer again and again: only a new process may help.
-pub(super) fn liveness(informers: impl Iterator<Item = InformerStatus>) -> Vec<Check> {
+pub(super) fn liveness(informers: &[SharedInformer]) -> Vec<Check> {
     let ends = Outcome::Failed("a bug of the host ends it again and again");
-    let check = |status: InformerStatus| named(&status, if status.keeps_ending { ends } else { Outcome::Ok });
-    informers.map(check).collect()
+    let outcome = |informer: &SharedInformer| if informer.keeps_ending() { ends } else { Outcome::Ok };
+    informers.iter().map(|informer| named(informer.key(), outcome(informer))).collect()
 }
 
 /// A host that stops fails, so that nothing waits for it to become ready. Returns `None` while it runs.
@@ -29,7 +29,7 @@ pub(super) fn watch(status: &InformerStatus) -> Check {
     } else {
         Outcome::Impaired("something is wrong with it, see `informer status`")
     };
-    named(status, outcome)
+    named(&status.key, outcome)
 }
 
 /// A plugin of the configuration.
@@ -81,8 +81,8 @@ pub(super) fn quarantines(plugin: &RunningPlugin) -> impl Iterator<Item = String
     handler.into_iter().chain(reconciler).chain(signals)
 }
 
-fn named(status: &InformerStatus, outcome: Outcome) -> Check {
-    check(&format!("watch {}", status.key.gvr), outcome)
+fn named(watch: &InformerKey, outcome: Outcome) -> Check {
+    check(&format!("watch {}", watch.gvr), outcome)
 }
 
 fn check(what: &str, outcome: Outcome) -> Check {

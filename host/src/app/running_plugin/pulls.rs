@@ -47,15 +47,17 @@ struct Failing {
 /// Refuses a component by the names of its imports and exports.
 pub(super) type Check<'a> = dyn Fn(&[&str], &[&str]) -> Result<(), LoadError> + Send + Sync + 'a;
 
-/// The component that is wanted, besides its origin.
+/// The component that a plugin needs, and the conditions for its pull.
 pub(super) struct Wanted<'a> {
     pub(super) plugin: &'a str,
     pub(super) origin: &'a Origin,
-    /// A version is in service, and stays if the registry fails.
+    /// True if a version is in service that stays if the registry fails.
     pub(super) serves: bool,
+    /// True if a caller waits for the result and receives the failure of the registry.
+    pub(super) requested: bool,
     /// Refuses a component by its imports and exports.
     pub(super) check: &'a Check<'a>,
-    /// Returns true if the component is in service already.
+    /// Returns true if the component with this digest need not be loaded: it is in service, or it was rejected before.
     pub(super) known: &'a (dyn Fn(&str) -> bool + Send + Sync),
 }
 
@@ -76,8 +78,8 @@ impl Pulls {
         self.lock.as_ref()
     }
 
-    /// Pulls the component, or takes the one that was pulled last if the registry fails and no version is in service. Returns
-    /// `None` if the version in service stays.
+    /// Pulls the component, or takes the one that was pulled last if the registry fails and no version is in service, or if the
+    /// load is requested. Returns `None` if the version in service stays.
     pub(super) async fn component(&self, wanted: &Wanted<'_>) -> Result<Option<Vec<u8>>, LoadError> {
         let Wanted { plugin, origin, serves, .. } = *wanted;
         let Some(reference) = origin.source.reference() else { return Ok(None) };
@@ -105,6 +107,10 @@ impl Pulls {
             return if stays { Ok(None) } else { Err(LoadError::Source(error.to_string())) };
         }
         match self.puller.cached(wish).await {
+            // The version in service was pulled last: the request changed nothing, and fails with the registry.
+            Ok(Pulled { component: None, .. }) if wanted.requested => {
+                Err(LoadError::Source(error.to_string()))
+            }
             Ok(Pulled { artifact, component, .. }) => {
                 tracing::warn!(plugin, %artifact, "the component that was pulled last is used");
                 self.state.lock().artifact = Some(artifact);

@@ -385,7 +385,7 @@ impl Subscriptions {
         (!own.is(informer)).then(|| own.clone())
     }
 
-    /// Returns true if the plugin subscribes to this resource or may read it.
+    /// Returns true if the plugin subscribes to this resource, may read it, or follows it for the labels of namespaces.
     pub(in crate::app) fn contains(&self, gvr: &Gvr) -> bool {
         self.claims.lock().contains_key(gvr)
     }
@@ -454,7 +454,7 @@ impl Subscriptions {
         }
     }
 
-    /// The subscriptions whose initial notifications are not settled yet.
+    /// The subscriptions that are not [announced](Self::announce) yet.
     fn unannounced(&self) -> Vec<(Gvr, Registration)> {
         let claims = self.claims.lock();
         let listening = claims.iter().filter_map(|(gvr, claim)| Some((gvr, claim.listening.as_ref()?)));
@@ -462,7 +462,7 @@ impl Subscriptions {
         waiting.map(|(gvr, listening)| (gvr.clone(), listening.registration.clone())).collect()
     }
 
-    /// The plugin is notified that the initial notifications of this subscription are settled.
+    /// Marks this subscription as announced: the plugin is notified that its initial notifications are settled.
     pub(super) fn announce(&self, gvr: &Gvr) {
         let mut claims = self.claims.lock();
         if let Some(listening) = claims.get_mut(gvr).and_then(|claim| claim.listening.as_mut()) {
@@ -506,8 +506,7 @@ impl Subscriptions {
     }
 
     /// Delivers every object that the plugin subscribes to again, with the cause `replay`. The token that `settled` returns for a
-    /// resource is dropped once its notifications are settled. Subscriptions whose initial notifications are not settled yet get no
-    /// token.
+    /// resource is dropped once its notifications are settled. A subscription that is not announced yet gets no token.
     ///
     /// # Blocking
     /// It visits every cached object under the lock of its informer.

@@ -237,8 +237,8 @@ impl Versions {
                 let wanted = Wanted {
                     plugin: &self.name,
                     origin: &origin,
-                    // The caller of a reload receives the reason of a failure.
                     serves: look == Look::Changed && plugin.version().is_some(),
+                    requested: look == Look::Requested,
                     check: &|imports, exports| plugin.check_names(imports, exports),
                     known: &has,
                 };
@@ -306,7 +306,7 @@ impl Versions {
             Ok(None) => *self.refused.lock() = None,
             Ok(Some(VersionInfo { name, version, sdk, digest, prepared_in, .. })) => {
                 *self.refused.lock() = None;
-                // Before the first call of the version, which belongs to the version.
+                // Before the first call of this version, so that the queues count the call for this version.
                 self.calls.note_swaps();
                 self.loaded.send_replace(true);
                 let what = if first { "plugin loaded" } else { "plugin reloaded" };

@@ -84,7 +84,7 @@ impl Recorder {
     }
 }
 
-/// What happened between two states of an object. At the start of the host there is no view before.
+/// Returns what happened between two states of an object. `given_up` is the count before, or `None` at the start of the host.
 pub(super) fn notes(
     before: &Status,
     after: &Status,

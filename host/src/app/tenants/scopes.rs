@@ -16,7 +16,7 @@ use crate::config::Tenancy;
 /// later why.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Time between two questions about a resource that is not known.
+/// Time between two lookups. A definition that is deleted and created again may have another scope.
 const AGAIN: Duration = Duration::from_secs(60);
 
 /// The scopes that are known.
@@ -33,19 +33,17 @@ impl Scopes {
         Self { client, is_cluster_scoped: BTreeMap::new(), looked: None }
     }
 
-    /// Returns the resources of `[tenancy]` that are known to be cluster-scoped, after a question about those that are not known.
+    /// Returns the resources of `[tenancy]` that are known to be cluster-scoped, after a lookup if one is due.
     pub(super) async fn cluster_scoped(&mut self, tenancy: &Tenancy) -> Vec<Gvr> {
         let read = tenancy.read.iter().map(|(gvr, ..)| gvr);
         let wanted: BTreeSet<&Gvr> = read.chain(tenancy.write.iter().map(|line| &line.gvr)).collect();
-        let unknown: BTreeSet<&Gvr> =
-            wanted.iter().copied().filter(|gvr| !self.is_cluster_scoped.contains_key(gvr)).collect();
-        let due = self.looked.is_none_or(|at| at.elapsed() >= AGAIN);
-        if !unknown.is_empty() && due {
+        if self.looked.is_none_or(|at| at.elapsed() >= AGAIN) {
             self.looked = Some(Instant::now());
-            let roots: BTreeSet<String> = unknown.iter().map(|gvr| gvr.api_root()).collect();
+            let roots: BTreeSet<String> = wanted.iter().map(|gvr| gvr.api_root()).collect();
             for root in roots {
                 let served = self.resources(&root).await;
-                for gvr in unknown.iter().filter(|gvr| gvr.api_root() == root) {
+                for gvr in wanted.iter().filter(|gvr| gvr.api_root() == root) {
+                    // A resource that the server does not serve keeps the scope that it had.
                     if let Some(namespaced) = served.get(&gvr.resource) {
                         self.is_cluster_scoped.insert((*gvr).clone(), !namespaced);
                     }
@@ -55,7 +53,7 @@ impl Scopes {
         wanted.into_iter().filter(|gvr| self.is_cluster_scoped.get(gvr) == Some(&true)).cloned().collect()
     }
 
-    /// Forgets the scopes that may have changed: they are looked up again at once.
+    /// Makes the next lookup due at once.
     pub(super) fn renew(&mut self) {
         self.looked = None;
     }
@@ -72,5 +70,58 @@ impl Scopes {
             }
             Err(_) => BTreeMap::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        future::ready,
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering},
+        },
+    };
+
+    use http::Response;
+    use kube::client::Body;
+    use serde_json::json;
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::config::{Components, Environment, Place, parse};
+
+    fn tenancy() -> Tenancy {
+        let text = "[[watch]]\ngvr = \"acme.dev/v1/things\"\n[tenancy]\nnamespaces = [\"shop\"]\n\
+                    read = [\"acme.dev/v1/things\"]\nregistries = [\"ghcr.io/acme/*\"]\n";
+        let place = Place { file: "f".as_ref(), base: "/".as_ref(), environment: &Environment::default() };
+        parse(text, &place, Components::Unseen).unwrap().tenancy.unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_definition_that_is_created_again_with_another_scope_is_noticed() {
+        let namespaced = Arc::new(AtomicBool::new(true));
+        let now = Arc::clone(&namespaced);
+        let server = tower::service_fn(move |_: Request<Body>| {
+            let thing = json!({
+                "name": "things", "singularName": "thing", "kind": "Thing", "verbs": ["get"],
+                "namespaced": now.load(Ordering::Relaxed),
+            });
+            let list = json!({
+                "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "acme.dev/v1",
+                "resources": [thing],
+            });
+            ready(Ok::<_, Infallible>(Response::new(Body::from(list.to_string().into_bytes()))))
+        });
+        let mut scopes = Scopes::new(kube::Client::new(server, "default"));
+        let tenancy = tenancy();
+        assert!(scopes.cluster_scoped(&tenancy).await.is_empty());
+
+        namespaced.store(false, Ordering::Relaxed);
+        assert!(scopes.cluster_scoped(&tenancy).await.is_empty(), "the next lookup is not due");
+        advance(AGAIN).await;
+
+        assert_eq!(scopes.cluster_scoped(&tenancy).await, ["acme.dev/v1/things".parse::<Gvr>().unwrap()]);
     }
 }

@@ -58,8 +58,8 @@ pub(super) struct Writer {
     written: HashMap<String, Written>,
 }
 
-/// How long an object may be on its way before it is written: shorter if nothing is written yet. After a start of the host,
-/// each object is on its way although nothing happened to it.
+/// How long the states `Loading` and `Syncing` are not written after the first look at an object: the first value if it has no
+/// status yet, the second one otherwise, because after a start of the host every plugin loads although nothing changed.
 const ON_ITS_WAY: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(30));
 
 /// The status on the server.
@@ -67,7 +67,7 @@ struct Written {
     status: Status,
     /// The first look at the object.
     seen: Instant,
-    /// The last write of this host.
+    /// The last write of this host, or the end of one that got no answer.
     at: Option<Instant>,
     /// Notifications and keys that were given up by then; `None` before the first look at the plugin.
     given_up: Option<u64>,
@@ -100,7 +100,7 @@ impl Writer {
         }
     }
 
-    /// Writes what differs, the urgent first, as long as requests are left.
+    /// Writes the differences while requests are left: in turns by namespace, and in each turn the urgent ones first.
     async fn round(&mut self) -> Result<(), kube::Error> {
         let judged = self.objects.judged();
         let present: HashSet<&str> = judged.iter().map(|one| one.object.uid()).collect();
@@ -165,7 +165,14 @@ impl Writer {
                 );
             }
             Ok(Err(error)) => return Err(error),
-            Err(_) => tracing::debug!(plugin = judged.name, "the write of a status takes too long"),
+            // The server may not have applied the status, so it is written again after the wait.
+            Err(_) => {
+                tracing::debug!(plugin = judged.name, "the write of a status takes too long");
+                if let Some(written) = self.written.get_mut(judged.object.uid()) {
+                    written.at = Some(Instant::now());
+                }
+                return Ok(());
+            }
         }
         let given_up = view.map(|view| view.given_up);
         let Some(written) = self.written.get_mut(judged.object.uid()) else { return Ok(()) };
@@ -210,5 +217,38 @@ impl Written {
         let (new, known) = ON_ITS_WAY;
         let patience = if self.status == Status::default() { new } else { known };
         now.saturating_duration_since(self.seen) < patience
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, future::pending, sync::Arc};
+
+    use http::{Request, Response};
+    use informer_types::{Body, Header, Object};
+    use kube::client;
+
+    use super::*;
+    use crate::app::objects::Verdict;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_status_that_the_server_does_not_answer_for_counts_as_not_written() {
+        type Answer = Result<Response<client::Body>, Infallible>;
+        let silent = tower::service_fn(|_: Request<client::Body>| pending::<Answer>());
+        let client = kube::Client::new(silent, "default");
+        let mut writer = Writer::new(Objects::default(), RunningPlugins::default(), client);
+        let header =
+            Header { namespace: "shop".into(), name: "echo".into(), uid: "u".into(), ..Header::default() };
+        let object = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
+        let judged = Judged { object, name: "shop/echo".to_owned(), verdict: Verdict::Accepted };
+        let (status, seen) = (Status::default(), Instant::now());
+        let wanted = Status::wanted(&judged, None, &status, "2026-11-23T10:00:00Z");
+        writer.written.insert("u".to_owned(), Written { status, seen, at: None, given_up: None });
+
+        writer.write(&judged, wanted, None).await.unwrap();
+
+        let written = &writer.written["u"];
+        assert_eq!(written.status, Status::default());
+        assert!(written.at.is_some_and(|at| at > seen), "the next write comes after the wait");
     }
 }

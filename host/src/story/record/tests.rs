@@ -20,7 +20,12 @@ fn pod(version: u32, phase: Option<&str>) -> String {
 fn call(call: &str, old: Option<String>, new: Option<String>) -> RecordedCall {
     let object =
         RecordedObject { resource: PODS.to_owned(), key: "shop/web".to_owned(), old, new, own: false };
-    RecordedCall { call: call.to_owned(), key: "shop/web".to_owned(), objects: vec![object], failure: None }
+    RecordedCall {
+        call: call.to_owned(),
+        key: "shop/web".to_owned(),
+        objects: vec![object],
+        ..RecordedCall::default()
+    }
 }
 
 /// The story as JSON, which can be played, and the number of calls that it leaves out.
@@ -84,6 +89,23 @@ fn a_change_of_the_plugin_itself_belongs_to_the_step_before() {
 
     let calls = json!(["on-add v1/pods shop/web (live)", "on-update v1/pods shop/web (live)"]);
     assert_eq!((&story["steps"][0]["expect"]["calls"], left_out), (&calls, 0), "{story}");
+}
+
+#[test]
+fn a_next_call_that_the_plugin_requests_is_part_of_the_text_of_the_call() {
+    let then = |next: &str, call: RecordedCall| RecordedCall { next: Some(next.to_owned()), ..call };
+
+    let (story, left_out) = story(vec![
+        then("requeue after 5s", call("reconcile", None, Some(pod(1, None)))),
+        then("again after 60s", call("on-update", Some(pod(1, None)), Some(pod(2, Some("Running"))))),
+        then("again after 60s", call("on-delete", None, Some(pod(3, Some("Running"))))),
+    ]);
+
+    let calls = |step: usize| &story["steps"][step]["expect"]["calls"];
+    assert_eq!(left_out, 0, "{story}");
+    assert_eq!(calls(0), &json!(["reconcile shop/web (requeue after 5s)"]));
+    assert_eq!(calls(1), &json!(["on-update v1/pods shop/web (live, again after 60s)"]));
+    assert_eq!(calls(2), &json!(["on-delete v1/pods shop/web (again after 60s)"]));
 }
 
 #[test]

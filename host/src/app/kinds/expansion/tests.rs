@@ -145,7 +145,7 @@ fn a_subscription_to_the_resource_itself_has_precedence() {
 }
 
 #[test]
-fn what_selects_by_namespace_leaves_out_objects_without_one() {
+fn a_selection_by_namespace_leaves_out_cluster_scoped_objects() {
     let nodes = |text: &str| watched(text).1.iter().any(|on| on == "v1/nodes" || on == "v1/namespaces");
 
     assert!(nodes(&format!("{ALL}{}", plugin("\"*/*/*\""))));

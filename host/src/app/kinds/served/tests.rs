@@ -81,7 +81,7 @@ fn objects_that_two_groups_serve_are_one_kind() {
 }
 
 #[test]
-fn a_name_that_is_none_is_left_out() {
+fn an_invalid_name_is_left_out() {
     assert_eq!(
         names(&served(&["/v1 pods pods/log Pods .. watch", "a/../b/v1 widgets", "x/latest y"])),
         ["v1/pods"]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use informer_cache::InformerStatus;
+use informer_dispatch::workqueue::WorkqueueStats;
 use informer_runtime::{PluginStats, capabilities::HttpStats};
 use informer_types::Histogram;
 
@@ -12,7 +13,8 @@ use crate::{
     app::running_plugin::RunningPlugin,
 };
 
-/// The state of a plugin whose handler or reconciler is not called because it failed too often.
+/// The state of a plugin of which one queue is in quarantine: its handler or its reconciler is not called, or its signals are not
+/// delivered.
 pub(super) const QUARANTINE: &str = "quarantine";
 
 /// The most characters of a failure in a row.
@@ -42,8 +44,10 @@ pub(super) fn informer(status: &InformerStatus, superseded: bool) -> InformerRow
 
 pub(super) fn plugin(plugin: &RunningPlugin) -> PluginRow {
     let (calls, queue, keys) = (plugin.plugin().stats(), plugin.queue().stats(), workqueue(plugin));
+    let signals = plugin.signals().queue().stats();
     let version = plugin.plugin().version();
-    let quarantine = queue.quarantine.as_ref().or(keys.quarantine.as_ref());
+    let of_keys = keys.quarantine.as_ref().or(signals.quarantine.as_ref());
+    let quarantine = queue.quarantine.as_ref().or(of_keys);
     let refused = plugin.versions().refused();
     let (state, why) = match (quarantine, &refused, &version) {
         (Some(quarantine), ..) => (QUARANTINE, Some(quarantine.failure.clone())),
@@ -64,9 +68,9 @@ pub(super) fn plugin(plugin: &RunningPlugin) -> PluginRow {
         memory_bytes: calls.memory_bytes,
         pending: queue.pending,
         in_flight: queue.in_flight + keys.in_flight,
-        keys: keys.keys,
+        keys: waiting(&keys),
         oldest_ms: queue.oldest.map(millis),
-        dead_letters: queue.dead_letters + keys.dropped_keys,
+        dead_letters: queue.dead_letters + keys.dropped_keys + signals.dropped_keys,
         grants: grants(plugin, &calls).iter().map(|grant| grant.kind).collect(),
     }
 }
@@ -75,8 +79,8 @@ pub(super) fn detail(plugin: &RunningPlugin) -> PluginDetail {
     let calls = plugin.plugin().stats();
     let mut status = status_of(plugin);
     status.dead_letters.clear();
-    if let Some(workqueue) = &mut status.workqueue {
-        workqueue.dropped_keys.clear();
+    for keys in [&mut status.workqueue, &mut status.signals].into_iter().flatten() {
+        keys.dropped_keys.clear();
     }
     PluginDetail {
         plugin: status,
@@ -84,6 +88,11 @@ pub(super) fn detail(plugin: &RunningPlugin) -> PluginDetail {
         p50_ms: quantile(&calls.durations, 0.5),
         p99_ms: quantile(&calls.durations, 0.99),
     }
+}
+
+/// The number of keys that are ready or delayed.
+fn waiting(keys: &WorkqueueStats) -> usize {
+    keys.keys.saturating_sub(keys.in_flight)
 }
 
 /// The grants of the configuration, and the number of uses of each.
@@ -146,6 +155,13 @@ fn millis(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_in_flight_does_not_wait() {
+        let keys = WorkqueueStats { keys: 5, in_flight: 2, ..WorkqueueStats::default() };
+
+        assert_eq!(waiting(&keys), 3);
+    }
 
     #[test]
     fn a_quantile_is_the_bound_of_its_bucket_but_not_above_the_longest() {
