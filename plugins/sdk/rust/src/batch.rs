@@ -9,9 +9,9 @@ use crate::{Cause, Config, Event, Failure, Update, failure::whole_millis};
 /// A plugin that handles several notifications in one call, for bulk requests for example. It is implemented instead of
 /// [`Handler`](crate::Handler), and [`export_batch!`](crate::export_batch) makes it a component.
 ///
-/// A call has what is pending when a worker of the plugin is free, at most `batch` notifications of `[plugin.queue]`, each of another
-/// object. All that [`Handler`](crate::Handler) says about instances and order holds here too. The comment of `batch-handler` in
-/// `wit/batch-handler.wit` is the full contract.
+/// When a worker of the plugin is free, a call receives the pending notifications: at most `batch` of `[plugin.queue]`, each of
+/// another object. All promises of [`Handler`](crate::Handler) about instances and order hold here too. The comment of
+/// `batch-handler` in `wit/batch-handler.wit` is the full contract.
 ///
 /// ```
 /// use informer_sdk::{BatchHandler, BatchResult, Change, Config, Failure, Handled, Notification, log};
@@ -43,8 +43,8 @@ pub trait BatchHandler: Sized + 'static {
     /// Return the reason if this configuration cannot work.
     fn start(config: Config) -> Result<Self, String>;
 
-    /// Handles at least one notification. Returns a result for each of them, in the same order. With another number of results the
-    /// call counts as failed, and the host delivers each notification alone.
+    /// Handles at least one notification. Returns a result for each of them, in the same order. With another number of results
+    /// the call counts as failed, and the host delivers each notification alone.
     fn on_batch(&mut self, notifications: Vec<Notification>) -> Vec<BatchResult>;
 
     /// The host calls this before it drops a healthy instance, as it calls [`Handler::stop`](crate::Handler::stop).
@@ -87,8 +87,8 @@ pub enum Change {
 pub enum Handled {
     /// Nothing.
     Done,
-    /// The object is delivered again after this time, as by [`delivery::call_again`](crate::delivery::call_again), which a batch cannot
-    /// use.
+    /// The object is delivered again after this time, as after [`delivery::call_again`](crate::delivery::call_again), which
+    /// `on_batch` cannot call.
     Again(Duration),
 }
 

@@ -1,8 +1,8 @@
 //! The bindings that `wit-bindgen` generates from `wit/`: every interface that a plugin may import, and the export `plugin`.
 //!
-//! The linker drops the interfaces that a guest never calls, so a guest needs grants only for the interfaces that it calls.
-//! The modules [`handler`], [`reconciler`] and [`signals`] hold the other exports, each with its own export macro. The linker joins the
-//! worlds of the macros that a plugin uses.
+//! The linker drops the interfaces that a guest never calls, so a guest needs grants only for the interfaces that it calls. The
+//! modules [`handler`], [`reconciler`] and [`signals`] hold the other exports, each with its own export macro. The linker joins
+//! the worlds of the macros that a plugin uses.
 #![allow(missing_docs, reason = "generated; the WIT comments become the documentation where there are any")]
 #![allow(unsafe_code, reason = "generated; the canonical ABI is pointers and lengths")]
 #![allow(clippy::all, unused_qualifications, unreachable_pub, reason = "generated")]

@@ -181,8 +181,9 @@ pub fn delete(gvr: &str, key: &ObjectKey, options: &DeleteOptions) -> Result<(),
 
 /// Records an Event about an object. `kubectl describe` shows it.
 ///
-/// The same event again within ten minutes raises the count of the first one. The plugin needs
-/// `create events.k8s.io/v1/events` under `write` of the grant.
+/// The same event again within ten minutes raises the count of the first one. If there are too many Events about one object, the
+/// host drops and counts the further ones, and the call returns ok. The plugin needs `create events.k8s.io/v1/events` under
+/// `write` of the grant, and the watch of the object must not have `metadata-only`.
 ///
 /// # Errors
 /// Returns [`Error::Api`] if the request fails, with [`ApiCode::NotFound`] if the host's cache does not have the object.

@@ -8,10 +8,11 @@ use crate::{Error, host};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivery {
-    /// The number of this attempt to deliver the notification or to reconcile the key. The first attempt is 1. It is 0 in
-    /// `start` and `stop`.
+    /// The number of this attempt to deliver the notification or to reconcile the key. The first attempt is 1. In `on_batch` it
+    /// is the highest of all notifications. In `start`, `stop`, `on_synced`, `on_timer` and `on_config` it is 0.
     pub attempt: u32,
-    /// How long the notification or the key waited in its queue, in whole milliseconds. It is zero in `start` and `stop`.
+    /// How long the notification or the key waited in its queue, in whole milliseconds. In `on_batch` it is the longest of these
+    /// times. In the other calls for which `attempt` is 0, it is zero too.
     pub queued: Duration,
     /// The name of the plugin in `informer.toml`.
     pub plugin: String,
@@ -41,11 +42,13 @@ pub fn current() -> Delivery {
     }
 }
 
-/// Asks for another call of the handler for the object of this call, this time after the call returns ok.
+/// Requests another call of the handler for the object of this call. The time begins when this call returns ok; if the call
+/// fails, the request is ignored.
 ///
-/// The object is delivered as by a resync: `on_update` in the state that the cache has then, twice, with the cause `Resync`. Any other
-/// call for the object ends the wait, and may ask anew. The wait survives instances and reloads, not the host. The time is rounded
-/// down to milliseconds and at most 49 days.
+/// The object is delivered as by a resync: the host calls `on_update` with the cause `Resync`, and both the old and the new state
+/// are the state that the cache has then. Any other call for the object cancels the request, and may make a new one. A request
+/// survives the end of the instance and reloads of the plugin, but not a restart of the host: make it again in `on_add`. The time
+/// is rounded down to milliseconds and is at most about 49 days.
 ///
 /// # Errors
 /// Returns [`Error::Host`] outside calls of a handler. A reconciler returns

@@ -1,5 +1,5 @@
-//! Calls from the component's exports to the plugin: a [`Handler`] or a [`BatchHandler`], a [`Reconciler`](crate::Reconciler), or a handler
-//! and a reconciler.
+//! Calls from the component's exports to the plugin: a [`Handler`] or a [`BatchHandler`], a [`Reconciler`](crate::Reconciler), or
+//! a handler and a reconciler.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;

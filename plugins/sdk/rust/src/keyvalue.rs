@@ -1,7 +1,7 @@
 //! Key-values that survive reloads and restarts of the host.
 //!
-//! They need a quota under `[plugin.grant]`: `keyvalue = "1MiB"`. Each plugin has its own buckets. When a write returns, the value
-//! is on the host's disk. [`wasi::keyvalue`](crate::wasi::keyvalue) has several writes in one transaction.
+//! They need a quota under `[plugin.grant]`: `keyvalue = "1MiB"`. Each plugin has its own buckets. When a write returns, the
+//! value is on the host's disk. [`wasi::keyvalue`](crate::wasi::keyvalue) has several writes in one transaction.
 //!
 //! ```
 //! use informer_sdk::{Event, Result, keyvalue};

@@ -61,8 +61,8 @@ pub struct CacheState {
     /// The resource version that the cache has reached. It is empty before the first list, and if the host watches several
     /// namespaces whose versions have no order.
     pub resource_version: String,
-    /// The time since the API server last sent a list, an event or a bookmark, in whole milliseconds. `None` before the first list. A
-    /// healthy watch receives a bookmark about once a minute.
+    /// The time since the API server last sent a list, an event or a bookmark, in whole milliseconds. `None` before the first
+    /// list. A healthy watch receives a bookmark about once a minute.
     pub age: Option<Duration>,
 }
 
@@ -75,8 +75,8 @@ pub fn state(gvr: &str) -> Result<CacheState, Error> {
     Ok(CacheState { synced, resource_version, age: age_ms.map(|ms| Duration::from_millis(ms.into())) })
 }
 
-/// Lists the values of an index, each with the number of objects that have it, in the order of their bytes. Only objects that the plugin
-/// may read count. The index `namespace` always exists. Values that come and go meanwhile may be missing or present.
+/// Lists the values of an index, each with the number of objects that have it, in the order of their bytes. Only objects that the
+/// plugin may read count. The index `namespace` always exists. Values that come and go meanwhile may be missing or present.
 ///
 /// # Errors
 /// An item is [`Error::Host`] if the resource is not watched or not granted, or has no such index. The list ends after an error.
@@ -99,8 +99,8 @@ pub fn has_synced(gvr: &str) -> Result<bool, Error> {
 /// Waits until the cache is at least as new as `resource_version`. Use it after a write, with
 /// [`Written::resource_version`](crate::client::Written::resource_version), to read your own write.
 ///
-/// If the watch covers several namespaces, only the part of `namespace` is compared. Returns false if the cache is still older
-/// after `patience`, or at the deadline of the call.
+/// If the host watches several namespaces one by one, only the version of `namespace` is compared. Returns false if the cache is
+/// still older after `patience`, or at the deadline of the call. For a namespace that the host does not watch, that is always so.
 ///
 /// # Errors
 /// Returns [`Error::Host`] if the resource is not watched or not granted, or if the version cannot be compared.

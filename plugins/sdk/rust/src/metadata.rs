@@ -35,12 +35,12 @@ pub enum OwnerError {
 
 /// Keeps a finalizer on an object that lives, and cleans up when the object is deleted.
 ///
-/// Returns true if the object lives and has the finalizer: go on. Returns false if the object is being deleted; then `cleanup` was
-/// called and the finalizer is removed, unless this had happened before. If `cleanup` fails, the finalizer stays and the
-/// call is repeated, so `cleanup` may be called several times for an object.
+/// Returns true if the object lives and has the finalizer: go on. Returns false if the object is being deleted; then `cleanup`
+/// was called and the finalizer is removed, unless this had happened before. If `cleanup` fails, the finalizer stays and the call
+/// is repeated, so `cleanup` may be called several times for an object.
 ///
-/// `object` is the parsed object, of [`lister::get`](crate::lister::get) for example. `finalizer` is a name of yours, like
-/// `example.com/cleanup`. It needs the resource in `read`, and `update` of it in `write` of the grant.
+/// `object` is the parsed object, for example from [`lister::get`](crate::lister::get). `finalizer` is a name with a domain of
+/// yours, such as `example.com/cleanup`. The plugin needs the resource in `read`, and its verb `update` in `write` of the grant.
 ///
 /// ```no_run
 /// use informer_sdk::{ObjectKey, Result, lister, metadata};
@@ -72,7 +72,7 @@ pub fn finalize(
 ) -> crate::Result<bool> {
     let lives = at(object, "/metadata/deletionTimestamp").is_null();
     if lives == has(object, finalizer) {
-        // There is nothing to do, or nothing any more.
+        // The object lives and has the finalizer, or it is being deleted and has lost the finalizer.
         return Ok(lives);
     }
     if !lives {
@@ -80,7 +80,7 @@ pub fn finalize(
     }
     let key = key_of(object);
     modify(gvr, &key, &WriteOptions::new(), |current| {
-        // It may have been deleted meanwhile, and the server refuses new finalizers then; or a new object has its name.
+        // The object may be deleted by now, and the API server then refuses new finalizers. A new object may have its name.
         if has(current, finalizer) == lives || !is_same(current, object) {
             return;
         }
@@ -98,8 +98,8 @@ pub fn finalize(
     Ok(lives)
 }
 
-/// The entry of `metadata.ownerReferences` that names an owner as the controller. It keeps the owner until the object is gone if
-/// the owner is deleted in the foreground.
+/// The entry of `metadata.ownerReferences` that names an owner as the controller. If the owner is deleted in the foreground, this
+/// entry keeps the owner until the object is gone (`blockOwnerDeletion`).
 ///
 /// # Errors
 /// [`OwnerError::Incomplete`] if the owner has no `apiVersion`, `kind`, name or UID.

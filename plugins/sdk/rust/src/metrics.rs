@@ -1,4 +1,4 @@
-//! Metrics of the plugin. The host's admin endpoint serves them at `/metrics`, as `informer_plugin_<name>`.
+//! Metrics of the plugin. The host serves them at `/metrics` of its admin and health endpoints, as `informer_plugin_<name>`.
 //!
 //! Each combination of labels is a series, and the host keeps a series for ever. A plugin has at most `metric-series` of
 //! `[plugin.limits]` series, so never put the name or the UID of an object into a label.
@@ -14,7 +14,7 @@
 
 use crate::{Error, host};
 
-/// Adds a value to a counter. The name may end in `_total`.
+/// Adds a value to a counter. The name may end in `_total`; the metric is the same without it.
 ///
 /// # Errors
 /// Returns `invalid` if the value is negative, if the name or a label is bad, or if the name is already another kind of metric.

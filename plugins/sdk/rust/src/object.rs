@@ -135,8 +135,8 @@ impl ObjectKey {
         Self { namespace: namespace.into(), name: name.into() }
     }
 
-    /// Reads a key that the host added to the workqueue: what it is of, if the subscription has `resource-in-key = true`, and
-    /// the object.
+    /// Parses a key that the host added to the workqueue. Returns the resource of the object, or the kind of its controller, if
+    /// the subscription has `resource-in-key = true`, and the namespace and name.
     ///
     /// ```
     /// use informer_sdk::ObjectKey;
@@ -148,7 +148,7 @@ impl ObjectKey {
     /// ```
     ///
     /// # Errors
-    /// Returns [`InvalidKey`] if the text is of another form: the plugin added it itself.
+    /// Returns [`InvalidKey`] if the text has another form, for example because the plugin added the key itself.
     pub fn of_work(key: &str) -> Result<(Option<&str>, Self), InvalidKey> {
         match key.rsplit_once(' ') {
             Some((of, key)) => Ok((Some(of), key.parse()?)),

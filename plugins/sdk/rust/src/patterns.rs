@@ -13,8 +13,8 @@ const LONGEST: usize = 1024;
 /// The most memory of one compiled expression. It limits the time of a search as well.
 const COMPILED_BYTES: usize = 16 << 10;
 
-/// The entries of a list: names, and regular expressions that match whole names. An expression may have 1,024 bytes and a list 100
-/// of them; names have no limit.
+/// The entries of a list: names, and regular expressions that match whole names. An expression may have 1,024 bytes. A list may
+/// have any number of names and 100 expressions: from the next expression on, the rest of the list is ignored, names included.
 ///
 /// ```
 /// let list = informer_sdk::patterns::Patterns::parse("shop, team-.*");
@@ -44,8 +44,8 @@ enum Invalid {
 // === impl Patterns ===
 
 impl Patterns {
-    /// Parses entries with commas between them. An entry that is neither a name nor a regular expression matches nothing, and is one
-    /// of the [`problems`](Self::problems).
+    /// Parses entries with commas between them. An entry that is neither a name nor a regular expression matches nothing, and is
+    /// one of the [`problems`](Self::problems).
     #[must_use]
     pub fn parse(text: &str) -> Self {
         Self::of(text.split(','))
@@ -82,7 +82,7 @@ impl Patterns {
         self.entries.iter().any(|pattern| pattern.matches(name))
     }
 
-    /// Returns true if no entry has a meaning, so that no name matches.
+    /// Returns true if no entry is valid, so that no name matches.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -134,7 +134,7 @@ fn expression(entry: &str) -> Result<Regex, Invalid> {
     Ok(compile(&format!("^(?:{entry})$"))?)
 }
 
-/// The start of a text of a person, for a line of the log.
+/// The start of an entry, for a line of the log.
 fn shortened(text: &str) -> String {
     text.chars().take(100).collect()
 }

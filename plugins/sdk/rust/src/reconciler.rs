@@ -10,7 +10,7 @@ use crate::{Config, Handler};
 /// What the host does with a key after a successful `reconcile`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reconciled {
-    /// Nothing. The backoff of the key is reset.
+    /// The host does nothing more with the key, and resets its backoff.
     Done,
     /// Reconcile the key again after its backoff, which grows each time.
     Requeue,
@@ -25,7 +25,7 @@ pub enum Reconciled {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReconcileError {
     /// Reconcile the key again after its backoff. After `attempts` of `[plugin.workqueue]` failed calls in a row the key becomes
-    /// a dead letter.
+    /// a dead letter. With 0, the default, the host retries the key without end.
     Retry(String),
     /// Another attempt cannot help. The host logs and counts the failure and keeps the key as a dead letter, until a later call
     /// for the key succeeds or an operator drops it. The key is reconciled again when it is added again.

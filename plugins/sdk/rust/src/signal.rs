@@ -52,8 +52,8 @@ pub trait SyncHandler: Sized + 'static {
 }
 
 /// A plugin with timers: those of `[[plugin.timer]]`, and those that it sets through [`timer`](crate::timer). It also implements
-/// [`Handler`](crate::Handler) or [`Reconciler`](crate::Reconciler); [`export_timers!`](crate::export_timers) exports this trait besides
-/// it.
+/// [`Handler`](crate::Handler) or [`Reconciler`](crate::Reconciler); [`export_timers!`](crate::export_timers) exports this trait
+/// besides it.
 ///
 /// The host may make this call in another instance than the calls before.
 ///
@@ -91,8 +91,8 @@ pub trait TimerHandler: Sized + 'static {
 /// A plugin that is notified when a file of its `config-files` changed. It also implements [`Handler`](crate::Handler) or
 /// [`Reconciler`](crate::Reconciler); [`export_config!`](crate::export_config) exports this trait besides it.
 ///
-/// The host makes this call in one instance. The others keep what they have in `self`, so use it for what a change causes, and read
-/// configuration anew in each call otherwise.
+/// The host makes this call in one instance. The other instances keep what they have in `self`. Use this call for an action that
+/// a change must cause once, and read the configuration anew in each other call.
 ///
 /// ```
 /// use informer_sdk::{Config, ConfigHandler, Handler, Result, log};
@@ -117,7 +117,7 @@ pub trait TimerHandler: Sized + 'static {
 /// # fn main() {}
 /// ```
 pub trait ConfigHandler: Sized + 'static {
-    /// A file changed, appeared or went. `config` is what `start` would receive now.
+    /// A file changed, appeared or disappeared. `config` is what `start` would receive now.
     ///
     /// # Errors
     /// The [`Failure`](crate::Failure) decides whether the call is made again.

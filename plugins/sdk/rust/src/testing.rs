@@ -1,8 +1,9 @@
 //! A host for native tests of a plugin. It answers from memory, on the test's own thread.
 //!
-//! The test host keeps the promises of the interface, with these limits: it has no grants, no limits and no deadlines, and
-//! the field selectors of [`client`](crate::client) have the two fields that the API server supports for every resource:
-//! `metadata.name` and `metadata.namespace`. Label selectors and indexes work as in the host, and key-values are kept until the next
+//! The test host keeps the promises of the interface, with these exceptions: it has no grants, no limits and no deadlines. It
+//! refuses JSON patches, treats server-side apply as a merge patch, and ignores subresources. The field selectors of
+//! [`client`](crate::client) have the two fields that the API server supports for every resource: `metadata.name` and
+//! `metadata.namespace`. Label selectors and indexes work as in the host, and key-values are kept until the next
 //! [`TestHost::new`]. The module exists in native builds only.
 //!
 //! ```
@@ -88,9 +89,9 @@ impl TestHost {
         with_state(|state| state.resource(gvr).remove(key));
     }
 
-    /// Declares an index of a resource, as `index` of its `[[watch]]` does: the values of an object are those at all pointers, and
-    /// `*` in a pointer stands for every element of an array, as in `/spec/volumes/*/configMap/name`. The index has the objects that
-    /// are stored before and after this call. It replaces an index of the same name.
+    /// Declares an index of a resource, as `index` of its `[[watch]]` does: the values of an object are those at all pointers,
+    /// and `*` in a pointer stands for every element of an array, as in `/spec/volumes/*/configMap/name`. The index has the
+    /// objects that are stored before and after this call. It replaces an index of the same name.
     ///
     /// # Panics
     /// If a pointer is invalid.
@@ -104,8 +105,8 @@ impl TestHost {
 
     /// Sets whether the first list of a resource is in the cache.
     ///
-    /// The first call of this function, of [`store`](Self::store) or of [`index`](Self::index) for a resource makes the resource watched. Reads of a
-    /// resource that is not watched fail.
+    /// The test host watches a resource after the first call of this function, of [`store`](Self::store) or of
+    /// [`index`](Self::index) for it, and after the first request of the plugin for it. Reads of the cache fail before that.
     pub fn set_synced(&self, gvr: &str, synced: bool) {
         with_state(|state| state.resource(gvr).synced = synced);
     }
@@ -146,7 +147,7 @@ impl TestHost {
         with_state(|state| state.requests.clone())
     }
 
-    /// Makes the next request of the plugin fail with this code. Each call makes one more request fail.
+    /// Makes the next request of the plugin fail with this code. Each further call makes the request after that fail too.
     pub fn fail_request(&self, code: ApiCode, message: &str) {
         let failure = client::error(code, 0, message.to_owned());
         with_state(|state| state.failures.push_back(failure));
@@ -158,20 +159,21 @@ impl TestHost {
         with_state(|state| state.write_failures.push_back(failure));
     }
 
-    /// Ends the current call. All objects that this host made so far, and the lists of the cache that are not at their end, become
-    /// stale, as after a call of the real host.
+    /// Ends the current call. All objects that this host made so far, and the lists of the cache that are not at their end,
+    /// become stale, as after a call of the real host.
     pub fn end_call(&self) {
         with_state(state::State::end_call);
     }
 
     /// Takes the next key out of the workqueue, for a call of `reconcile`.
     ///
-    /// Delays do not pass: keys without a delay come first, then the delayed keys, the shortest delay first.
+    /// Time does not pass: keys without a delay come first, and then the delayed keys, the shortest delay first.
     pub fn take_key(&self) -> Option<String> {
         workqueue::take()
     }
 
-    /// Takes the timer that fires next, with its delay, for a call of `on_timer`. Time does not pass: the shortest delay comes first.
+    /// Takes the timer that fires next, with its delay, for a call of `on_timer`. Time does not pass: the shortest delay comes
+    /// first.
     pub fn take_timer(&self) -> Option<(String, Duration)> {
         timer::take().map(|(name, millis)| (name, Duration::from_millis(millis.into())))
     }

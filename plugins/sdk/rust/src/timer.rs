@@ -1,6 +1,6 @@
 //! Timers that fire once, by name. The host calls `on_timer` of the [`TimerHandler`](crate::TimerHandler).
 //!
-//! A timer survives reloads of the plugin. It does not survive the host: set it again when the objects arrive that it is for.
+//! A timer survives reloads of the plugin, but not a restart of the host: set it again when the first list delivers its object.
 //!
 //! ```
 //! use std::time::Duration;
@@ -17,8 +17,8 @@ use std::{fmt::Display, time::Duration};
 
 use crate::{Error, failure::whole_millis, host};
 
-/// Sets a timer, rounded up to whole milliseconds, at most about 49 days. If there is a timer of this name, the new time replaces the
-/// old one.
+/// Sets a timer, rounded up to whole milliseconds, at most about 49 days. If there is a timer of this name, the new time replaces
+/// the old one.
 ///
 /// # Errors
 /// Returns [`Error::Host`]: `limit-exceeded` if the plugin has 1,000 timers, `invalid` if the name is empty, too long or that of a

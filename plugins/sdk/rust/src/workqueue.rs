@@ -49,13 +49,14 @@ pub fn add_rate_limited(key: impl Display) -> Result<(), Error> {
     Ok(host::workqueue::add_rate_limited(&key.to_string())?)
 }
 
-/// Resets the backoff of a key. The host does this itself after `reconcile` returns
-/// [`Reconciled::Done`](crate::Reconciled::Done).
+/// Resets the backoff of a key. The host does this itself when `reconcile` returns [`Reconciled::Done`](crate::Reconciled::Done)
+/// or [`Reconciled::RequeueAfter`](crate::Reconciled::RequeueAfter), and when the key becomes a dead letter.
 pub fn forget(key: impl Display) {
     host::workqueue::forget(&key.to_string());
 }
 
-/// The number of times that the plugin or the host added the key with [`add_rate_limited`] since its backoff was reset.
+/// The number of times that the key was added with a backoff since its backoff was reset: by [`add_rate_limited`], and by the
+/// host after [`Reconciled::Requeue`](crate::Reconciled::Requeue) and after each failed call.
 #[must_use]
 pub fn num_requeues(key: impl Display) -> u32 {
     host::workqueue::num_requeues(&key.to_string())

@@ -8,8 +8,8 @@ use crate::{Error, ObjectKey};
 /// The most attempts if other clients write the object at the same time.
 const ATTEMPTS: u32 = 5;
 
-/// Calls a function again if it fails with [`ApiCode::Conflict`], at most five times in all. The function must read anew what it
-/// changes: from the API server, because the cache may still have the old version.
+/// Calls a function again if it fails with [`ApiCode::Conflict`], at most five times in all. In each call, the function must read
+/// the object from the API server, because the cache may still have the old version.
 ///
 /// # Errors
 /// Returns the error of the last attempt.
@@ -23,11 +23,11 @@ pub fn retry_on_conflict<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Re
     attempt()
 }
 
-/// Reads an object, changes it and replaces it, again after a conflict. If `change` changes nothing, nothing is sent. Returns the
-/// object as it is then.
+/// Reads an object from the API server, changes it and replaces it. After a conflict, it does so again with the newer object. If
+/// `change` changes nothing, nothing is sent. Returns the resulting object.
 ///
-/// The object is a JSON value and not a type: a type would drop the fields that it does not know. It needs the resource in `read`,
-/// and `update` of it in `write` of the grant.
+/// The object is a JSON value and not a type: a type would drop the fields that it does not know. The plugin needs the resource
+/// in `read`, and its verb `update` in `write` of the grant.
 ///
 /// ```no_run
 /// use informer_sdk::client::{self, WriteOptions};

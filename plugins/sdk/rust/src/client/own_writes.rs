@@ -20,8 +20,8 @@ struct Versions {
 /// Returns true if this instance of the plugin has written exactly this version of an object: the notification shows its own
 /// change.
 ///
-/// The last 1,000 writes of an instance count. Another instance, and a plugin that was started again, knows nothing of them, so
-/// compare before you write all the same.
+/// An instance remembers its last 1,000 writes. Another instance, and a plugin that was started again, does not remember them, so
+/// a handler must still compare before it writes.
 ///
 /// ```
 /// use informer_sdk::{Result, Update, client};

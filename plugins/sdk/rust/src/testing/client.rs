@@ -125,8 +125,8 @@ pub(super) fn error(code: ApiCode, status: u32, message: String) -> ApiError {
 enum Arrays {
     /// A JSON merge patch (RFC 7386) replaces them.
     Replaced,
-    /// A strategic merge patch merges the items of some of them. The test host does not know the types, and merges all arrays whose
-    /// items have a `name`, as those of containers, of their variables and of volumes have.
+    /// A strategic merge patch merges the items of some of them. The test host does not know the types, and merges all arrays
+    /// whose items have a `name`, as those of containers, of their variables and of volumes have.
     Merged,
 }
 
