@@ -362,7 +362,7 @@ impl App {
         if timeout_at(deadline, self.factory.shutdown()).await.is_err() {
             tracing::error!("informers did not stop in time");
         }
-        // It calls guests, which must happen on their threads.
+        // `stop` calls guests, which must happen on their threads.
         let stopping = async move { join_all(plugins.iter().map(|plugin| plugin.stop(deadline))).await };
         let left = self.guests.handle().spawn(stopping).await.unwrap_or_default();
         self.abort.cancel();
@@ -444,7 +444,7 @@ impl App {
     }
 }
 
-/// Reviews the tokens of those who read the metrics, if they need one.
+/// The reviewer of the tokens for `/metrics`. Returns `None` if the metrics need no token.
 fn reviewer(auth: MetricsAuth, client: kube::Client) -> Option<Arc<dyn Reviewer>> {
     match auth {
         MetricsAuth::None => None,

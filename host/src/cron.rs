@@ -37,7 +37,7 @@ pub enum InvalidCron {
 // === impl Cron ===
 
 impl Cron {
-    /// The first time after this one, both since 1970. Returns `None` if there is none that a clock can show.
+    /// Returns the first time after `now`, or `None` if no clock can show such a time. Both are durations since 1970.
     pub fn after(&self, now: Duration) -> Option<Duration> {
         let now = Timestamp::from_duration(SignedDuration::try_from(now).ok()?).ok()?;
         let now: DateTime = now.to_zoned(TimeZone::UTC).datetime();

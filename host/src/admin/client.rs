@@ -57,8 +57,8 @@ pub(crate) struct Client {
 pub(crate) struct Answer<T> {
     /// The answer as it came.
     pub(crate) json: Value,
-    /// The same, with each text on one line: what a plugin reports as its failure, or names its keys, is printed on the
-    /// terminal of an operator.
+    /// The answer with each text on one line, because plugins choose the texts of failures and the names of keys, and the
+    /// terminal of an operator shows them.
     pub(crate) value: T,
 }
 

@@ -40,7 +40,7 @@ pub enum IfTaken {
     /// The endpoint does not start. If another host listens there, the error names that host.
     #[default]
     Fail,
-    /// It listens on a free port of the same interface. A Unix socket has no other address, so that the endpoint does not start.
+    /// The endpoint listens on a free port of the same interface. With a Unix socket, which has no port, it does not start.
     AnyPort,
 }
 

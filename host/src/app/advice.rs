@@ -13,7 +13,7 @@ use crate::config::Plugin;
 /// The most bytes of a file that is looked at.
 const BYTES: u64 = 64 << 20;
 
-/// A resource that the plugin subscribes to, which lines to add can name.
+/// A resource that the plugin subscribes to. The advice names it in the lines that the author has to add.
 pub(super) fn resource(plugin: &Plugin) -> Option<Gvr> {
     plugin.subscriptions.first().map(|subscription| subscription.watch.clone())
 }

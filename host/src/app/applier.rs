@@ -331,7 +331,7 @@ impl Applier {
         self.plugins.replace(staying);
         let removing = removed.clone();
         let removing = async move { join_all(removing.iter().map(|plugin| plugin.remove())).await };
-        // It calls guests, which must happen on their threads.
+        // `remove` calls guests, which must happen on their threads.
         let backlogs = self.parts.guests.spawn(removing).await.unwrap_or_default();
         for (plugin, backlog) in removed.iter().zip(backlogs) {
             let (plugin, notifications) = (plugin.name(), backlog.notifications);

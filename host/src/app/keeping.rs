@@ -6,7 +6,7 @@ use informer_types::{Condition, IndexPaths, Part, Pointer, identity};
 
 use crate::config::{Config, Plugin, Subscription, Watch};
 
-/// What a watch keeps, as far as the configuration of the watch itself leaves that to its plugins.
+/// What a watch keeps of its objects, if its own keys leave that to its plugins.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Keeping {
     /// Whole objects, for this reason.

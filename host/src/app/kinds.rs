@@ -1,5 +1,5 @@
-//! The kinds that the API server serves, for watches of all of them: looked up while the configuration has patterns, and put in
-//! the place of the patterns before a configuration is applied (D-22). Everything that runs knows single resources only.
+//! The kinds that the API server serves. While the configuration has patterns, the host looks the kinds up, and replaces each
+//! pattern by single resources before it applies a configuration (D-22). The later stages see single resources only.
 
 mod expansion;
 mod served;
@@ -64,7 +64,7 @@ impl Kinds {
         }))
     }
 
-    /// Looks the kinds up if this configuration needs them. If that fails, they stay as they were known.
+    /// Looks the kinds up if this configuration needs them. If the lookup fails, the known kinds stay.
     pub(super) async fn look_for(&self, file: &Config) {
         if has_patterns(file) {
             self.look().await;

@@ -21,7 +21,7 @@ pub(super) struct Objects(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// `[tenancy]` changed.
+    /// Notified when `[tenancy]` changes.
     changed: Notify,
 }
 
@@ -43,7 +43,7 @@ impl Objects {
         self.0.state.lock().present = present.into();
     }
 
-    /// Replaces the resources that are known to be cluster-scoped. Returns true if they are those of before.
+    /// Replaces the resources that are known to be cluster-scoped. Returns true if nothing changed.
     pub(super) fn set_cluster_scoped(&self, resources: Vec<Gvr>) -> bool {
         let mut state = self.0.state.lock();
         let same = *state.cluster_scoped == *resources;

@@ -35,7 +35,7 @@ impl App {
         queues.chain(resyncs).flatten().min()
     }
 
-    /// Moves the clocks of all queues, and brings each resync nearer. The clocks of queues move on a stage only.
+    /// Moves the clocks of all queues, and brings each resync nearer. It does nothing to clocks that run.
     pub fn advance(&self, by: Duration) {
         for plugin in self.applier.plugins().all().iter() {
             plugin.queue().advance(by);

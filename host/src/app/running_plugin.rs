@@ -87,7 +87,7 @@ pub(super) struct Parts {
 pub(super) struct RunningPlugin {
     parts: Arc<Parts>,
     name: Arc<str>,
-    /// The configuration in force, or the one that is in force once a version has taken it.
+    /// The newest configuration. Keys that an instance could notice are in force once a version runs with them.
     config: Mutex<Arc<config::Plugin>>,
     subscriptions: Arc<Subscriptions>,
     enqueues: Enqueues,
@@ -342,7 +342,7 @@ impl RunningPlugin {
         let plugin = Arc::clone(self);
         let configuring = async move { plugin.versions.configure(sandbox).await };
         let configuring = self.stop.clone().run_until_cancelled_owned(configuring);
-        // It calls the guest, which must happen on the threads of the guests.
+        // The new version calls the guest, which must happen on the threads of the guests.
         match timeout(within, self.parts.guests.spawn(configuring)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => {
@@ -584,7 +584,7 @@ impl RunningPlugins {
         Arc::clone(&self.0.read())
     }
 
-    /// The present plugins of the file: the host is ready with them, whatever becomes of Plugin objects.
+    /// The present plugins of the file. The readiness of the host depends on them alone, and not on Plugin objects.
     pub(super) fn of_file(&self) -> Vec<Arc<RunningPlugin>> {
         self.all().iter().filter(|plugin| !is_of_object(plugin.name())).cloned().collect()
     }

@@ -21,7 +21,7 @@ pub(super) struct Successor {
     /// True if both informers keep the same parts of an object.
     alike: bool,
     tracer: Tracer,
-    /// The version up to which the informer before delivered everything; `None` if it had not synced.
+    /// The version up to which the previous informer delivered everything; `None` if it had not synced.
     until: Option<String>,
     state: Mutex<State>,
 }
@@ -61,7 +61,7 @@ impl Successor {
     }
 
     /// The new informer has offered every object that exists at this version: an object that the plugin has received in an earlier
-    /// version, and that is not among them, is gone. If the versions have no order, all others are gone too.
+    /// version, and that was not offered, is gone. If the versions have no order, every object that was not offered is gone.
     pub(super) fn reached(&self, version: Option<&str>) {
         let reached: Option<ResourceVersion> = version.and_then(|version| version.parse().ok());
         self.end(|object| {
@@ -70,7 +70,7 @@ impl Successor {
         });
     }
 
-    /// The new informer has reached every state that the plugin has received: all other objects are gone.
+    /// The new informer has reached every state that the plugin has received, so every object that it has not offered is gone.
     pub(super) fn finish(&self) {
         self.end(|_| true);
     }

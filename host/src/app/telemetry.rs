@@ -17,7 +17,7 @@ pub(super) struct Observers {
     pub(super) tracer: Tracer,
 }
 
-/// Both together. It is used only if there are traces.
+/// Keeps the steps, if any are kept, and begins the traces. It is used only if traces are exported.
 struct Both {
     trace: Option<Arc<Trace>>,
     spans: Spans,

@@ -196,7 +196,7 @@ impl Rules {
         for plugin in &config.plugins {
             match &plugin.account {
                 None => host.client(&plugin.grants),
-                // It has no client.
+                // A plugin without `write` has no client.
                 Some(_) if plugin.grants.write.is_none() => {}
                 Some(account) => {
                     host.impersonate(account);

@@ -86,7 +86,7 @@ pub struct Host {
     pub cache_memory: Option<u64>,
     /// Networks that no HTTP request of a plugin reaches.
     pub http_deny: Vec<IpNet>,
-    /// The absolute path of a PEM file with certificate authorities that these requests trust besides the authorities of the system.
+    /// The absolute path of a PEM file with certificate authorities that HTTP requests of plugins also trust.
     pub http_ca: Option<PathBuf>,
     /// Steps to remember for `informer explain`; 0 remembers nothing.
     pub trace: u32,

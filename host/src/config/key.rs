@@ -72,7 +72,7 @@ pub(super) enum Kind {
     Tables(Vec<Entry>, &'static str),
 }
 
-/// A key that is no table of the host's.
+/// A key whose value is not a table of further declared keys.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Described {
     pub(super) doc: &'static str,
@@ -86,7 +86,7 @@ pub(super) struct Described {
     pub(super) bounds: Option<String>,
     /// The JSON Schema of the value.
     pub(super) schema: serde_json::Value,
-    /// It is a table of its own in the annotated file.
+    /// True if the key is a table of its own in the annotated file.
     pub(super) is_table: bool,
 }
 
@@ -274,7 +274,7 @@ impl<T: Default + 'static, V: Scalar + PartialEq> Key<T, Vec<V>> {
     }
 }
 
-/// A table whose content is not the host's. It is read as JSON text.
+/// A table whose keys belong to the plugin and not to the host. It is read as JSON text.
 pub(super) fn free<T: 'static>(
     name: &'static str,
     field: fn(&mut T) -> &mut String,

@@ -157,7 +157,7 @@ impl<'d, 't, 'p> Table<'d, 't, 'p> {
         self.entries.contains_key(key)
     }
 
-    /// Notes that a key is missing which must be written.
+    /// Notes that a required key is missing.
     pub(super) fn missing(&mut self, key: &str, example: &str) {
         let remedy = format!("write for example {key} = {example}");
         let fault = Fault::new(format!("it is missing in {}", self.header), remedy);
@@ -249,8 +249,8 @@ impl<V: Scalar> Value for V {
     }
 }
 
-/// Elements that cannot be read are left out. If that leaves none, the key counts as missing: an empty list is one that is
-/// written so.
+/// Elements that cannot be read are left out. If no element is left, the key counts as missing, because only a list that is
+/// written as `[]` is empty.
 impl<V: Scalar> Value for Vec<V> {
     fn get(table: &mut Table<'_, '_, '_>, key: &str) -> Option<(Self, Located<Items>)> {
         let (at, value) = table.value(key)?;

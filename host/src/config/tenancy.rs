@@ -36,7 +36,7 @@ pub struct Tenancy {
     pub registries: Vec<Pattern>,
     /// The places that their HTTP requests may reach.
     pub http: Vec<HttpGrant>,
-    /// The most bytes of key-values of one object; `None` means none.
+    /// The most bytes of key-values of one object; `None` means that no object may have key-values.
     pub keyvalue: Option<u64>,
     /// If true, subscriptions may have the condition `when`.
     pub when: bool,

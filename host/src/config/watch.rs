@@ -11,10 +11,10 @@ use super::{
     value::{Choice, Name, outside as out_of_bounds},
 };
 
-/// 20 to 30 % of a typical object, and no handler reads it.
+/// It is 20 to 30 % of a typical object, and no handler reads it.
 const DROP: &str = "/metadata/managedFields";
 
-/// A longer period would be as good as never, which is written "0s". client-go extends a shorter one to the least (P-9).
+/// A longer period would be as good as never, which is written "0s". client-go raises a shorter period to the minimum (P-9).
 const RESYNC: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(7 * 24 * 60 * 60));
 
 /// The fields by which an informer identifies objects and their versions.
@@ -156,7 +156,7 @@ impl Watch {
         Some(Fault::new(message, remedy))
     }
 
-    /// Returns true if something besides metadata is not kept of the objects.
+    /// Returns true if the watch may leave out a part of the objects outside of their metadata.
     pub fn keeps_part(&self) -> bool {
         self.metadata_only || !self.keep.is_empty() || self.drop.iter().any(|dropped| !is_metadata(dropped))
     }
@@ -166,7 +166,7 @@ impl Watch {
         !self.metadata_only && self.keep.is_empty() && self.drop == Self::default().drop
     }
 
-    /// Notes a pointer to something that is not kept of the objects.
+    /// Notes a fault if the watch keeps nothing at this pointer.
     pub(super) fn keeps(&self, pointer: &Pointer, place: &Located<impl Sized>, problems: &mut Problems<'_>) {
         if let Some(remedy) = self.drops(pointer) {
             let message = format!("nothing is at \"{pointer}\" in what is kept of the objects");

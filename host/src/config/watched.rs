@@ -44,7 +44,7 @@ impl Watched {
         Some(Fault::new(message, format!("remove `{key}` there, and write it under [[plugin.on]] instead")))
     }
 
-    /// The watches. If namespaces are needed and not watched, there is one of their metadata.
+    /// The watches. If namespaces are needed and not watched, a watch of their metadata is added.
     pub(super) fn with_namespaces(self, are_needed: bool) -> Vec<Watch> {
         let mut watches = self.watches;
         let is_watched = watches.iter().any(|watch| watch.gvr == Gvr::namespaces());

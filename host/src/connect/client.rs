@@ -113,7 +113,7 @@ mod tests {
         request.abort();
     }
 
-    /// Today's token is `two`.
+    /// The server accepts only the token `two`, which replaces the token `one` in the file.
     #[tokio::test]
     async fn after_an_answer_401_the_next_request_has_the_token_that_is_in_the_file() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -203,7 +203,7 @@ impl Inner {
         })
     }
 
-    /// Writes the log. A failure that repeats is no news.
+    /// Logs the outcome of a run. A repeated failure is logged at the level DEBUG only.
     fn report(&self, outcome: &Result<Credentials, Failure>, before: Option<&Failure>, words: &str) {
         let command = self.setting.name();
         match (outcome, before) {

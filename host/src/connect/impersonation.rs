@@ -1,4 +1,4 @@
-//! Requests that a plugin sends as a ServiceAccount. The API server authorizes and audits them as its requests.
+//! Requests that a plugin sends as a ServiceAccount. The API server authorizes and audits them as requests of the ServiceAccount.
 
 use http::{HeaderName, HeaderValue, Request, header::InvalidHeaderValue};
 use informer_types::ServiceAccount;

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{PLUGIN_TARGET as TARGET, keeps_plugin_line};
 
-/// Sends every line to the log of the host, with the name of the plugin, and the resource, the key and the version of the object that
-/// the call is for. The level of the plugin, or the filter of the host, has kept the line before.
+/// Sends every line to the log of the host, with the name of the plugin, and the resource, the key and the version of the object
+/// that the call is for. The level of the plugin or the filter of the host is applied to the line before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PluginLog;
 

@@ -49,7 +49,7 @@ impl Observed {
         }
     }
 
-    /// The number of things so far.
+    /// The number of actions since the last [`take`](Self::take).
     pub(super) fn count(&self) -> usize {
         self.0.lock().seen.values().map(Vec::len).sum()
     }

@@ -27,7 +27,7 @@ pub(crate) struct Calls {
     stand: WitnessStand,
 }
 
-/// The subject of a call of the handler, after the plugin took the delivery.
+/// The part of a delivery that is needed after the call of the handler, which takes the delivery.
 struct Subject {
     source: Source,
     object: Arc<Object>,
@@ -62,7 +62,7 @@ impl Calls {
         Arc::new(Self { plugin, queue, workqueue, signals, repeats, swaps, noted: Mutex::default(), stand })
     }
 
-    /// A call for a notification returned an outcome.
+    /// Reports the outcome of a call for a notification to the repeats and to the witness.
     fn handled(&self, Subject { source, object, seen }: &Subject, outcome: &Outcome) {
         self.repeats.settle(source, || object.key(), outcome);
         if let Some(seen) = seen {

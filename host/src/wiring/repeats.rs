@@ -8,7 +8,7 @@ use informer_types::{Backoff, Gvr, ObjectKey, Outcome, Source};
 /// The wait if a cache is not complete when an object is due.
 const A_LITTLE: Duration = Duration::from_secs(1);
 
-/// No key has a backoff.
+/// This backoff is never used, because no key fails.
 const BACKOFF: Backoff = Backoff { min: A_LITTLE, max: A_LITTLE, factor: 1.0, jitter: 0.0 };
 
 /// The objects of one plugin that are to be delivered again after a time, as keys of a queue: `v1/pods shop/web`. Clones are the same
@@ -21,7 +21,7 @@ pub(crate) struct Repeats(RateLimitingQueue);
 impl Repeats {
     /// `stops_clock` is for tests of plugins.
     pub(crate) fn new(stops_clock: bool) -> Self {
-        // The guest adds no keys.
+        // The capacity applies to keys that a guest adds, and no guest adds keys here.
         let queue = RateLimitingQueue::new(NonZeroUsize::MIN, RateLimiter::backoff(BACKOFF));
         if stops_clock {
             queue.stop_clock();
@@ -33,7 +33,7 @@ impl Repeats {
         &self.0
     }
 
-    /// A call for the object has ended. It ends the wait, and may have requested another one.
+    /// Call it when a call for the object has ended. That ends the wait, unless the handler requested another call.
     pub(crate) fn settle(&self, source: &Source, key: impl FnOnce() -> ObjectKey, outcome: &Outcome) {
         if let Outcome::Again(after) = outcome {
             let (gvr, key) = (source.gvr(), key());

@@ -48,7 +48,7 @@ impl Timers {
         Self(Arc::new(Inner { queue, configured: Mutex::default(), wall_clock }))
     }
 
-    /// Makes the timers of the configuration these. A timer that does not change keeps its time; a timer that is removed does not
+    /// Replaces the timers of the configuration. A timer that does not change keeps its time; a timer that is removed does not
     /// fire any more.
     pub(crate) fn set_configured(&self, timers: &[Timer]) {
         let mut configured = self.0.configured.lock();
@@ -67,8 +67,8 @@ impl Timers {
         }
     }
 
-    /// A timer was taken from the queue. Sets the next time of a timer of the configuration. Returns false if the wait ended
-    /// before the timer is due.
+    /// Call it when a timer was taken from the queue. It sets the next time of a timer of the configuration, and returns false if
+    /// the wait ended before the timer is due.
     pub(crate) fn begin(&self, name: &str, attempt: u32) -> bool {
         let mut configured = self.0.configured.lock();
         let Some(armed) = configured.get_mut(name) else { return true };

@@ -33,7 +33,7 @@ pub trait Witness: Send + Sync + 'static {
 #[derive(Clone, Default)]
 pub(crate) struct WitnessStand(Arc<ArcSwapOption<Box<dyn Witness>>>);
 
-/// A place with a witness, which leaves when this is dropped.
+/// The right of a witness to its place. Dropping it removes the witness.
 pub(crate) struct TakenStand(WitnessStand);
 
 /// The client of one plugin, with the witness beside it.
@@ -50,7 +50,7 @@ impl WitnessStand {
         Self(Arc::new(ArcSwapOption::from_pointee(witness)))
     }
 
-    /// Puts a witness there until the result is dropped. Returns `None` if there is one.
+    /// Puts a witness there until the result is dropped. Returns `None` if there is a witness already.
     pub(crate) fn take(&self, witness: Box<dyn Witness>) -> Option<TakenStand> {
         let before = self.0.compare_and_swap(&None::<Arc<Box<dyn Witness>>>, Some(Arc::new(witness)));
         before.is_none().then(|| TakenStand(self.clone()))

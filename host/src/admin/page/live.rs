@@ -1,8 +1,8 @@
 //! Server-sent events for the changes while pages are open.
 //!
-//! Each client pulls: the next event is made when the last one is on its way, from a snapshot that all clients share, and has
-//! the rows that differ from those the client got last. A slow client gets fewer events, nothing waits for it, and the
-//! listener closes a connection whose client takes nothing for ten seconds.
+//! Each client pulls: its next event is made when its last one is on its way. All clients share the snapshots, and an event has
+//! the rows that differ between the client's last snapshot and the present one. A slow client gets fewer events, and nothing
+//! waits for it. The listener closes a connection whose client takes nothing for ten seconds.
 
 use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
 
@@ -117,7 +117,7 @@ fn events(client: Client) -> impl Stream<Item = Result<Event, Infallible>> {
 // === impl Client ===
 
 impl Client {
-    /// Waits for something new. Returns `None` if the host cannot be looked at.
+    /// Waits until the overview differs from the one that was sent last. Returns `None` if no snapshot can be made.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(sent) = &self.sent {

@@ -40,7 +40,7 @@ pub(in crate::app) struct Served {
 pub(super) struct Kind {
     /// All its names, the one that the API server prefers first. Never empty.
     pub(super) names: Vec<Gvr>,
-    /// Its objects have a namespace.
+    /// True if its objects have a namespace.
     pub(super) namespaced: bool,
 }
 
@@ -112,7 +112,7 @@ impl Served {
             }
             let fails = self.failing.contains(&name.api_version());
             match self.kinds.iter_mut().find(|one| one.is(name)) {
-                // Another version of it would be a new subscription.
+                // The earlier version stays, because the other one would be a new subscription.
                 Some(other) if fails => other.clone_from(kind),
                 Some(_) => {}
                 None if fails || is_followed(name) => self.kinds.push(kind.clone()),

@@ -1,4 +1,4 @@
-//! Which objects run: first the number of them, the oldest first, and then the spec of each.
+//! Decides which Plugin objects run: the quotas admit the oldest objects, and then the spec of each admitted object is judged.
 
 use std::{collections::BTreeMap, collections::HashMap, sync::Arc};
 
@@ -21,7 +21,7 @@ pub(super) struct Accepted {
     spec: Arc<Value>,
 }
 
-/// The parameters of the choice which objects run.
+/// The parameters that decide which objects run.
 pub(super) struct Choice<'a> {
     pub(super) config: &'a Config,
     pub(super) cluster_scoped: &'a [Gvr],
@@ -120,7 +120,7 @@ struct Quota<'a> {
 // === impl Quota ===
 
 impl Quota<'_> {
-    /// Counts an object, unless it must not run whatever its spec is.
+    /// Counts an object, or refuses it if it must not run whatever its spec is.
     fn admit(&mut self, object: &Object) -> Result<(), Refused> {
         let namespace = object.namespace();
         if namespace.is_empty() && !self.tenancy.cluster_plugins {

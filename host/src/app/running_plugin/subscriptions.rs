@@ -36,8 +36,8 @@ use crate::{
     wiring::CacheLister,
 };
 
-/// Time for an informer to see what the plugin acknowledged in an earlier process: a list may come from an API server that is
-/// behind. After a restore of etcd it never sees all of it.
+/// Time for an informer to reach the states that the plugin acknowledged in an earlier process: a list may come from an API
+/// server that is behind. After a restore of etcd, the informer never reaches some of them.
 const SEEN_WITHIN: Duration = Duration::from_secs(120);
 
 /// Every `[[watch]]`, as the cache takes it.
@@ -59,8 +59,8 @@ pub(in crate::app) struct Subscriptions {
     /// The caches that the plugin may read.
     lister: Arc<CacheLister>,
     claims: Mutex<Claims>,
-    /// Resources that the plugin may read now, while their informer holds only what the plugins before needed: they
-    /// are incomplete until a wider informer replaces it.
+    /// Resources that the plugin may read only since the newest configuration, and whose informer is still narrowed to what the
+    /// plugins needed before. Their caches are incomplete until a wider informer replaces the present one.
     narrow: Mutex<BTreeSet<Gvr>>,
     /// Notified when a registration is new.
     registered: Notify,
@@ -211,7 +211,7 @@ impl Subscriptions {
         true
     }
 
-    /// `chosen` are the namespaces whose labels the subscription selects.
+    /// Begins or changes one subscription. `chosen` are the namespaces whose labels it selects.
     fn listen(
         &self,
         claim: &mut Claim,
@@ -230,7 +230,7 @@ impl Subscriptions {
                     filter.continues(&before);
                     match &listening.successor {
                         Some(successor) => {
-                            // The objects that it still holds back are in no cache any more.
+                            // The objects that the successor still holds are in no cache any more.
                             successor.retarget(Arc::clone(&filter) as _, difference);
                             Arc::clone(successor) as _
                         }
@@ -438,7 +438,7 @@ impl Subscriptions {
             && claims.values().all(|claim| claim.subscription.informer().has_synced())
     }
 
-    /// Waits until the initial notifications of a subscription are settled that is not [announced](Self::announce) yet.
+    /// Returns a subscription that is not [announced](Self::announce) yet, once its initial notifications are settled.
     ///
     /// # Cancel safety
     /// A dropped future has returned nothing.

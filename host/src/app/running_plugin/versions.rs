@@ -28,7 +28,7 @@ use crate::{
     wiring::Calls,
 };
 
-/// The waits before a component is loaded again that failed to start.
+/// The waits before the next load, after a failure that may pass.
 const AGAIN: Backoff =
     Backoff { min: Duration::from_secs(1), max: Duration::from_secs(300), factor: 2.0, jitter: 0.2 };
 
@@ -136,7 +136,7 @@ impl Versions {
         *self.resource.lock() = resource;
     }
 
-    /// Loads from there from now on. Returns true if it is another place, or if something else is accepted from it.
+    /// Loads from this origin from now on. Returns true if it differs from the previous origin, for example in its digest.
     pub(super) fn set_origin(&self, origin: Origin) -> bool {
         let mut own = self.origin.lock();
         let other = *own != origin;

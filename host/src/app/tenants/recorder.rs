@@ -14,7 +14,7 @@ use serde_json::json;
 use super::status::{Status, View};
 use crate::app::objects::Judged;
 
-/// All Events of the host together: the conditions have everything, so an Event that is left out is no loss.
+/// The most Events in a second, of all objects together. The conditions have everything, so no Event is indispensable.
 const PER_SECOND: f64 = 1.0;
 const BURST: f64 = 25.0;
 

@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout};
 
 use crate::config::Tenancy;
 
-/// Time for one answer. A Plugin that wants a resource without namespaces receives nothing of it in any case; it only learns
-/// later why.
+/// Time for one answer. A Plugin that subscribes to a cluster-scoped resource receives nothing in any case; without the answer,
+/// its status only shows the reason later.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Time between two lookups. A definition that is deleted and created again may have another scope.

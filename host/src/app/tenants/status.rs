@@ -60,9 +60,9 @@ pub(super) struct View {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Difference {
     None,
-    /// Counters and words.
+    /// Only counters or messages differ.
     Minor,
-    /// What an operator acts on.
+    /// Something differs that an operator acts on.
     Major,
 }
 

@@ -14,7 +14,7 @@ use ignore::WalkBuilder;
 use informer_author::Manifest;
 use informer_types::DEBUG_FILE;
 
-/// The time of the last change since 1970, and the length of each file that is a source.
+/// For each source file, the time of its last change (since 1970) and its length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sources(BTreeMap<PathBuf, State>);
 

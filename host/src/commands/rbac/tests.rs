@@ -169,7 +169,7 @@ fn a_grant_of_a_named_secret_becomes_a_rule_with_its_name() {
 }
 
 #[test]
-fn for_http_the_host_reads_where_the_api_server_is() {
+fn an_http_grant_lets_the_host_read_the_addresses_of_the_api_server() {
     let grant = "[plugin.grant]\nhttp = [\"https://hooks.example.com/\"]\n";
 
     assert_eq!(
@@ -183,7 +183,7 @@ fn for_http_the_host_reads_where_the_api_server_is() {
 }
 
 #[test]
-fn reviews_of_those_who_read_the_metrics_need_rules_only_if_they_are_made() {
+fn reviews_of_tokens_need_rules_only_if_the_metrics_need_a_token() {
     let with = |host: &str| lines(&format!("[host]\n{host}\n{DEPLOYMENTS}"));
 
     assert_eq!(with("health = \"0.0.0.0:8081\""), Vec::<String>::new());

@@ -10,13 +10,13 @@ use crate::config::{
     value::{Scalar, Share, Size},
 };
 
-/// A tag is looked up with the credentials of the host, which registries limit.
+/// The shortest `poll` of an object. A tag is looked up with the credentials of the host, and registries limit such requests.
 const POLL: Duration = Duration::from_secs(60);
 
 /// The capacity of a queue with `delivery = "every"`, unless `[defaults]` has another value.
 const QUEUE_CAPACITY: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
-/// A resync visits every cached object of the resource, also those of other namespaces.
+/// The shortest `resync` of an object. A resync visits every cached object of the resource, also those of other namespaces.
 const RESYNC: Duration = Duration::from_secs(60);
 
 /// One key of `[plugin.limits]`.

@@ -34,7 +34,7 @@ pub(super) fn beyond(draft: &Draft<PluginKeys>, tenancy: &Tenancy) -> Option<Ref
 // === impl Scope ===
 
 impl Scope<'_> {
-    /// Narrows a plugin to its scope. Returns what it wants beyond; then it must not run.
+    /// Narrows a plugin to its scope. Returns a fault for each thing that it requests beyond its scope; then it must not run.
     pub(super) fn confine(&self, plugin: &mut Plugin) -> Vec<String> {
         let mut faults = Vec::new();
         self.source(&plugin.source, &mut faults);
@@ -173,8 +173,8 @@ impl Scope<'_> {
         confined.into_iter().collect()
     }
 
-    /// The part of the wanted namespaces that the object may reach. `None`, with a fault, if it names one that it may not reach.
-    /// Without names it gets what is allowed.
+    /// The namespaces that the object names, or all that it may reach if it names none. Adds a fault and returns `None` if the
+    /// object names a namespace that it may not reach, or if it may reach none.
     fn within(
         &self,
         gvr: &Gvr,
@@ -210,7 +210,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The namespaces that are watched, of these.
+    /// Those of these namespaces that the host watches. Adds a fault if the host watches no such namespace.
     fn watched(&self, gvr: &Gvr, namespaces: Namespaces, what: &str, faults: &mut Vec<String>) -> Namespaces {
         let watch = self.watches.iter().find(|watch| watch.gvr == *gvr);
         let Some(watch) = watch.filter(|watch| !watch.namespaces.is_empty()) else { return namespaces };

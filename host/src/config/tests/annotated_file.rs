@@ -21,19 +21,19 @@ fn with_defaults() -> String {
 }
 
 #[test]
-fn it_is_what_the_command_prints() {
+fn the_file_is_what_the_command_prints() {
     assert!(*TEXT == example(), "write it anew: cargo run -p informer -- config example > informer.toml");
 }
 
 #[test]
-fn it_is_a_configuration() {
+fn the_file_is_a_configuration() {
     let config = read(&TEXT).unwrap_or_else(|error| panic!("{error}"));
 
     assert_eq!(config.plugins.len(), 1);
 }
 
 #[test]
-fn every_default_it_shows_is_the_default() {
+fn every_default_in_the_file_is_the_default() {
     let spelt_out = with_defaults();
     assert_ne!(spelt_out, *TEXT);
 
@@ -45,7 +45,7 @@ fn every_default_it_shows_is_the_default() {
 }
 
 #[test]
-fn every_example_it_shows_is_valid() {
+fn every_example_in_the_file_is_valid() {
     let mut seen = 0;
     for (header, entry) in keys() {
         let Kind::Value(described) = &entry.kind else { continue };

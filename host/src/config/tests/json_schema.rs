@@ -65,7 +65,7 @@ fn faults_of(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_key_is_in_it() {
+fn every_key_is_in_the_schema() {
     let schema: Value = serde_json::from_str(&schema()).unwrap();
 
     for (header, entry) in keys() {
@@ -94,7 +94,7 @@ fn the_annotated_file_and_those_of_the_examples_are_valid() {
 }
 
 #[test]
-fn mistakes_are_found_by_it() {
+fn the_schema_finds_mistakes() {
     for (mistake, fault) in [
         ("[plugin.limits]\nmemori = 1", ".plugin.limits.memori: unknown"),
         ("[plugin.queue]\nworkers = 0", ".plugin.queue.workers: 0 is out of bounds"),

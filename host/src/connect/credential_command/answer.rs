@@ -6,7 +6,7 @@ use http::HeaderValue;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-/// A client certificate with its key, both PEM. It has no text that shows it.
+/// A client certificate with its key, both PEM. It implements neither `Debug` nor `Display`, so no text shows the key.
 #[derive(PartialEq, Eq)]
 pub(in crate::connect) struct Identity {
     pub(in crate::connect) certificate: String,

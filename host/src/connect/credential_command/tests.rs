@@ -122,7 +122,7 @@ async fn a_command_whose_credentials_are_refused_is_started_a_limited_number_of_
     let (burst, per_second) = STARTS;
     let most = burst + 1.0 + started.elapsed().as_secs_f64() * per_second;
     assert!(script.runs() >= 5 && script.runs() as f64 <= most, "{} of {most}", script.runs());
-    // What the API server makes of them is in the status.
+    // The credentials are sent all the same, so that the status shows the answer of the API server.
     assert_eq!(script.token().await.as_deref(), Ok("Bearer one"));
 }
 

@@ -1,4 +1,4 @@
-//! The claims of a plugin on informers: on their caches, and for one subscription with its filter.
+//! The claims of a plugin on informers. A claim keeps an informer running, and has the subscription to it, if there is one.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -46,7 +46,7 @@ pub(in crate::app) enum Interest {
 pub(super) struct Claim {
     pub(super) subscription: Subscription,
     pub(super) listening: Option<Listening>,
-    /// The informer is that of namespaces, it has synced, and their labels are followed.
+    /// True if this is the informer of namespaces, it has synced, and the labels of namespaces are followed.
     pub(super) is_followed: bool,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Listening {
     pub(super) filter: Arc<Filter<Queue>>,
     /// Stands before the filter until the informer has caught up with the informer that it replaced.
     pub(super) successor: Option<Arc<Successor>>,
-    /// The initial notifications are settled, and the plugin is notified of that.
+    /// True once the plugin is notified that the initial notifications are settled.
     pub(super) announced: bool,
 }
 
@@ -122,7 +122,7 @@ impl Listening {
         }
     }
 
-    /// Changes the filter for each of these namespaces whose labels match if they did not before, or the other way round.
+    /// Updates the filter for each of these namespaces whose labels begin or cease to match.
     pub(super) fn review(
         &self,
         informer: &SharedInformer,
@@ -142,7 +142,7 @@ impl Listening {
             let switch = || filter.set_namespace(name, matches);
             let revisited = informer.revisit(&self.registration, name, switch, difference);
             if let Some(successor) = self.successor.as_ref().filter(|_| revisited) {
-                // The objects that it still holds back are in no cache any more.
+                // The objects that the successor still holds are in no cache any more.
                 let is_there = |object: &&Arc<Object>| object.namespace() == &**name;
                 successor.retarget(Arc::clone(filter) as _, |object| {
                     Some(object).filter(is_there).and_then(difference)

@@ -47,7 +47,7 @@ impl Namespaces {
         self.change();
     }
 
-    /// Another informer may be that of namespaces now.
+    /// Reports that another informer may be the informer of namespaces now.
     pub(super) fn change(&self) {
         self.changed.notify_one();
     }
@@ -60,7 +60,7 @@ impl Namespaces {
         self.changed.notified().await;
     }
 
-    /// Waits until [`review`] is needed, and returns the names for it.
+    /// Waits until [`review`] is needed. Returns the names of the namespaces to review; `None` means all.
     ///
     /// # Cancel safety
     /// A dropped future misses nothing.
