@@ -35,7 +35,7 @@ def report(what, obj):
     # Values in a bucket are on the disk of the host: they survive restarts.
     with keyvalue.open("changes") as bucket:
         change = bucket.increment(obj.key)
-    line = f"{what} {obj.key}: {replicas or 1} x {image}, {neighbours} in {obj.namespace}, change {change}"
+    line = f"{what} {obj.key}: {1 if replicas is None else replicas} x {image}, {neighbours} in {obj.namespace}, change {change}"
     logging.info(line, extra={"rv": obj.resource_version})
 
 

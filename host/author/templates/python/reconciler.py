@@ -15,7 +15,7 @@ def reconcile(key):
         print(f"{key} is gone")
         return
     replicas, image = fields
-    print(f"reconciled {key}: {replicas or 1} x {image}")
+    print(f"reconciled {key}: {1 if replicas is None else replicas} x {image}")
 
 
 Plugin, Reconciler = app.Plugin, app.Reconciler

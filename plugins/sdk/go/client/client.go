@@ -108,7 +108,8 @@ func Create(gvr string, object any, options ...Option) (*informer.Object, error)
 	if err != nil {
 		return nil, err
 	}
-	return written(gvr)(host.Create(gvr, key.Namespace, text, chosen(options).WriteOptions))
+	write := chosen(options).WriteOptions
+	return written(gvr, write)(host.Create(gvr, key.Namespace, text, write))
 }
 
 // Update replaces an object. It fails with [informer.Conflict] if the resourceVersion in the object is not the current one. Send the
@@ -118,7 +119,8 @@ func Update(gvr string, object any, options ...Option) (*informer.Object, error)
 	if err != nil {
 		return nil, err
 	}
-	return written(gvr)(host.Update(gvr, key, text, chosen(options).WriteOptions))
+	write := chosen(options).WriteOptions
+	return written(gvr, write)(host.Update(gvr, key, text, write))
 }
 
 // Apply is server-side apply: the object holds the fields that the plugin wants to own, with apiVersion, kind and name. It creates an
@@ -129,7 +131,8 @@ func Apply(gvr string, object any, options ...Option) (*informer.Object, error) 
 	if err != nil {
 		return nil, err
 	}
-	return written(gvr)(host.Patch(gvr, key, host.ApplyPatch, text, chosen(options).WriteOptions))
+	write := chosen(options).WriteOptions
+	return written(gvr, write)(host.Patch(gvr, key, host.ApplyPatch, text, write))
 }
 
 // MergePatch changes parts of an object by a JSON merge patch (RFC 7386): any value that encodes as one.
@@ -152,7 +155,8 @@ func patched(gvr string, key informer.Key, kind host.PatchKind, patch any, optio
 	if err != nil {
 		return nil, fmt.Errorf("a patch of %s %s: %w", gvr, key, err)
 	}
-	return written(gvr)(host.Patch(gvr, host.Key(key), kind, string(text), chosen(options).WriteOptions))
+	write := chosen(options).WriteOptions
+	return written(gvr, write)(host.Patch(gvr, host.Key(key), kind, string(text), write))
 }
 
 // Delete deletes an object. An object with finalizers remains until they are removed.
@@ -177,14 +181,14 @@ func encoded(gvr string, object any) (string, host.Key, error) {
 	return string(text), host.Key(made.Key()), nil
 }
 
-// written returns the object after a write, and remembers its version.
-func written(gvr string) func(text string, refused *host.Error) (*informer.Object, error) {
+// written returns the object after a write, and remembers its version unless the write is a dry run, which makes no version.
+func written(gvr string, write host.WriteOptions) func(text string, refused *host.Error) (*informer.Object, error) {
 	return func(text string, refused *host.Error) (*informer.Object, error) {
 		if refused != nil {
 			return nil, informer.Refused(refused)
 		}
 		object, err := informer.FromJSON(gvr, text)
-		if err == nil {
+		if err == nil && !write.DryRun {
 			remember(object)
 		}
 		return object, err

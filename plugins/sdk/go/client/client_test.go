@@ -181,6 +181,19 @@ func TestAnInstanceKnowsItsOwnWrites(t *testing.T) {
 	}
 }
 
+func TestADryRunIsNoOwnWrite(t *testing.T) {
+	_, before := stored(t)
+	labels := map[string]any{"metadata": map[string]any{"labels": map[string]string{"a": "b"}}}
+
+	answer, err := client.MergePatch(deployments, web, labels, client.DryRun())
+	if err != nil || answer.ResourceVersion != before.ResourceVersion {
+		t.Fatal(answer, err)
+	}
+	if client.Wrote(answer) || client.Wrote(before) {
+		t.Error("the answer to a dry run has the version of the object that is there")
+	}
+}
+
 func TestRequestsCarryTheObjectAndItsKey(t *testing.T) {
 	host, _ := stored(t)
 	object := map[string]any{"metadata": map[string]string{"namespace": "default", "name": "new"}}

@@ -34,4 +34,7 @@ func remember(object *informer.Object) {
 // Pending notifications are merged, so such a state may also contain a change of others that was made before the write. Skip it only
 // if the write was made from the state that it changed, as [Modify] and an Apply of all wanted fields do. A new instance remembers no
 // writes: handle such a state again without harm.
+//
+// Do not skip such a state at the start of a handler if the attempt is above 1, or if the cause is [informer.Resync] or
+// [informer.Replay]: an earlier attempt may have written it and failed afterwards, and to skip it now loses the rest of its work.
 func Wrote(object *informer.Object) bool { return known[version{object.UID, object.ResourceVersion}] }

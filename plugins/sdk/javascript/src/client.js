@@ -93,7 +93,7 @@ export function* list(gvr, { namespace, labels = "", fields = "", pageSize = 0 }
  */
 export function create(gvr, object, options) {
   const namespace = text(object.metadata.namespace ?? "", "the namespace");
-  return written(options, (wire) => host.create(text(gvr, "gvr"), namespace, JSON.stringify(object), wire));
+  return written(options, undefined, (wire) => host.create(text(gvr, "gvr"), namespace, JSON.stringify(object), wire));
 }
 
 /**
@@ -105,7 +105,7 @@ export function create(gvr, object, options) {
  * @returns {Resource}
  */
 export function update(gvr, object, options) {
-  return written(options, (wire) => host.update(text(gvr, "gvr"), keyOf(object), JSON.stringify(object), wire));
+  return written(options, object, (wire) => host.update(text(gvr, "gvr"), keyOf(object), JSON.stringify(object), wire));
 }
 
 /**
@@ -242,19 +242,20 @@ export function modify(gvr, name, change, options) {
  * @param {(WriteOptions & { force?: boolean }) | undefined} options
  */
 function patch(gvr, name, kind, body, options) {
-  return written(options, (wire) => host.patch(text(gvr, "gvr"), keyOf(name), kind, JSON.stringify(body), wire));
+  return written(options, body, (wire) => host.patch(text(gvr, "gvr"), keyOf(name), kind, JSON.stringify(body), wire));
 }
 
 /**
  * @param {(WriteOptions & { force?: boolean }) | undefined} options
+ * @param {any} sent the object or the patch, which may have the version before the write
  * @param {(wire: { dryRun: boolean, force: boolean, subresource: string }) => string} write
  * @returns {Resource}
  */
-function written(options, write) {
+function written(options, sent, write) {
   const { dryRun = false, force = false, subresource = "" } = options ?? {};
   const wire = { dryRun: Boolean(dryRun), force: Boolean(force), subresource: text(subresource, "subresource") };
   const object = JSON.parse(call(() => write(wire)));
-  if (!wire.dryRun) wrote(object?.metadata?.resourceVersion);
+  if (!wire.dryRun) wrote(object?.metadata?.resourceVersion, sent?.metadata?.resourceVersion);
   return object;
 }
 

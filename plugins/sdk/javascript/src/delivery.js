@@ -16,7 +16,7 @@ export function delivery() {
 /**
  * Asks for another call for the object of this call, this time after the handler returns without an exception. `onUpdate` gets the object
  * as the cache has it then, twice, with the cause `resync`. Any other call for the object ends the wait, and may ask anew. The wait
- * survives instances and reloads, not the host: `onAdd` may ask again.
+ * survives instances and reloads, not the host: `onAdd` may ask again. The longest time is about 24.8 days.
  *
  * The host refuses it outside calls of `onAdd`, `onUpdate` and `onDelete`. A reconciler returns `{ requeueAfter }` instead.
  *

@@ -1,5 +1,8 @@
 // The errors of calls to the host, and those that a plugin throws to say what happens next.
 
+/** The largest number of 32 bits that the engines pass to the host. QuickJS may end the call with a trap for a larger one. */
+const LARGEST = 0x7fffffff;
+
 /**
  * A call to the host failed.
  *
@@ -74,7 +77,7 @@ export class PermanentError extends Error {
 export class RetryAfterError extends Error {
   /**
    * @param {string} message
-   * @param {number} millis the time until the next attempt, in milliseconds
+   * @param {number} millis the time until the next attempt, in milliseconds, at most about 24.8 days
    * @param {ErrorOptions} [options]
    */
   constructor(message, millis, options) {
@@ -135,7 +138,7 @@ export function text(value, name) {
 }
 
 /**
- * Checks a whole number that is not negative and has at most 32 bits.
+ * Checks a whole number that is not negative and has at most 32 bits. A number above 2,147,483,647 becomes this number.
  *
  * @internal
  * @param {unknown} value
@@ -146,11 +149,12 @@ export function count(value, name) {
   if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > 0xffffffff) {
     throw new TypeError(`${name} is no whole number from 0 to 4294967295: ${shown(value)}`);
   }
-  return value;
+  return Math.min(value, LARGEST);
 }
 
 /**
- * Checks a time in milliseconds, and rounds it up, so that a short time does not become zero.
+ * Checks a time in milliseconds, and rounds it up, so that a short time does not become zero. A time above 2,147,483,647 ms, which is about
+ * 24.8 days, becomes this time.
  *
  * @internal
  * @param {unknown} value
@@ -159,7 +163,7 @@ export function count(value, name) {
  */
 export function milliseconds(value, name) {
   if (typeof value !== "number" || !(value >= 0)) throw new TypeError(`${name} is no time in milliseconds: ${shown(value)}`);
-  return Math.min(Math.ceil(value), 0xffffffff);
+  return Math.min(Math.ceil(value), LARGEST);
 }
 
 /** @param {unknown} value */

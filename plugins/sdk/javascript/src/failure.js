@@ -1,6 +1,6 @@
 // Turns an error that a handler or reconciler throws into the failure that the host receives.
 
-import { ApiError, PermanentError, RetryAfterError } from "./errors.js";
+import { ApiError, PermanentError, RetryAfterError, milliseconds } from "./errors.js";
 
 /** The most causes of an error that are described. */
 const CAUSES = 8;
@@ -55,6 +55,6 @@ export function failure(thrown) {
  * @returns {number | undefined}
  */
 export function retryAfter(thrown) {
-  if (thrown instanceof RetryAfterError) return thrown.millis;
-  return thrown instanceof ApiError ? thrown.retryAfterMs : undefined;
+  const millis = thrown instanceof RetryAfterError ? thrown.millis : thrown instanceof ApiError ? thrown.retryAfterMs : undefined;
+  return typeof millis === "number" && millis >= 0 ? milliseconds(millis, "millis") : undefined;
 }

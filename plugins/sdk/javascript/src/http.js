@@ -8,7 +8,7 @@ import { handle } from "wasi:http/outgoing-handler@0.2.12";
 import { Fields, OutgoingBody, OutgoingRequest, RequestOptions, httpErrorCode } from "wasi:http/types@0.2.12";
 
 import { HostError, call, milliseconds, text } from "./errors.js";
-import { decode, encode } from "./utf8.js";
+import { decodeLossy, encode } from "./utf8.js";
 
 /**
  * - `method`: `POST` if there is a body, and `GET` otherwise.
@@ -55,9 +55,9 @@ export class Answer {
     return this.#bytes;
   }
 
-  /** The body as UTF-8. */
+  /** The body as UTF-8. A replacement character stands for what is no UTF-8. */
   text() {
-    return decode(this.#bytes);
+    return decodeLossy(this.#bytes);
   }
 
   /**
@@ -172,18 +172,31 @@ function exchange(request, bytes, options) {
     if (result?.tag !== "ok") throw { payload: result?.val ?? { tag: "internal-error" } };
     return result.val;
   });
-  const fields = response.headers();
-  const headers = new Map();
-  for (const [name, value] of fields.entries()) {
-    const before = headers.get(name);
-    headers.set(name, before === undefined ? decode(value) : `${before}, ${decode(value)}`);
-  }
-  dispose(fields);
   try {
-    return new Answer(response.status(), headers, read(response));
+    return new Answer(response.status(), received(response), read(response));
   } finally {
     dispose(response);
     dispose(future);
+  }
+}
+
+/**
+ * The headers of an answer.
+ *
+ * @param {any} response
+ * @returns {Map<string, string>}
+ */
+function received(response) {
+  const fields = response.headers();
+  try {
+    const headers = new Map();
+    for (const [name, bytes] of fields.entries()) {
+      const [before, value] = [headers.get(name), decodeLossy(bytes)];
+      headers.set(name, before === undefined ? value : `${before}, ${value}`);
+    }
+    return headers;
+  } finally {
+    dispose(fields);
   }
 }
 

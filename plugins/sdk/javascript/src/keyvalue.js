@@ -91,13 +91,15 @@ export class Bucket {
   }
 
   /**
-   * Adds to a whole number in one step, and returns the sum. A missing value counts as 0. `get` reads the number.
+   * Adds to a whole number in one step, and returns the sum. A missing value counts as 0. `get` reads the number. `delta` is not negative.
    *
    * @param {string} key
    * @param {number} [delta]
    */
   increment(key, delta = 1) {
-    if (!Number.isSafeInteger(delta)) throw new TypeError(`${String(delta)} is no whole number`);
+    if (!Number.isSafeInteger(delta) || delta < 0) {
+      throw new TypeError(`delta is no whole number from 0 to ${Number.MAX_SAFE_INTEGER}: ${String(delta)}`);
+    }
     return Number(call(() => increment(this.#bucket, text(key, "key"), delta)));
   }
 }

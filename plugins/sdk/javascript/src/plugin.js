@@ -1,7 +1,8 @@
 // The exports of a plugin.
 
 import { answers } from "./batch.js";
-import { PermanentError } from "./errors.js";
+import { delivery } from "./delivery.js";
+import { PermanentError, milliseconds } from "./errors.js";
 import { describe, failure, retryAfter } from "./failure.js";
 import { begin, warn } from "./log.js";
 import { KubeObject, before } from "./object.js";
@@ -11,7 +12,7 @@ import { isOwnWrite } from "./own_writes.js";
 /** @import { Cause } from "./object.js" */
 
 /**
- * What `reconcile` returns: nothing if the key is done, or when it is reconciled again.
+ * What `reconcile` returns: nothing if the key is done, or when it is reconciled again. The longest `requeueAfter` is about 24.8 days.
  * @typedef {void | undefined | { requeue: true } | { requeueAfter: number }} Reconciled
  */
 
@@ -46,7 +47,9 @@ import { isOwnWrite } from "./own_writes.js";
  * @property {(name: string) => void} [onTimer] a timer fires: one of `[[plugin.timer]]`, or one of `timer.after`. Export `timerHandler` too
  * @property {(config: any) => void} [onConfig] a file of `config-files` changed; `config` is what `start` would get now. The host calls it in
  *   one instance. Export `configHandler` too
- * @property {boolean} [ignoreOwnWrites] if true, `onAdd` and `onUpdate` are not called for a version that this instance has written
+ * @property {boolean} [ignoreOwnWrites] if true, `onUpdate` is not called for a version that this instance has written. It is called
+ *   for a second attempt, and for the causes `resync` and `replay`, because an earlier attempt may have written the version and failed
+ *   afterwards. A state that is left out may contain a change of another client too, which merged with the own one
  */
 
 // Each interface that calls the plugin, with the functions behind it. An interface without any would do nothing.
@@ -77,8 +80,17 @@ const SDK = "informer-sdk for JavaScript 0.1.0";
 export function definePlugin(definition) {
   check(definition);
   const { name = "", version = "" } = definition;
-  /** @param {KubeObject} object */
-  const own = (object) => definition.ignoreOwnWrites === true && isOwnWrite(object);
+  /**
+   * An attempt may write and fail afterwards. The notification of the write merges into the failed one, which keeps its number of attempts:
+   * only a first attempt has no work left.
+   *
+   * @param {KubeObject} object
+   * @param {Cause} cause
+   */
+  const own = (object, cause) => {
+    if (definition.ignoreOwnWrites !== true || (cause !== "live" && cause !== "relist")) return false;
+    return isOwnWrite(object) && delivery().attempt === 1;
+  };
   const made = {
     /** The interface `plugin`. */
     plugin: {
@@ -103,12 +115,11 @@ export function definePlugin(definition) {
     /** The interface `handler`. */
     handler: {
       onAdd: handling((/** @type {any} */ added, /** @type {Cause} */ cause) => {
-        const object = of(added);
-        if (!own(object)) done(definition.onAdd?.(object, cause), "onAdd");
+        done(definition.onAdd?.(of(added), cause), "onAdd");
       }),
       onUpdate: handling((/** @type {number} */ old, /** @type {any} */ updated, /** @type {Cause} */ cause) => {
         const object = of(updated);
-        if (definition.onUpdate && !own(object)) done(definition.onUpdate(before(old), object, cause), "onUpdate");
+        if (definition.onUpdate && !own(object, cause)) done(definition.onUpdate(before(old), object, cause), "onUpdate");
       }),
       onDelete: handling((/** @type {any} */ deleted, /** @type {boolean} */ finalStateKnown) => {
         done(definition.onDelete?.(of(deleted), finalStateKnown), "onDelete");
@@ -256,5 +267,5 @@ function failed(key, thrown) {
  * @returns {{ tag: "requeue-after", val: number }}
  */
 function after(millis) {
-  return { tag: "requeue-after", val: Math.min(Math.ceil(millis), 0xffffffff) };
+  return { tag: "requeue-after", val: milliseconds(millis, "requeueAfter") };
 }

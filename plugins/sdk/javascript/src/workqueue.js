@@ -22,7 +22,7 @@ export function add(key) {
 }
 
 /**
- * Adds a key after a time.
+ * Adds a key after a time. The longest time is about 24.8 days.
  *
  * @param {ObjectName} key
  * @param {number} millis

@@ -137,6 +137,16 @@ test("key-values hold JSON, also with other characters than those of ASCII", () 
   assert.throws(() => bucket.set("f", () => {}), TypeError);
 });
 
+test("a counter only grows", () => {
+  const bucket = keyvalue.open("counters");
+
+  assert.equal(bucket.increment("n", 0), 0);
+  for (const delta of [-1, 1.5, 2 ** 53, "1"]) {
+    assert.throws(() => bucket.increment("n", delta), /^TypeError: delta is no whole number from 0 to 9007199254740991: /);
+  }
+  assert.equal(bucket.get("n"), 0);
+});
+
 test("a bucket is opened once, however often a handler asks for it", () => {
   for (let call = 0; call < 100; call += 1) keyvalue.open("once").increment("n");
 

@@ -4,6 +4,8 @@ import { beforeEach, test } from "node:test";
 import { HostError, http } from "informer-sdk";
 import { host } from "informer-sdk/testing";
 
+import { decodeLossy } from "../src/utf8.js";
+
 beforeEach(() => host.reset());
 
 test("a request is sent and answered", () => {
@@ -16,6 +18,26 @@ test("a request is sent and answered", () => {
   assert.deepEqual([answer.status, answer.ok, answer.json()], [201, true, { ok: "späti" }]);
   assert.equal(answer.headers.get("x-heard"), "calm");
   assert.deepEqual(host.requests, [{ request: `POST ${url}`, body: large }]);
+});
+
+test("a header of an answer that is no UTF-8 has replacement characters", () => {
+  const url = "https://chat.example.com/";
+  host.answers.set(`GET ${url}`, { headers: { "X-Name": new Uint8Array([0x63, 0x61, 0x66, 0xe9]) }, body: "ok" });
+
+  const answer = http.fetch(url);
+
+  assert.equal(answer.headers.get("x-name"), "caf\ufffd");
+  assert.equal(answer.text(), "ok");
+});
+
+test("malformed UTF-8 is replaced as TextDecoder does it", () => {
+  const parts = [
+    [0x61, 0x25, 0x00], [0xc3, 0xa9], [0xf0, 0x9f, 0xa6, 0x80], [0xe2, 0x82], [0xff, 0x61], [0xc0, 0xaf], [0xe0, 0x80, 0x80],
+    [0xed, 0xa0, 0x80], [0xf0, 0x9f, 0x61], [0xf4, 0x90, 0x80, 0x80], [0xf4, 0x8f, 0xbf, 0xbf], [0x80], [0xe2, 0xc3, 0xa9],
+  ];
+  for (const bytes of [...parts, parts.flat()].map((part) => new Uint8Array(part))) {
+    assert.equal(decodeLossy(bytes), new TextDecoder().decode(bytes));
+  }
 });
 
 test("a request without a grant is denied, and the error has no path", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import {
-  HostError, PermanentError, RetryAfterError, callAgain, client, definePlugin, isOwnWrite, lister, timer,
+  HostError, PermanentError, RetryAfterError, callAgain, client, definePlugin, isOwnWrite, lister, timer, workqueue,
 } from "informer-sdk";
 import { api, host } from "informer-sdk/testing";
 
@@ -157,15 +157,91 @@ test("a promise that a handler returns is a permanent failure", () => {
 
 test("own writes are not delivered again if the plugin wants so", () => {
   const seen = [];
-  const plugin = definePlugin({ ignoreOwnWrites: true, onAdd: ({ resourceVersion }) => void seen.push(resourceVersion) });
+  const plugin = definePlugin({ ignoreOwnWrites: true, onUpdate: (old, { resourceVersion }) => void seen.push(resourceVersion) });
 
-  const written = client.create(PODS, pod("web"));
+  const old = host.put(PODS, pod("web"));
+  const written = client.update(PODS, old);
   assert.ok(isOwnWrite(written));
-  host.add(plugin, PODS, written);
+  assert.equal(host.update(plugin, PODS, old, written), undefined);
+  assert.equal(host.update(plugin, PODS, old, written, "relist"), undefined);
   const foreign = host.put(PODS, pod("web"));
-  host.add(plugin, PODS, foreign);
+  assert.equal(host.update(plugin, PODS, written, foreign), undefined);
 
   assert.deepEqual(seen, [foreign.metadata.resourceVersion]);
+});
+
+test("an attempt that wrote and failed is repeated although the version is an own write", () => {
+  let calls = 0;
+  const plugin = definePlugin({
+    ignoreOwnWrites: true,
+    onUpdate(_, object) {
+      calls += 1;
+      if (calls === 1) client.mergePatch(PODS, object, { spec: { x: 1 } });
+      if (calls === 1) throw new Error("after the write");
+    },
+  });
+  // The fake host counts from the start in each test, and the versions of other tests are own ones.
+  host.cluster.version = 1000;
+  const old = host.put(PODS, pod("web"));
+
+  assert.equal(host.update(plugin, PODS, old, host.put(PODS, pod("web"))).tag, "retry");
+  host.attempt = 2;
+  const merged = lister.get(PODS, "shop/web");
+  assert.ok(isOwnWrite(merged));
+  assert.equal(host.update(plugin, PODS, old, merged), undefined);
+
+  assert.equal(calls, 2);
+});
+
+test("an own write is delivered as an addition, and by a resync and a replay", () => {
+  const seen = [];
+  const plugin = definePlugin({
+    ignoreOwnWrites: true,
+    onAdd: (_, cause) => void seen.push(`add ${cause}`),
+    onUpdate: (_old, _new, cause) => void seen.push(cause),
+  });
+  const written = client.create(PODS, pod("web"));
+
+  host.add(plugin, PODS, written);
+  for (const cause of ["live", "resync", "replay"]) host.update(plugin, PODS, written, written, cause);
+
+  assert.deepEqual(seen, ["add live", "resync", "replay"]);
+});
+
+test("a write that changes nothing does not make the version of another client an own one", () => {
+  host.cluster.version = 2000;
+  const foreign = host.put(PODS, pod("web"));
+  host.cluster.update = host.cluster.patch = () => foreign;
+
+  client.update(PODS, foreign);
+  client.mergePatch(PODS, "shop/web", { metadata: { resourceVersion: foreign.metadata.resourceVersion } });
+  assert.ok(!isOwnWrite(foreign));
+  client.mergePatch(PODS, "shop/web", {});
+  assert.ok(isOwnWrite(foreign), "the version before the write is not known");
+});
+
+test("a time and a count are at most the largest number that QuickJS passes on", () => {
+  const most = 0x7fffffff;
+  const plugin = definePlugin({ onAdd: () => callAgain(1e12), reconcile: () => ({ requeueAfter: Infinity }) });
+
+  host.add(plugin, PODS, pod("web"));
+  timer.after("late", most + 1);
+  workqueue.addAfter("shop/web", 0xffffffff);
+  assert.deepEqual(host.again, [most]);
+  assert.equal(host.timers.get("late"), most);
+  assert.deepEqual(host.keys, [{ key: "shop/web", millis: most }]);
+  assert.deepEqual(host.reconcile(plugin, "shop/web"), { outcome: { tag: "requeue-after", val: most } });
+  assert.equal(new RetryAfterError("late", 1e10).millis, most);
+  host.refuse("client.get", api("too-many-requests", "slow down", 429, 0xffffffff));
+  const asks = definePlugin({ onAdd: (object) => void client.get(PODS, object) });
+  assert.equal(host.add(asks, PODS, pod("web")).val[1], most);
+  const limits = [];
+  host.cluster.page = (_gvr, _of, limit) => {
+    limits.push(limit);
+    return { objects: [], next: null };
+  };
+  assert.deepEqual([...client.list(PODS, { pageSize: 0xffffffff })], []);
+  assert.deepEqual(limits, [most]);
 });
 
 test("an interface without a function behind it cannot be exported", () => {

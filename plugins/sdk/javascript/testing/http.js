@@ -77,7 +77,8 @@ export function interfaces(answer) {
       if (pieces.length > 0) return pieces.pop();
       throw Object.assign(new Error("closed"), { payload: { tag: "closed" } });
     };
-    const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), new TextEncoder().encode(value)]);
+    const wire = (value) => (typeof value === "string" ? new TextEncoder().encode(value) : value);
+    const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), wire(value)]);
     return { status: () => status, headers: () => new Fields(entries), consume: () => ({ stream: () => ({ blockingRead }) }) };
   }
 

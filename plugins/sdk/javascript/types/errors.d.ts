@@ -17,7 +17,7 @@ export function call<T>(request: () => T): T;
  */
 export function text(value: unknown, name: string): string;
 /**
- * Checks a whole number that is not negative and has at most 32 bits.
+ * Checks a whole number that is not negative and has at most 32 bits. A number above 2,147,483,647 becomes this number.
  *
  * @internal
  * @param {unknown} value
@@ -26,7 +26,8 @@ export function text(value: unknown, name: string): string;
  */
 export function count(value: unknown, name: string): number;
 /**
- * Checks a time in milliseconds, and rounds it up, so that a short time does not become zero.
+ * Checks a time in milliseconds, and rounds it up, so that a short time does not become zero. A time above 2,147,483,647 ms, which is about
+ * 24.8 days, becomes this time.
  *
  * @internal
  * @param {unknown} value
@@ -96,7 +97,7 @@ export class PermanentError extends Error {
 export class RetryAfterError extends Error {
     /**
      * @param {string} message
-     * @param {number} millis the time until the next attempt, in milliseconds
+     * @param {number} millis the time until the next attempt, in milliseconds, at most about 24.8 days
      * @param {ErrorOptions} [options]
      */
     constructor(message: string, millis: number, options?: ErrorOptions);

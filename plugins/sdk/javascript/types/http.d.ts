@@ -25,7 +25,7 @@ export class Answer {
     get ok(): boolean;
     /** The body. */
     bytes(): Uint8Array<ArrayBufferLike>;
-    /** The body as UTF-8. */
+    /** The body as UTF-8. A replacement character stands for what is no UTF-8. */
     text(): string;
     /**
      * The body, parsed.

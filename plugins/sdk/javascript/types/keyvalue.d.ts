@@ -49,7 +49,7 @@ export class Bucket {
      */
     keys(): Generator<string, void, void>;
     /**
-     * Adds to a whole number in one step, and returns the sum. A missing value counts as 0. `get` reads the number.
+     * Adds to a whole number in one step, and returns the sum. A missing value counts as 0. `get` reads the number. `delta` is not negative.
      *
      * @param {string} key
      * @param {number} [delta]

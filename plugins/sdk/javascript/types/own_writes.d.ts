@@ -1,13 +1,19 @@
 /**
- * Remembers the version of a write. The functions of `client` do it.
+ * Remembers the version of a write. The functions of `client` do it. A write that changes nothing is answered with the version that was
+ * there before, which another client may have written.
  *
  * @internal
  * @param {string | undefined} resourceVersion
+ * @param {string} [before] the version before the write, if it is known
  */
-export function wrote(resourceVersion: string | undefined): void;
+export function wrote(resourceVersion: string | undefined, before?: string): void;
 /**
  * Returns true if this instance of the plugin has written exactly this version of an object: the notification shows its own change.
  * A plugin that was restarted has forgotten it, so compare before a write all the same.
+ *
+ * Pending notifications merge, so such a state may also contain a change that another client made before the write. Do not skip it at the
+ * start of a handler if the attempt of `delivery()` is above 1, or if the cause is `resync` or `replay`: an earlier attempt may have
+ * written this version and failed afterwards, and to skip it now loses the rest of its work.
  *
  * @param {{ resourceVersion: string } | { metadata: { resourceVersion?: string } }} object
  */

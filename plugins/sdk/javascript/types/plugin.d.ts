@@ -56,7 +56,7 @@ export function definePlugin(definition: Definition): {
     };
 };
 /**
- * What `reconcile` returns: nothing if the key is done, or when it is reconciled again.
+ * What `reconcile` returns: nothing if the key is done, or when it is reconciled again. The longest `requeueAfter` is about 24.8 days.
  */
 export type Reconciled = void | undefined | {
     requeue: true;
@@ -133,7 +133,9 @@ export type Definition = {
      */
     onConfig?: ((config: any) => void) | undefined;
     /**
-     * if true, `onAdd` and `onUpdate` are not called for a version that this instance has written
+     * if true, `onUpdate` is not called for a version that this instance has written. It is called
+     * for a second attempt, and for the causes `resync` and `replay`, because an earlier attempt may have written the version and failed
+     * afterwards. A state that is left out may contain a change of another client too, which merged with the own one
      */
     ignoreOwnWrites?: boolean | undefined;
 };

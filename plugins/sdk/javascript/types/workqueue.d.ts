@@ -6,7 +6,7 @@
  */
 export function add(key: ObjectName): void;
 /**
- * Adds a key after a time.
+ * Adds a key after a time. The longest time is about 24.8 days.
  *
  * @param {ObjectName} key
  * @param {number} millis

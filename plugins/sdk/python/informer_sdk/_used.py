@@ -25,6 +25,8 @@ _INTERFACES = {
     "workqueue": [_PLUGIN.format("workqueue")],
 }
 _ALWAYS = [_PLUGIN.format("log"), _PLUGIN.format("objects")]
+# With this option the SDK reads the number of the attempt.
+_NEEDS_DELIVERY = "ignore_own_writes"
 _NEEDS_CLIENT = {"finalize", "metadata", "owner_reference", "set_owner"}
 
 
@@ -39,6 +41,9 @@ def used(folder: Path) -> Tuple[List[str], Optional[List[str]]]:
             continue
     if "*" in names:
         names.update(_INTERFACES)
+    if _NEEDS_DELIVERY in names:
+        names.remove(_NEEDS_DELIVERY)
+        names.update(["delivery"] if names else [])
     if names & _NEEDS_CLIENT:
         names.add("client")
     modules = sorted(names & set(_INTERFACES))
@@ -66,8 +71,10 @@ def exports(folder: Path) -> List[str]:
 
 
 def _names(tree: ast.AST) -> Iterator[str]:
-    """The names of the SDK that a module imports, `*` for all, and `wit_world` for the bindings."""
+    """The names of the SDK that a module imports, `*` for all, `wit_world` for the bindings, and the option `ignore_own_writes`."""
     for node in ast.walk(tree):
+        if _NEEDS_DELIVERY in (getattr(node, "arg", None), getattr(node, "attr", None), getattr(node, "value", None)):
+            yield _NEEDS_DELIVERY
         if isinstance(node, ast.Import):
             for alias in node.names:
                 package, _, module = alias.name.partition(".")

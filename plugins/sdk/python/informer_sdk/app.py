@@ -7,6 +7,7 @@ import json
 import logging
 from dataclasses import dataclass
 from functools import wraps
+from importlib import import_module
 from typing import Any, Callable, Container, Dict, Optional, TypeVar
 
 from componentize_py_types import Err
@@ -62,11 +63,18 @@ class App:
     """
 
     def __init__(self, name: str = "", version: str = "", *, ignore_own_writes: bool = False) -> None:
-        """With `ignore_own_writes`, additions and updates are left out if this instance has written the version."""
+        """With `ignore_own_writes`, an update is left out if this instance has written the version.
+
+        It is not left out at a second attempt, and with the causes `resync` and `replay`, because an earlier attempt may have written the
+        version and failed afterwards. A state that is left out may contain a change of another client too, which merged with the own one.
+        """
         self.name = name
         self.version = version
         self.ignore_own_writes = ignore_own_writes
         self._functions: Dict[str, Callable[..., Any]] = {}
+        if ignore_own_writes:
+            # Its interface must be in the component, and a module cannot be imported when the component runs.
+            import_module(".delivery", __package__)
         log.install()
 
     def start(self, function: F) -> F:
@@ -149,11 +157,18 @@ class App:
             raise TypeError(f"no function is registered: use {decorators} before this line")
 
     def _deliver(self, name: str, obj: Any, cause: Any, old: Optional[int] = None) -> None:
-        found = KubeObject(obj.gvr, obj.meta, obj.id)
-        if name not in self._functions or (self.ignore_own_writes and is_own_write(found)):
+        found, word = KubeObject(obj.gvr, obj.meta, obj.id), cause.name.lower()
+        if name not in self._functions or (old is not None and self._ignores(found, word)):
             return
         before = () if old is None else (KubeObject.before(old),)
-        self._call(name, *before, found, cause.name.lower())
+        self._call(name, *before, found, word)
+
+    def _ignores(self, found: KubeObject, cause: str) -> bool:
+        """An attempt may write and fail afterwards. The notification of the write merges into the failed one, which keeps its number of
+        attempts: only a first attempt has no work left."""
+        if not self.ignore_own_writes or cause not in ("live", "relist") or not is_own_write(found):
+            return False
+        return import_module(".delivery", __package__).current().attempt == 1
 
     @property
     def Plugin(self) -> type:  # noqa: N802

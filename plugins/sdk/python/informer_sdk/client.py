@@ -57,13 +57,13 @@ def create(gvr: str, obj: Resource, *, dry_run: bool = False, subresource: str =
     """Creates an object, in the namespace of its metadata. Returns it as the server answered."""
     namespace = text(obj["metadata"].get("namespace", ""), "the namespace")
     options = _options(dry_run, False, subresource)
-    return _written(options, host.create, text(gvr, "gvr"), namespace, json.dumps(obj), options)
+    return _written(options, None, host.create, text(gvr, "gvr"), namespace, json.dumps(obj), options)
 
 
 def update(gvr: str, obj: Resource, *, dry_run: bool = False, subresource: str = "") -> Resource:
     """Replaces an object. Fails with the code `conflict` if its `resourceVersion` is not the current one."""
     options = _options(dry_run, False, subresource)
-    return _written(options, host.update, text(gvr, "gvr"), _wire(obj), json.dumps(obj), options)
+    return _written(options, obj, host.update, text(gvr, "gvr"), _wire(obj), json.dumps(obj), options)
 
 
 def merge_patch(gvr: str, name: ObjectName, body: Mapping[str, Any], *, dry_run: bool = False, subresource: str = "") -> Resource:
@@ -161,14 +161,20 @@ def modify(
 
 
 def _patch(gvr: str, name: ObjectName, kind: Any, body: Any, options: Any) -> Resource:
-    return _written(options, host.patch, text(gvr, "gvr"), _wire(name), kind, json.dumps(body), options)
+    return _written(options, body, host.patch, text(gvr, "gvr"), _wire(name), kind, json.dumps(body), options)
 
 
-def _written(options: Any, function: Callable[..., str], *args: Any) -> Resource:
+def _written(options: Any, sent: Any, function: Callable[..., str], *args: Any) -> Resource:
+    """Sends a write. `sent` is the object or the patch, which may have the version before the write."""
     obj = json.loads(call(function, *args))
     if not options.dry_run:
-        wrote(obj.get("metadata", {}).get("resourceVersion"))
+        wrote(_version(obj), _version(sent))
     return obj
+
+
+def _version(obj: Any) -> Optional[str]:
+    metadata = obj.get("metadata") if isinstance(obj, Mapping) else None
+    return metadata.get("resourceVersion") if isinstance(metadata, Mapping) else None
 
 
 def _options(dry_run: bool, force: bool, subresource: str) -> Any:

@@ -113,7 +113,11 @@ def describe(error: BaseException) -> str:
 
 def after(error: BaseException) -> Optional[int]:
     """The time until the next attempt that an exception asks for, in milliseconds."""
-    seconds = error.seconds if isinstance(error, RetryAfter) else getattr(error, "retry_after", None)
+    if isinstance(error, RetryAfter):
+        seconds: Optional[float] = error.seconds
+    else:
+        # An exception of another library may have an attribute of the same name.
+        seconds = error.retry_after if isinstance(error, ApiError) else None
     return None if seconds is None else millis(seconds, "seconds")
 
 

@@ -57,9 +57,12 @@ class Bucket:
                 return
 
     def increment(self, key: str, delta: int = 1) -> int:
-        """Adds to a whole number in one step, and returns the sum. A missing value counts as 0. `get` reads the number."""
-        if isinstance(delta, bool) or not isinstance(delta, int) or not -(2**63) <= delta < 2**63:
-            raise TypeError(f"{delta!r} is no whole number of 64 bits")
+        """Adds to a whole number in one step, and returns the sum. A missing value counts as 0. `get` reads the number.
+
+        `delta` is not negative and has at most 64 bits.
+        """
+        if isinstance(delta, bool) or not isinstance(delta, int) or not 0 <= delta < 2**64:
+            raise TypeError(f"delta is no whole number from 0 to {2**64 - 1}: {delta!r}")
         return call(atomics.increment, self._bucket, text(key, "key"), delta)
 
     def close(self) -> None:

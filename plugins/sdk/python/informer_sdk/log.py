@@ -32,7 +32,13 @@ class HostHandler(logging.Handler):
     """Writes records to the log of the host."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes one record."""
+        """Writes one record. A record that cannot be written fails no call, as with other handlers of `logging`."""
+        try:
+            self._write(record)
+        except Exception:
+            self.handleError(record)
+
+    def _write(self, record: logging.LogRecord) -> None:
         level = _level(record.levelno)
         if _early is None and not host.enabled(level):
             return

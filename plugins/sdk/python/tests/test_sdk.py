@@ -1,9 +1,11 @@
 """The SDK against the fake host: `python3 -m unittest discover -s tests` in the folder above."""
 
+import json
 import logging
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from informer_sdk.testing import Err, api_error, host, host_error
 
@@ -32,6 +34,7 @@ from informer_sdk import (
     timer,
     workqueue,
 )
+from informer_sdk import own_writes
 from informer_sdk._used import exports, used
 
 PODS = "v1/pods"
@@ -45,6 +48,8 @@ def pod(name, namespace="shop", **more):
 class Case(unittest.TestCase):
     def setUp(self):
         host.reset()
+        # The fake host counts from the start in each test.
+        own_writes._versions.clear()
 
 
 class Handlers(Case):
@@ -154,15 +159,65 @@ class Handlers(Case):
 
     def test_own_writes_are_left_out_if_the_plugin_wants_so(self):
         app, seen = App(ignore_own_writes=True), []
-        app.on_add(lambda obj, cause: seen.append(obj.resource_version))
+        app.on_update(lambda old, obj, cause: seen.append(obj.resource_version))
 
-        written = client.create(PODS, pod("web"))
+        old = host.put(PODS, pod("web"))
+        written = client.update(PODS, old)
         self.assertTrue(is_own_write(written))
-        host.add(app.Handler(), PODS, written)
+        self.assertIsNone(host.update(app.Handler(), PODS, old, written))
+        self.assertIsNone(host.update(app.Handler(), PODS, old, written, "relist"))
         foreign = host.put(PODS, pod("web"))
-        host.add(app.Handler(), PODS, foreign)
+        self.assertIsNone(host.update(app.Handler(), PODS, written, foreign))
 
         self.assertEqual(seen, [foreign["metadata"]["resourceVersion"]])
+
+    def test_an_attempt_that_wrote_and_failed_is_repeated_although_the_version_is_an_own_write(self):
+        app, seen = App(ignore_own_writes=True), []
+
+        @app.on_update
+        def updated(old, obj, cause):
+            seen.append(cause)
+            if len(seen) == 1:
+                client.merge_patch(PODS, obj, {"spec": {"x": 1}})
+                raise ValueError("after the write")
+
+        old = host.put(PODS, pod("web"))
+        failure = host.update(app.Handler(), PODS, old, host.put(PODS, pod("web")))
+        self.assertEqual(type(failure).__name__, "Failure_Retry")
+        host.attempt = 2
+        merged = lister.get(PODS, "shop/web")
+        self.assertTrue(is_own_write(merged))
+        self.assertIsNone(host.update(app.Handler(), PODS, old, merged))
+
+        self.assertEqual(seen, ["live", "live"])
+
+    def test_an_own_write_is_delivered_as_an_addition_and_by_a_resync_and_a_replay(self):
+        app, seen = App(ignore_own_writes=True), []
+        app.on_add(lambda obj, cause: seen.append(f"add {cause}"))
+        app.on_update(lambda old, obj, cause: seen.append(cause))
+        written = client.create(PODS, pod("web"))
+
+        host.add(app.Handler(), PODS, written)
+        for cause in ("live", "resync", "replay"):
+            host.update(app.Handler(), PODS, written, written, cause)
+
+        self.assertEqual(seen, ["add live", "resync", "replay"])
+
+    def test_a_write_that_changes_nothing_does_not_make_the_version_of_another_client_an_own_one(self):
+        foreign = host.put(PODS, pod("web"))
+        answer = lambda *args: json.dumps(foreign)  # noqa: E731
+        with mock.patch.object(client.host, "update", answer), mock.patch.object(client.host, "patch", answer):
+            client.update(PODS, foreign)
+            client.merge_patch(PODS, "shop/web", {"metadata": {"resourceVersion": foreign["metadata"]["resourceVersion"]}})
+            self.assertFalse(is_own_write(foreign))
+            client.json_patch(PODS, "shop/web", [])
+            self.assertTrue(is_own_write(foreign), "the version before the write is not known")
+
+    def test_only_an_error_of_the_sdk_says_when_the_next_attempt_is(self):
+        class Throttled(Exception):
+            retry_after = "Wed, 21 Oct 2015 07:28:00 GMT"
+
+        self.assertEqual(type(self.fail(Throttled("slow down"))).__name__, "Failure_Retry")
 
 
 class Reconcilers(Case):
@@ -295,6 +350,25 @@ class Interfaces(Case):
             self.assertEqual(list(bucket.keys()), ["a", "b", "n"])
             bucket.delete("a")
             self.assertEqual(("a" in bucket, bucket.get("a", "none")), (False, "none"))
+
+    def test_a_counter_only_grows(self):
+        with keyvalue.open("counters") as bucket:
+            self.assertEqual(bucket.increment("n", 2**64 - 1), 2**64 - 1)
+            for delta in (-1, 2**64, 1.5, True):
+                with self.assertRaisesRegex(TypeError, "delta is no whole number from 0 to 18446744073709551615"):
+                    bucket.increment("n", delta)
+
+    def test_a_line_that_cannot_be_written_fails_no_call(self):
+        app = App()
+
+        @app.on_add
+        def added(obj, cause):
+            logging.info("%d pods", "many")
+            logging.info("still here")
+
+        with mock.patch.object(logging, "raiseExceptions", False):
+            self.assertIsNone(host.add(app.Handler(), PODS, pod("web")))
+        self.assertEqual([line["message"] for line in host.lines], ["still here"])
 
     def test_logging_writes_lines_with_fields(self):
         app = App()
@@ -454,6 +528,12 @@ class Used(unittest.TestCase):
         self.assertEqual(modules, ["client", "lister"])
         self.assertEqual(interfaces, [*always, "informer:plugin/client@0.2.0", "informer:plugin/lister@0.2.0"])
         self.assertEqual(len(self.used("import informer_sdk")[0]), 9)
+
+    def test_a_plugin_that_ignores_its_own_writes_reads_the_number_of_the_attempt(self):
+        for text in ("app = App(ignore_own_writes=True)", "app.ignore_own_writes = True", 'App(**{"ignore_own_writes": True})'):
+            modules, interfaces = self.used(f"from informer_sdk import App\n{text}")
+            self.assertEqual((modules, interfaces[-1]), (["delivery"], "informer:plugin/delivery@0.2.0"))
+        self.assertEqual(self.used("App(ignore_own_writes=True)"), ([], None))
 
     def test_a_component_exports_what_its_module_has(self):
         with tempfile.TemporaryDirectory() as folder:
