@@ -6,6 +6,7 @@ mod credential_command;
 mod credential_files;
 mod impersonation;
 mod keepalive;
+mod kubeconfig;
 mod proxy;
 mod renewal;
 mod reviews;
@@ -18,18 +19,20 @@ use std::path::PathBuf;
 
 use kube::{
     Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
+    config::{InClusterError, Kubeconfig, KubeconfigError},
 };
 
 pub(crate) use api_client::KubeClient;
 pub use credential_command::CredentialCommandError;
 pub use credential_files::CredentialFileError;
+pub use kubeconfig::LoadKubeconfigError;
 pub use proxy::ProxyError;
 pub(crate) use reviews::Reviews;
 
 use client::client;
 use credential_command::CredentialCommand;
-use credential_files::{check_kubeconfig, check_named, named_cluster, named_user};
+use credential_files::{named_cluster, named_user};
+use kubeconfig::Loaded;
 use proxy::Proxy;
 use renewal::renewal;
 
@@ -38,22 +41,23 @@ use crate::config::Access;
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The configured kubeconfig cannot be used.
-    #[error(
-        "the kubeconfig cannot be used: {0}; name another under [cluster] kubeconfig, or another context under [cluster] context"
-    )]
-    Kubeconfig(#[from] kube::config::KubeconfigError),
+    /// The kubeconfig cannot be used.
+    #[error(transparent)]
+    Kubeconfig(#[from] LoadKubeconfigError),
     /// No cluster is configured, and none was found.
     #[error(
-        "no cluster is configured: {0}; set [cluster] kubeconfig or server in informer.toml, or use `informer dev` without a cluster"
+        "no cluster is configured: failed to infer config: in-cluster: ({in_cluster}), kubeconfig: ({kubeconfig}); set [cluster] kubeconfig or server in informer.toml, or use `informer dev` without a cluster"
     )]
-    Inferred(#[from] kube::config::InferConfigError),
+    Inferred {
+        /// Why the ServiceAccount of a pod is not used.
+        in_cluster: Box<InClusterError>,
+        /// Why no kubeconfig is used.
+        #[source]
+        kubeconfig: KubeconfigError,
+    },
     /// The proxy cannot be used.
     #[error(transparent)]
     Proxy(#[from] ProxyError),
-    /// A file of the credentials is no regular file, or too large.
-    #[error(transparent)]
-    File(#[from] CredentialFileError),
     /// The command that gives credentials cannot be run by this host.
     #[error(transparent)]
     Command(#[from] CredentialCommandError),
@@ -85,31 +89,7 @@ pub struct Connection {
 /// # Errors
 /// [`ConnectError`], with the remedy.
 pub async fn connect(access: &Access) -> Result<Connection, ConnectError> {
-    let mut named = Named::default();
-    let mut config = match access {
-        Access::Inferred => {
-            // Without a kubeconfig, kube looks for the service account of the pod.
-            if let Ok(kubeconfig) = Kubeconfig::read() {
-                check_named(&kubeconfig, None)?;
-                named = Named::of(&kubeconfig, None);
-            }
-            Config::infer().await?
-        }
-        Access::Server(url) => Config::new(url.clone()),
-        Access::Kubeconfig { path, context } => {
-            let options = KubeConfigOptions { context: context.clone(), ..KubeConfigOptions::default() };
-            let kubeconfig = match path {
-                Some(path) => {
-                    check_kubeconfig(path)?;
-                    Kubeconfig::read_from(path)?
-                }
-                None => Kubeconfig::read()?,
-            };
-            check_named(&kubeconfig, context.as_deref())?;
-            named = Named::of(&kubeconfig, context.as_deref());
-            Config::from_custom_kubeconfig(kubeconfig, &options).await?
-        }
-    };
+    let (mut config, named) = configured(access).await?;
     config.default_retry = false;
     config.read_timeout = None;
     let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
@@ -164,5 +144,126 @@ impl Named {
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Connection({})", self.server)
+    }
+}
+
+async fn configured(access: &Access) -> Result<(Config, Named), ConnectError> {
+    let (loaded, context) = match access {
+        Access::Inferred => return inferred(&kubeconfig::paths(), Config::incluster).await,
+        Access::Server(url) => return Ok((Config::new(url.clone()), Named::default())),
+        Access::Kubeconfig { path: Some(path), context } => (Loaded::at(path)?, context),
+        Access::Kubeconfig { path: None, context } => (Loaded::required(&kubeconfig::paths())?, context),
+    };
+    of_kubeconfig(loaded, context.as_deref()).await
+}
+
+/// The configuration of the kubeconfig at these paths, or of the pod if there is no kubeconfig, as in client-go. A kubeconfig that
+/// cannot be used is an error: the pod may be in another cluster than the one that the operator named.
+async fn inferred(
+    paths: &[PathBuf],
+    in_cluster: impl FnOnce() -> Result<Config, InClusterError>,
+) -> Result<(Config, Named), ConnectError> {
+    if let Some(loaded) = Loaded::merged(paths)?.filter(|loaded| !loaded.is_empty()) {
+        tracing::info!(kubeconfig = %loaded.place(), "the kubeconfig names the API server");
+        return of_kubeconfig(loaded, None).await;
+    }
+    match in_cluster() {
+        Ok(config) => {
+            tracing::info!("there is no kubeconfig: the host uses the ServiceAccount of its pod");
+            Ok((config, Named::default()))
+        }
+        Err(error) => {
+            Err(ConnectError::Inferred { in_cluster: Box::new(error), kubeconfig: kubeconfig::absent(paths) })
+        }
+    }
+}
+
+async fn of_kubeconfig(loaded: Loaded, context: Option<&str>) -> Result<(Config, Named), ConnectError> {
+    let named = Named::of(loaded.kubeconfig(), context);
+    Ok((loaded.config(context).await?, named))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env::VarError, fs};
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn write(directory: &TempDir, name: &str, text: &str) -> PathBuf {
+        let path = directory.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A kubeconfig with this current context, for the context `a`.
+    fn text(current: &str, cluster: &str) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: {current}\n\
+             clusters:\n- name: a\n  cluster: {{server: 'https://a.example', {cluster}}}\n\
+             contexts:\n- name: a\n  context: {{cluster: a, user: absent}}\n"
+        )
+    }
+
+    fn in_pod() -> Result<Config, InClusterError> {
+        Ok(Config::new("https://10.0.0.1".parse().unwrap()))
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_cannot_be_used_is_an_error_and_not_replaced_by_the_pod() {
+        let directory = TempDir::new().unwrap();
+        for (broken, why) in [
+            ("contexts: {".to_owned(), "failed to parse kubeconfig YAML"),
+            (text("b", ""), "failed to load current context: b"),
+            (text("''", ""), "failed to determine current context"),
+            (text("a", "certificate-authority: absent.crt"), "failed to load certificate authority"),
+        ] {
+            let path = write(&directory, "kubeconfig", &broken);
+
+            let refused = inferred(std::slice::from_ref(&path), in_pod).await.err().unwrap().to_string();
+
+            let expected = format!("the kubeconfig {} cannot be used: {why}", path.display());
+            assert!(refused.starts_with(&expected), "{refused}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_pod_is_used_only_if_all_kubeconfigs_are_absent_or_empty() {
+        let directory = TempDir::new().unwrap();
+        let absent = directory.path().join("absent");
+        let empty = write(&directory, "empty", "");
+        let bare =
+            write(&directory, "bare", "apiVersion: v1\nkind: Config\ncurrent-context: ''\nusers: []\n");
+        for paths in [vec![], vec![absent.clone()], vec![absent.clone(), empty.clone(), bare.clone()]] {
+            let (config, named) = inferred(&paths, in_pod).await.ok().unwrap();
+            assert_eq!(config.cluster_url, "https://10.0.0.1/");
+            assert_eq!((named.proxy, named.authority, named.user), (None, None, String::new()));
+        }
+
+        // kube does not require that the user exists.
+        let full = write(&directory, "full", &text("a", "proxy-url: 'http://proxy.example:3128'"));
+        let (config, named) = inferred(&[absent, empty, bare, full], in_pod).await.ok().unwrap();
+        assert_eq!(config.cluster_url, "https://a.example/");
+        assert_eq!(named.proxy.as_deref(), Some("http://proxy.example:3128"));
+    }
+
+    #[tokio::test]
+    async fn without_a_kubeconfig_and_a_service_account_no_cluster_is_configured() {
+        let directory = TempDir::new().unwrap();
+        let absent = directory.path().join("absent");
+        let in_cluster = || Err(InClusterError::ReadEnvironmentVariable(VarError::NotPresent));
+
+        let refused = inferred(std::slice::from_ref(&absent), in_cluster).await.err().unwrap().to_string();
+
+        assert_eq!(
+            refused,
+            format!(
+                "no cluster is configured: failed to infer config: in-cluster: (failed to read an incluster environment \
+                 variable: environment variable not found), kubeconfig: (failed to read kubeconfig from '{absent:?}': No \
+                 such file or directory (os error 2)); set [cluster] kubeconfig or server in informer.toml, or use \
+                 `informer dev` without a cluster"
+            )
+        );
     }
 }
