@@ -25,7 +25,7 @@ mod wit;
 
 use clap::{Parser, Subcommand};
 
-pub use output::visible;
+pub use output::{unwritten, visible};
 
 use crate::{
     cli::{AdminArgs, GlobalArgs},
@@ -161,7 +161,7 @@ impl Command {
             Self::Plugin(args) => plugin::run(args, output).await,
             Self::New(args) => new::run(args, output),
             Self::Build(args) => build::run(args, output).await,
-            Self::Test(args) => test::run(args).await,
+            Self::Test(args) => test::run(args, output).await,
             Self::Inspect(args) => inspect::run(&args, output),
             Self::Wit(args) => wit::run(&args, output),
             Self::Rbac(args) => rbac::run(args, output),

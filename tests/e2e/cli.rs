@@ -25,6 +25,7 @@ mod serve;
 mod state;
 mod status;
 mod stories;
+mod streams;
 
 use clap::CommandFactory;
 use informer::commands::Cli;

@@ -91,8 +91,11 @@ pub(crate) fn sdk() -> PathBuf {
 /// Runs `informer new`, and returns the folder of the project.
 pub(crate) async fn new_project(folder: &Path, name: &str, language: &str, flags: &[&str]) -> PathBuf {
     let sdk = sdk();
-    let arguments = ["new", name, "--lang", language, "--sdk", sdk.to_str().unwrap()];
-    informer(folder, &[&arguments, flags].concat()).await;
+    let of_rust = ["--sdk", sdk.to_str().unwrap()];
+    // The other projects contain their SDK.
+    let of_language: &[&str] = if language == "rust" { &of_rust } else { &[] };
+    let arguments = ["new", name, "--lang", language];
+    informer(folder, &[arguments.as_slice(), of_language, flags].concat()).await;
     let project = folder.join(name);
     lock_versions(&project);
     project

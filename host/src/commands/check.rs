@@ -10,7 +10,7 @@ use clap::Args;
 use informer_author::{Inspection, Kind, Toolchain};
 use informer_registry::{Interfaces, Puller, Wish};
 use informer_runtime::{Component, Engine, InstancePolicy, LoadError};
-use informer_types::{DeclaredReads, one_line, visible_json};
+use informer_types::{DeclaredReads, one_line};
 use serde_json::{Value, json};
 
 use crate::{
@@ -295,5 +295,5 @@ fn print(line: &str) {
 
 /// Prints a document on one line.
 fn print_json(json: &Value) {
-    print(&visible_json(&json.to_string()).to_string());
+    output::print_json_line(json);
 }

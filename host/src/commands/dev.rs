@@ -23,6 +23,7 @@ use crate::{
     admin::IfTaken,
     app::{App, Options, author_engine},
     cli::{GlobalArgs, Output},
+    commands::output::{print, print_json_line},
     config::{Access, Config, StateDir, loopback},
     connect::connect,
     shutdown,
@@ -117,24 +118,21 @@ pub(super) async fn serve(
 }
 
 /// Prints what a person can type.
-#[expect(clippy::print_stdout, reason = "the result of the command")]
 pub(crate) fn invite(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<&HttpAddress>) {
-    println!("the API server listens at {}; try:\n", server.url());
-    println!("  export KUBECONFIG={}", kubeconfig.path.display());
-    println!("  kubectl create deployment hello --image=nginx");
-    println!("  kubectl scale deployment hello --replicas=3");
-    println!("  kubectl delete deployment hello\n");
-    if let Some(admin) = admin {
-        println!("the host's status: informer status --admin {admin}");
-    }
-    println!("Ctrl-C ends it.");
+    let status = admin.map(|admin| format!("the host's status: informer status --admin {admin}\n"));
+    print(&format!(
+        "the API server listens at {}; try:\n\n  export KUBECONFIG={}\n  kubectl create deployment hello --image=nginx\n  \
+         kubectl scale deployment hello --replicas=3\n  kubectl delete deployment hello\n\n{}Ctrl-C ends it.\n",
+        server.url(),
+        kubeconfig.path.display(),
+        status.unwrap_or_default(),
+    ));
 }
 
 /// Prints the addresses for a program.
-#[expect(clippy::print_stdout, reason = "the result of the command")]
 fn announce(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<&HttpAddress>) {
     let admin = admin.map(HttpAddress::to_string);
-    println!("{}", serde_json::json!({"url": server.url(), "kubeconfig": kubeconfig.path, "admin": admin}));
+    print_json_line(&serde_json::json!({"url": server.url(), "kubeconfig": kubeconfig.path, "admin": admin}));
 }
 
 // === impl Kubeconfig ===

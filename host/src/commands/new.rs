@@ -47,7 +47,7 @@ pub struct NewArgs {
 /// Writes the project. Returns true.
 ///
 /// # Errors
-/// The name is no name for a plugin, the language has no engines, a file exists, or the system refuses.
+/// The name is no name for a plugin, the language has no engines or no folder of an SDK, a file exists, or the system refuses.
 pub(super) fn run(args: NewArgs, output: Output) -> anyhow::Result<bool> {
     let NewArgs { name, lang, engine, directory, reconciler, sdk } = args;
     Project::check_name(&name)?;
@@ -56,6 +56,9 @@ pub(super) fn run(args: NewArgs, output: Output) -> anyhow::Result<bool> {
     let engine = engine.and_then(|word| Engine::ALL.into_iter().find(|engine| engine.word() == word));
     if engine.is_some() && !matches!(language, Language::Js | Language::Ts) {
         bail!("--engine is for --lang js and --lang ts; a plugin in {language} has no engine to choose");
+    }
+    if sdk.is_some() && language != Language::Rust {
+        bail!("--sdk is for --lang rust; a project in {language} contains its SDK");
     }
     let sdk = sdk.map(|sdk| {
         let missing = || format!("--sdk: {} is no folder of the SDK", sdk.display());

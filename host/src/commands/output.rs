@@ -1,9 +1,17 @@
 //! How a command prints its result.
 
+use std::{
+    io::{self, ErrorKind, Write, stdout},
+    sync::OnceLock,
+};
+
 use informer_types::{one_line, visible_json};
 use serde_json::Value;
 
 use crate::{admin::Answer, cli::Output};
+
+/// The first error of the standard output of this process. Nothing is written after it.
+static FAILED: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints the result of a command. Line breaks stay; other hidden characters are escaped, because the text may quote a plugin, a
 /// server or a file, and the reader may be a terminal.
@@ -16,6 +24,18 @@ pub(crate) fn print_json(json: &Value) {
     write(&format!("{}\n", visible_json(&format!("{json:#}"))));
 }
 
+/// Like [`print_json`], on one line.
+pub(crate) fn print_json_line(json: &Value) {
+    write(&format!("{}\n", visible_json(&json.to_string())));
+}
+
+/// Why a part of the result is not written. Returns `None` if everything is written, or if the reader closed the pipe: it has seen
+/// enough, as `head` has after its lines.
+#[must_use]
+pub fn unwritten() -> Option<&'static io::Error> {
+    FAILED.get().filter(|error| error.kind() != ErrorKind::BrokenPipe)
+}
+
 /// The text with hidden characters escaped, line by line.
 #[must_use]
 pub fn visible(text: &str) -> String {
@@ -23,9 +43,15 @@ pub fn visible(text: &str) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-#[expect(clippy::print_stdout, reason = "the result of the command")]
+/// Notes an error for [`unwritten`]: a command that serves goes on, and stops in order.
 fn write(text: &str) {
-    print!("{text}");
+    if FAILED.get().is_some() {
+        return;
+    }
+    let mut stdout = stdout().lock();
+    if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        FAILED.set(error).ok();
+    }
 }
 
 /// Prints an answer of the host: the JSON for a program, the words of `text` for a person.

@@ -1,20 +1,22 @@
 //! `informer test`: a plugin against the stories of its author, without a cluster.
 
 use std::{
-    io::Write,
+    fs::Permissions,
+    io::{self, ErrorKind, Write},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use anyhow::Context;
-use clap::Args;
+use anyhow::{Context, bail};
+use clap::{ArgMatches, Args, Command, FromArgMatches, parser::ValueSource};
 
 use crate::{
     admin::{
         Client,
         types::{RecordRequest, Recording},
     },
-    cli::{AdminArgs, WrongInput},
+    cli::{AdminArgs, Output, WrongInput},
     commands::output::print,
     config::FILE_NAME,
     story::{self, Format, Story},
@@ -56,27 +58,82 @@ pub struct TestArgs {
 #[command(next_help_heading = "Options of --record")]
 pub struct RecordArgs {
     /// The plugin.
-    #[arg(long, requires = "record", value_name = "NAME")]
+    #[arg(long, requires = "record", conflicts_with = "paths", value_name = "NAME")]
     pub plugin: Option<String>,
     /// Stop after this number of calls.
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "N")]
+    #[arg(long, requires = "record", conflicts_with = "paths", default_value_t = 100, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub calls: u32,
     /// Stop after this time.
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3_600), value_name = "N")]
+    #[arg(long, requires = "record", conflicts_with = "paths", default_value_t = 60, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=3_600))]
     pub seconds: u32,
     /// Stop before all objects together have more bytes.
-    #[arg(long, default_value_t = 4 << 20, value_parser = clap::value_parser!(u64).range(1..=16 << 20), value_name = "N")]
+    #[arg(long, requires = "record", conflicts_with = "paths", default_value_t = 4 << 20, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=16 << 20))]
     pub bytes: u64,
     /// The running host.
     #[command(flatten)]
-    pub host: AdminArgs,
+    pub host: RecordedHost,
+}
+
+/// The host whose calls are recorded.
+#[derive(Clone, Debug)]
+pub struct RecordedHost {
+    address: AdminArgs,
+    /// The option of the command line that names the host. An environment variable is for all commands, so it does not count.
+    typed: Option<&'static str>,
+}
+
+// === impl TestArgs ===
+
+impl TestArgs {
+    /// Refuses options that would change nothing.
+    fn check(&self, output: Output) -> anyhow::Result<()> {
+        if output == Output::Json {
+            bail!("--output json is not for `informer test`: choose the form by --format text, tap or junit");
+        }
+        match (&self.record, self.recording.host.typed) {
+            (None, Some(option)) => bail!(
+                "--{option} names the host of --record: write --record too, or leave --{option} out; a story names its \
+                 configuration under `config`"
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+// === impl RecordedHost ===
+
+impl FromArgMatches for RecordedHost {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_typed = |id: &&'static str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        let typed = ["config", "admin"].into_iter().find(is_typed);
+        Ok(Self { address: AdminArgs::from_arg_matches(matches)?, typed })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for RecordedHost {
+    fn augment_args(command: Command) -> Command {
+        AdminArgs::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        AdminArgs::augment_args_for_update(command)
+    }
 }
 
 /// Plays the stories, one after the other. Returns true if everything was as expected.
 ///
 /// # Errors
-/// [`WrongInput`] if a story cannot be played.
-pub(super) async fn run(args: TestArgs) -> anyhow::Result<bool> {
+/// [`WrongInput`] if a story cannot be played, or if an option would change nothing.
+pub(super) async fn run(args: TestArgs, output: Output) -> anyhow::Result<bool> {
+    args.check(output).map_err(WrongInput)?;
     if let Some(file) = &args.record {
         return record(file, &args.recording).await;
     }
@@ -95,32 +152,54 @@ pub(super) async fn run(args: TestArgs) -> anyhow::Result<bool> {
 /// Records calls of a running host, and writes them as a story. Returns false if there were none.
 async fn record(file: &Path, args: &RecordArgs) -> anyhow::Result<bool> {
     let RecordArgs { plugin, calls, seconds, bytes, host } = args;
+    let cannot_write = || format!("cannot write a new file {}", file.display());
     // A file that cannot be written is found before the wait.
-    let kept = std::fs::OpenOptions::new().write(true).create_new(true).open(file);
-    let mut kept = kept.with_context(|| format!("cannot write a new file {}", file.display()))?;
-    let written = async {
-        let plugin = plugin.clone().unwrap_or_default();
-        let longest = Duration::from_secs((*seconds).into());
-        let request = RecordRequest { plugin, calls: *calls, seconds: *seconds, bytes: *bytes };
-        let answer = Client::new(host)?.post_and_wait::<Recording>("/record", &request, longest).await?;
-        // As it came: the client puts each text on one line to show it, and this is written to a file.
-        let recording: Recording = serde_json::from_value(answer.json)?;
-        let config = host.config.file_name().map_or(FILE_NAME.into(), |name| name.to_string_lossy());
-        let (text, left_out) = story::recorded(&recording, &config, &request.plugin)?;
-        kept.write_all(text.as_bytes())?;
-        let (calls, ended, file) = (recording.calls.len(), recording.ended, file.display());
-        let left_out = match left_out {
-            0 => String::new(),
-            left_out => format!("; {left_out} change nothing that a story could repeat, and are left out"),
-        };
-        print(&format!("{file}: {calls} calls, {ended}{left_out}\n"));
-        Ok(calls > 0)
-    };
-    let written = written.await;
-    if !matches!(written, Ok(true)) {
-        std::fs::remove_file(file).ok();
+    check_new(file).with_context(cannot_write)?;
+    let plugin = plugin.clone().unwrap_or_default();
+    let longest = Duration::from_secs((*seconds).into());
+    let request = RecordRequest { plugin, calls: *calls, seconds: *seconds, bytes: *bytes };
+    let answer = Client::new(&host.address)?.post_and_wait::<Recording>("/record", &request, longest).await?;
+    // As it came: the client puts each text on one line to show it, and this is written to a file.
+    let recording: Recording = serde_json::from_value(answer.json)?;
+    let config = host.address.config.file_name();
+    let config = config.map_or(FILE_NAME.into(), |name| name.to_string_lossy());
+    let (text, left_out) = story::recorded(&recording, &config, &request.plugin)?;
+    let (calls, ended) = (recording.calls.len(), recording.ended);
+    if calls > 0 {
+        write_new(file, &text).with_context(cannot_write)?;
     }
-    written
+    let left_out = match left_out {
+        0 => String::new(),
+        left_out => format!("; {left_out} change nothing that a story could repeat, and are left out"),
+    };
+    print(&format!("{}: {calls} calls, {ended}{left_out}\n", file.display()));
+    Ok(calls > 0)
+}
+
+/// Fails if [`write_new`] would fail. Nothing stays on disk, so a recording that is interrupted leaves no file.
+fn check_new(file: &Path) -> io::Result<()> {
+    match file.symlink_metadata() {
+        Ok(_) => Err(io::Error::new(ErrorKind::AlreadyExists, "it exists already")),
+        Err(error) if error.kind() == ErrorKind::NotFound => tempfile::tempfile_in(folder_of(file)).map(drop),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes the whole file or nothing, and replaces no file.
+fn write_new(file: &Path, text: &str) -> io::Result<()> {
+    // The umask of the user applies, as for any new file.
+    let permissions = Permissions::from_mode(0o666);
+    let mut new = tempfile::Builder::new().permissions(permissions).tempfile_in(folder_of(file))?;
+    new.write_all(text.as_bytes())?;
+    new.persist_noclobber(file)?;
+    Ok(())
+}
+
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 /// The stories at these paths, sorted in each folder.

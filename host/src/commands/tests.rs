@@ -87,3 +87,16 @@ fn a_misspelt_command_is_a_usage_error_with_a_suggestion() {
     assert_eq!((error.kind(), error.exit_code()), (ErrorKind::InvalidSubcommand, 2));
     assert!(error.to_string().contains("'check'"), "{error}");
 }
+
+#[test]
+fn the_options_of_a_recording_need_a_recording() {
+    for option in ["--calls 5", "--seconds 5", "--bytes 5"] {
+        assert!(refusal(&format!("informer test {option}")).contains("--record <FILE>"), "{option}");
+        assert!(
+            refusal(&format!("informer test it.test.yaml {option}")).contains("cannot be used"),
+            "{option}"
+        );
+
+        parse(&format!("informer test --record new.test.yaml --plugin hello {option}")).unwrap();
+    }
+}

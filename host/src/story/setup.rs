@@ -29,6 +29,14 @@ pub(super) fn with_settings(
     let name = chosen(story, &config.plugins).map_err(|(line, message)| bad(line, message))?;
     if let Some(settings) = settings.filter(|settings| !settings.is_empty()) {
         let line = story.settings.as_ref().map(|settings: &Located<_>| settings.line);
+        if let Some(included) = included_from(&config, &name) {
+            let includes = story.config.display();
+            let message = format!(
+                "`settings` cannot change plugin `{name}`, which {includes} includes from {included}: name that file under \
+                 `config`"
+            );
+            return Err(bad(line, message));
+        }
         config = merged(&story.config, &name, settings)
             .map_err(|error| bad(line, format!("with these settings of the plugin: {error:#}")))?;
     }
@@ -79,17 +87,24 @@ fn chosen(story: &Story, plugins: &[Plugin]) -> Result<String, (Option<usize>, S
     }
 }
 
-/// The configuration with other keys in the table of one plugin.
+/// The included file that has the plugin. Returns `None` if the configuration itself has it.
+fn included_from(config: &Config, plugin: &str) -> Option<String> {
+    let of_plugin = format!("plugin {plugin} in ");
+    config.written.keys().iter().find_map(|key| key.section.strip_prefix(&of_plugin).map(str::to_owned))
+}
+
+/// The configuration with other keys in the table of one plugin, which the file itself has.
 fn merged(file: &Path, plugin: &str, settings: &Map<String, Value>) -> anyhow::Result<Config> {
     let text = String::from_utf8(read_file(file, BYTES)?)?;
     let mut table: Table = toml::from_str(&text)?;
     let plugins = table.get_mut("plugin").and_then(toml::Value::as_array_mut);
     let named = |table: &&mut toml::Value| table.get("name").and_then(toml::Value::as_str) == Some(plugin);
-    if let Some(toml::Value::Table(own)) = plugins.and_then(|plugins| plugins.iter_mut().find(named)) {
-        let settings = toml::Value::try_from(settings)?;
-        if let toml::Value::Table(settings) = settings {
-            merge(own, settings);
-        }
+    let own = plugins.and_then(|plugins| plugins.iter_mut().find(named));
+    let Some(toml::Value::Table(own)) = own else {
+        anyhow::bail!("{} has no plugin `{plugin}`", file.display());
+    };
+    if let toml::Value::Table(settings) = toml::Value::try_from(settings)? {
+        merge(own, settings);
     }
     let text = toml::to_string(&table)?;
     let file = std::path::absolute(file)?;
@@ -111,5 +126,55 @@ fn merge(into: &mut Table, from: Table) {
                 into.insert(key, value);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::json;
+
+    use super::*;
+
+    const WATCH: &str = "[[watch]]\ngvr = \"v1/configmaps\"\n";
+
+    fn plugin(name: &str) -> String {
+        format!(
+            "[[plugin]]\nname = \"{name}\"\nsource = \"{name}.wasm\"\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n"
+        )
+    }
+
+    #[test]
+    fn settings_of_an_included_plugin_are_refused_and_the_text_names_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let config = format!("include = [\"plugins.d\"]\n{WATCH}{}", plugin("own"));
+        fs::write(path("informer.toml"), config).unwrap();
+        fs::create_dir(path("plugins.d")).unwrap();
+        fs::write(path("plugins.d/more.toml"), plugin("included")).unwrap();
+        for name in ["included.wasm", "own.wasm", "plugins.d/included.wasm"] {
+            fs::write(path(name), "").unwrap();
+        }
+        let story = |text: &str| Story::parse(text, &path("it.test.yaml")).unwrap();
+        let refusal = format!(
+            "`settings` cannot change plugin `included`, which {} includes from plugins.d/more.toml: name that file \
+             under `config`",
+            path("informer.toml").display()
+        );
+
+        let refused = configuration(&story("plugin: included\nsettings: {config: {a: b}}\n")).unwrap_err();
+
+        let expected = BadStory { file: path("it.test.yaml"), line: Some(2), message: refusal.clone() };
+        assert_eq!(refused, expected);
+        let without = story("plugin: included\n");
+        assert_eq!(configuration(&without).unwrap().plugins.len(), 1);
+        // A step may reload with other settings.
+        let settings = json!({"config": {"a": "b"}});
+        let refused = with_settings(&without, settings.as_object()).unwrap_err();
+        assert_eq!(refused.message, refusal);
+        let own = story("plugin: own\nsettings: {limits: {deadline: 100ms}}\n");
+        let deadline = configuration(&own).unwrap().plugins.first().unwrap().limits.calls.deadline;
+        assert_eq!(deadline, std::time::Duration::from_millis(100));
     }
 }

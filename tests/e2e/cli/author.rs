@@ -81,6 +81,20 @@ async fn an_engine_is_for_javascript_and_typescript() {
 }
 
 #[tokio::test]
+async fn the_folder_of_an_sdk_is_for_rust() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("hello");
+    let name = folder.to_str().unwrap();
+
+    let refused = informer(&["new", "hello", "--lang", "go", "--sdk", ".", "--directory", name]).await;
+
+    assert_eq!(refused.status, Some(1), "{}", refused.stdout);
+    let why = "--sdk is for --lang rust; a project in Go contains its SDK";
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    assert!(!folder.exists());
+}
+
+#[tokio::test]
 async fn build_outside_a_project_and_a_wrong_manifest_say_what_would_be_right() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().to_str().unwrap();

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     ffi::OsString,
     path::{Path, PathBuf},
-    process::{ExitStatus, Stdio},
+    process::{ExitStatus, Output, Stdio},
     time::Duration,
 };
 
@@ -73,12 +73,19 @@ pub(super) async fn informer_with(
     let temporary = tempfile::tempdir().unwrap();
     let mut command = command(binary::informer().await, arguments, &temporary);
     command.envs(environment);
-    let output = timeout(PATIENCE, command.output()).await.unwrap().unwrap();
-    Finished {
-        status: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    Finished::of(timeout(PATIENCE, command.output()).await.unwrap().unwrap())
+}
+
+/// Runs the binary with these streams until it ends. The texts of streams that are not piped are empty.
+pub(super) async fn informer_into(
+    arguments: &[&str],
+    stdout: impl Into<Stdio>,
+    stderr: impl Into<Stdio>,
+) -> Finished {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut command = command(binary::informer().await, arguments, &temporary);
+    let child = command.stdout(stdout).stderr(stderr).spawn().unwrap();
+    Finished::of(timeout(PATIENCE, child.wait_with_output()).await.unwrap().unwrap())
 }
 
 /// Runs a command until its answer satisfies the condition. Returns the answer.
@@ -100,6 +107,14 @@ pub(super) async fn well(admin: &str) {
 }
 
 impl Finished {
+    fn of(output: Output) -> Self {
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// The answer of a command with `--output json`.
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{}{}", self.stdout, self.stderr))

@@ -159,7 +159,8 @@ async fn kill_hosts(run: &mut Run, seed: u64) {
         // What it said until then was received.
         let lines = running.rest().await;
         run.receive(&lines);
-        // The deletion of an object whose first acknowledgement was not written is not noticed.
+        // The deletion of an object whose first acknowledgement was not written is not noticed. The acknowledgements of all
+        // objects from before this round were written, so their deletions are.
         for gone in created.difference(&run.existing) {
             run.believed.remove(gone);
         }

@@ -164,6 +164,21 @@ async fn a_call_that_requests_another_one_is_recorded_and_the_story_plays() {
 }
 
 #[tokio::test]
+async fn a_recording_that_is_interrupted_leaves_no_file() {
+    let mut host = Host::start().await;
+    let file = host.file("live.test.yaml");
+    let recording = host.records(&file, "echo", &[]).await;
+
+    recording.signal("INT").await;
+
+    assert_eq!(recording.ended(PATIENCE).await.code(), None);
+    let entries = fs::read_dir(host.directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = entries.filter(|name| name.to_string_lossy().starts_with(".tmp")).collect();
+    assert!(left.is_empty() && !file.exists(), "{left:?}");
+    host.running.stop().await;
+}
+
+#[tokio::test]
 async fn a_recording_refuses_another_one_until_it_ends_and_a_recording_without_a_call_leaves_no_file() {
     let mut host = Host::start().await;
     let (first, second) = (host.file("first.test.yaml"), host.file("second.test.yaml"));

@@ -6,7 +6,7 @@ use informer_guests::{disruption_budgets, guest};
 use informer_tests::toml::{plugin, watch};
 use tempfile::TempDir;
 
-use super::binary::{Finished, informer};
+use super::binary::{Finished, informer, informer_with};
 
 /// A folder with a configuration and stories.
 struct Folder(TempDir);
@@ -426,4 +426,26 @@ async fn a_story_that_cannot_be_played_says_where_and_what_would_be_right() {
     let none = informer(&["test", empty.path().to_str().unwrap()]).await;
     assert_eq!(none.status, Some(2));
     assert!(none.stderr.contains("has no story: write one to NAME.test.yaml"), "{}", none.stderr);
+}
+
+#[tokio::test]
+async fn an_option_that_would_change_nothing_is_refused() {
+    let folder = Folder::with("echo", "").await;
+    let (story, config) =
+        (folder.write("it.test.yaml", "steps: []\n"), folder.0.path().join("informer.toml"));
+    let (story, config) = (story.to_str().unwrap(), config.to_str().unwrap());
+    for (options, said) in [
+        (["--config", config], "--config names the host of --record"),
+        (["--admin", "127.0.0.1:8080"], "--admin names the host of --record"),
+        (["--output", "json"], "choose the form by --format text, tap or junit"),
+        (["--calls", "5"], "cannot be used with"),
+    ] {
+        let refused = informer(&[["test", story], options].concat()).await;
+
+        assert_eq!((refused.status, refused.stdout.as_str()), (Some(2), ""), "{options:?}");
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    }
+    // The variable is for all commands.
+    let played = informer_with(&["test", story], [("INFORMER_CONFIG", config.into())]).await;
+    assert_eq!(played.status, Some(0), "{}{}", played.stdout, played.stderr);
 }

@@ -71,7 +71,9 @@ impl Project {
         let project = Self { name, program, folder, caches, source, commands: 0 };
         let sdk = sdk.to_str().context("the path of the SDK is not UTF-8")?;
         let engine = engine.map_or(Vec::new(), |engine| vec!["--engine", engine]);
-        let line = [["new", name, "--lang", language, "--sdk", sdk].as_slice(), &engine].concat();
+        // The other projects contain their SDK.
+        let sdk = if *language == "rust" { vec!["--sdk", sdk] } else { Vec::new() };
+        let line = [["new", name, "--lang", language].as_slice(), &sdk, &engine].concat();
         let printed = project.run(&line).await?;
         let commands = 1 + commands_after_new(&printed).len();
         Ok(Self { folder: scratch.join(name), commands, ..project })
