@@ -1,6 +1,7 @@
 //! Hot reload: a changed component file becomes the version in service, between two calls and without a relist.
 
 mod configuration;
+mod denial;
 pub(crate) mod files;
 mod grants;
 mod included;

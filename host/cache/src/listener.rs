@@ -151,8 +151,13 @@ impl Listener {
     /// Passes the queued notifications to the sink. If the sink panics on a notification, it loses that one.
     pub(crate) fn flush(&mut self) {
         while !self.outbox.is_empty() {
+            let before = self.outbox.len();
             let offered = catch_unwind(AssertUnwindSafe(|| self.sink.offer_all(&mut self.outbox)));
             if offered.is_err() {
+                if self.outbox.len() == before {
+                    // The sink would panic for ever.
+                    self.outbox.pop_front();
+                }
                 self.sink_panics += 1;
                 tracing::error!(listener = %self.name, resource = %self.source, "sink panicked, notification lost");
             }

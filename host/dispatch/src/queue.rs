@@ -57,6 +57,7 @@ use notifications::{Notifications, Taken};
 /// # Bound
 /// At most two pending notifications and one in flight for each distinct object, whatever the rate, plus what
 /// [`DeliveryMode::Every`] allows. [`offer`] never waits and never refuses. Memory is released when the objects are done (W-15).
+/// A plugin that may take keys has at most 65,536 of them besides, until a version is in service.
 ///
 /// One source feeds a queue through one listener. Two listeners would deliver everything twice, and a notification that one of
 /// them filters out could cancel one of the other's.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use futures::future::join_all;
-use informer_cache::{SharedInformer, Subscription, WatchConfig};
+use informer_cache::{Phase, SharedInformer, Subscription, WatchConfig};
 use informer_runtime::VersionInfo;
 use informer_types::Gvr;
 use tokio::{
@@ -39,6 +39,9 @@ use crate::{
 /// The time for a new informer to reach the state of the informer that it replaces. With a selector of its own it may have to
 /// wait a minute for a bookmark, so it replaces the informer before at the end of this time all the same.
 const CATCH_UP: Duration = Duration::from_secs(5);
+
+/// The time between two looks whether the previous informer still serves, while the API server denies the resource to the new one.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Applies one configuration after the other.
 pub(super) struct Applier {
@@ -399,7 +402,7 @@ impl Applier {
     /// Lets a new informer replace the previous one once it has synced. Until then the previous one serves.
     async fn succeed(self: Arc<Self>, new: SharedInformer, watch: WatchConfig, cancelled: CancellationToken) {
         let ready = async {
-            new.wait_synced_or_unserved().await;
+            self.wait_for(&new).await;
             // Catching up here, while the informer before still serves, shortens the time in which neither delivers.
             let old = self.users_of_others(&new).into_iter().map(|(_, old)| old.newest_applied_version());
             let catching_up = catch_up(&new, old.filter_map(|version| version.ok().flatten()));
@@ -428,6 +431,20 @@ impl Applier {
         tracing::info!(watch = %new.key(), "the changed watch is in force");
         drop((applied, succession));
         self.end_succession(new, cancelled).await;
+    }
+
+    /// Waits until the new informer has synced, or until no informer has the resource any more. An API server may deny a resource
+    /// for a moment, and deletions that were delivered cannot be taken back. So the previous informer decides: it serves until it
+    /// has noticed itself that the resource is gone.
+    async fn wait_for(&self, new: &SharedInformer) {
+        let is_served =
+            |old: &SharedInformer| old.has_synced() && old.status().phase != Phase::WaitingForResource;
+        while !new.wait_synced_or_unserved().await
+            && !new.has_ended()
+            && self.users_of_others(new).iter().any(|(_, old)| is_served(old))
+        {
+            timeout(LOOK_AGAIN, new.wait_synced()).await.ok();
+        }
     }
 
     /// Subscribes a plugin to the new informer of a watch.

@@ -11,6 +11,9 @@ use crate::{
     workqueue::{RateLimitingQueue, check_length},
 };
 
+/// The most keys that are kept while the mode is undecided. Objects may come and go for as long as no version is in service.
+pub(super) const UNDECIDED_KEYS: usize = 1 << 16;
+
 /// Returns the keys that a change of an object concerns: its own, or those of its controllers.
 pub(super) type KeysOf = dyn Fn(&Source, &Change) -> Vec<WorkKey> + Send + Sync;
 
@@ -33,10 +36,12 @@ pub(super) struct Keying {
     undecided: Undecided,
 }
 
-/// The keys of all notifications offered while the mode is undecided. They are computed before notifications merge, so that
-/// the former controllers of an object are included.
+/// The keys of the notifications offered while the mode is undecided, at most [`UNDECIDED_KEYS`]. They are computed before
+/// notifications merge, so that the former controllers of an object are included.
 #[derive(Debug, Default)]
 struct Undecided {
+    /// There were more keys than are kept.
+    is_full: bool,
     /// In the order of the notifications. A key is listed again if it moves to the live lane.
     order: Vec<(WorkKey, Lane)>,
     noted: HashMap<WorkKey, Noted>,
@@ -94,8 +99,11 @@ impl Keying {
 
     /// A version is in service. If it has no reconciler, the keys of the workqueue are held. If it has only a reconciler, the
     /// keys of undecided notifications are added. If it has a handler, these keys are dropped. If it has neither, they stay.
-    pub(super) fn decide(&mut self, handles: bool, reconciles: bool) {
+    ///
+    /// Returns false if there were more keys than are kept: those of the pending notifications have to be added then.
+    pub(super) fn decide(&mut self, handles: bool, reconciles: bool) -> bool {
         let undecided = std::mem::take(&mut self.undecided);
+        let is_complete = !undecided.is_full;
         self.mode = match (handles, reconciles) {
             (true, _) => Mode::Handlers,
             (false, true) => Mode::Keys,
@@ -111,6 +119,7 @@ impl Keying {
             self.undecided = undecided;
         }
         self.queue.set_held(!reconciles);
+        is_complete
     }
 }
 
@@ -125,6 +134,10 @@ impl fmt::Debug for Keying {
 impl Undecided {
     fn add(&mut self, key: WorkKey, lane: Lane, version: Option<Arc<KeyedVersion>>) {
         let Some(known) = self.noted.get_mut(&key) else {
+            if self.noted.len() >= UNDECIDED_KEYS {
+                self.is_full = true;
+                return;
+            }
             self.noted.insert(key.clone(), Noted { lane, version });
             return self.order.push((key, lane));
         };

@@ -123,7 +123,7 @@ impl Notifications {
     pub(super) fn decide(&mut self, handles: bool, reconciles: bool) {
         let Some(keying) = self.keying.as_mut().filter(|_| !self.closed) else { return };
         let before = keying.mode();
-        keying.decide(handles, reconciles);
+        let is_complete = keying.decide(handles, reconciles);
         self.receipts.switch(keying.mode() != Mode::Keys);
         if before == keying.mode() || keying.mode() != Mode::Keys {
             return;
@@ -137,7 +137,7 @@ impl Notifications {
             }
             self.end_if_empty(id);
             for entry in pending {
-                self.enqueue(&object, entry, before == Mode::Undecided);
+                self.enqueue(&object, entry, before == Mode::Undecided && is_complete);
             }
         }
     }

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use futures::future::join_all;
 use http::Request;
 use informer_types::Gvr;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
@@ -40,9 +41,10 @@ impl Scopes {
         if self.looked.is_none_or(|at| at.elapsed() >= AGAIN) {
             self.looked = Some(Instant::now());
             let roots: BTreeSet<String> = wanted.iter().map(|gvr| gvr.api_root()).collect();
-            for root in roots {
-                let served = self.resources(&root).await;
-                for gvr in wanted.iter().filter(|gvr| gvr.api_root() == root) {
+            // All at once, so that servers that do not answer take the time of one answer.
+            let lists = join_all(roots.iter().map(|root| self.resources(root))).await;
+            for (root, served) in roots.iter().zip(lists) {
+                for gvr in wanted.iter().filter(|gvr| gvr.api_root() == *root) {
                     // A resource that the server does not serve keeps the scope that it had.
                     if let Some(namespaced) = served.get(&gvr.resource) {
                         self.is_cluster_scoped.insert((*gvr).clone(), !namespaced);

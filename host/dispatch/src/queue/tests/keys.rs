@@ -7,7 +7,7 @@ use std::{
 
 use informer_types::{Body, Change, Header, Object, ObjectKey, Owner, WorkKey, Workqueue};
 
-use super::*;
+use super::{keying::UNDECIDED_KEYS, *};
 use crate::{
     testing::{add, delete, notification, update},
     workqueue::RateLimiter,
@@ -150,6 +150,24 @@ async fn a_handler_gets_the_notifications_of_the_undecided_time_and_its_workqueu
 
     assert_eq!(deliver_all(&queue), ["web: +a2"], "a handler never sees the deletion of an unseen object");
     assert_eq!((workqueue.keys(), workqueue.stats().adds), (0, 0));
+}
+
+/// A component may be missing for days, while objects come and go.
+#[tokio::test]
+async fn the_keys_of_the_undecided_time_are_bounded_and_pending_objects_have_theirs_in_any_case() {
+    let (queue, workqueue) = by_object();
+    for number in 0..UNDECIDED_KEYS + 10 {
+        let name = format!("gone-{number}");
+        offer_all(&queue, [added(&name, "a1", Cause::Live), deleted(&name, "a1", true)]);
+    }
+    offer_all(&queue, [added("late", "a1", Cause::Live), added("later", "a1", Cause::Initial)]);
+
+    decide(&queue, RECONCILER);
+
+    let keys = keys(&workqueue);
+    assert_eq!(keys.len(), UNDECIDED_KEYS + 2);
+    assert_eq!(keys[UNDECIDED_KEYS..], ["shop/late", "shop/later"]);
+    assert_balanced(&queue);
 }
 
 #[tokio::test]
