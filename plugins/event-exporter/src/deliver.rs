@@ -73,8 +73,8 @@ impl Delivery<'_> {
             self.state.set_pause(self.name, None)?;
         }
         let mut queue = self.state.queue(self.name, AT_ONCE)?;
-        let suspect = self.suspect(&mut queue)?;
-        let mut call = Call { begun, suspect, accepted: false };
+        let mut call = Call { begun, suspect: None, accepted: false };
+        self.find_suspect(&mut queue, &mut call)?;
         let mut left = queue.as_slice();
         let stopped = loop {
             match self.next(&mut left, &mut call) {
@@ -115,21 +115,30 @@ impl Delivery<'_> {
         }
     }
 
-    /// Returns the first Event if this call finds out whether the Event or the receiver is the reason of its failures. Another
-    /// Event then moves to the front of the queue. Each time it is a different one, because that one may fail by its own fault as
-    /// well.
-    fn suspect(&self, queue: &mut [String]) -> Result<Option<String>, StateError> {
-        let Some(Stuck { key, attempts }) = self.state.stuck(self.name)? else { return Ok(None) };
-        let (rounds, others) = (attempts / ATTEMPTS, queue.len().saturating_sub(1));
-        let is_due = rounds > 0 && attempts.is_multiple_of(ATTEMPTS);
-        if !is_due || others == 0 || queue.first() != Some(&key) {
-            return Ok(None);
+    /// Makes the first Event the suspect of the call if this call finds out whether the Event or the receiver is the reason of its
+    /// failures. Another Event then moves to the front of the queue. Each time it is a different one, because that one may fail by
+    /// its own fault as well. If the call before ended after the receiver had accepted another Event, the suspect is next.
+    fn find_suspect(&self, queue: &mut [String], call: &mut Call) -> Result<(), StateError> {
+        let Some(stuck) = self.state.stuck(self.name)?.filter(|stuck| queue.first() == Some(&stuck.key))
+        else {
+            return Ok(());
+        };
+        if stuck.others_pass {
+            // It counts once: the receiver may fail later.
+            self.state.set_stuck(self.name, &Stuck { others_pass: false, ..stuck.clone() })?;
+            (call.suspect, call.accepted) = (Some(stuck.key), true);
+            return Ok(());
+        }
+        let (rounds, others) = (stuck.attempts / ATTEMPTS, queue.len().saturating_sub(1));
+        if rounds == 0 || !stuck.attempts.is_multiple_of(ATTEMPTS) || others == 0 {
+            return Ok(());
         }
         let other = 1 + (rounds - 1) % others;
         if let Some(front) = queue.get_mut(..=other) {
             front.rotate_right(1);
         }
-        Ok(Some(key))
+        call.suspect = Some(stuck.key);
+        Ok(())
     }
 
     /// Sends the next request. Returns false at the end of the queue.
@@ -177,20 +186,29 @@ impl Delivery<'_> {
         let refused = verdicts.iter().any(|verdict| matches!(verdict, Verdict::Never(_)));
         if !(refused && as_a_whole && records.len() > 1) {
             self.settle(call, &keys, &records, verdicts)?;
-            return self.within(call.begun);
+            return self.within(call);
         }
         for (key, record) in keys.into_iter().zip(records) {
             let (key, record) = ([key], [record]);
             let (verdicts, _) = self.verdicts(&record);
             self.settle(call, &key, &record, verdicts)?;
-            self.within(call.begun)?;
+            self.within(call)?;
         }
         Ok(())
     }
 
-    fn within(&self, begun: Timestamp) -> Result<(), Stop> {
-        let lasted = Duration::try_from((self.now)().duration_since(begun)).unwrap_or_default();
-        if lasted < BUDGET { Ok(()) } else { Err(Stop::Budget) }
+    /// Stops a call that has lasted long enough.
+    fn within(&self, call: &Call) -> Result<(), Stop> {
+        let lasted = Duration::try_from((self.now)().duration_since(call.begun)).unwrap_or_default();
+        if lasted < BUDGET {
+            return Ok(());
+        }
+        if let Some(key) = call.suspect.as_ref().filter(|_| call.accepted)
+            && let Some(stuck) = self.state.stuck(self.name)?.filter(|stuck| stuck.key == *key)
+        {
+            self.state.set_stuck(self.name, &Stuck { others_pass: true, ..stuck })?;
+        }
+        Err(Stop::Budget)
     }
 
     /// Sends the Events. Returns a verdict on each of them, and true if all verdicts follow from one failure of the whole
@@ -269,8 +287,9 @@ impl Delivery<'_> {
         let key = call.suspect.as_deref().filter(|_| !call.accepted).unwrap_or(key);
         let before = self.state.stuck(self.name)?.filter(|stuck| stuck.key == key);
         let attempts = before.map_or(0, |stuck| stuck.attempts).saturating_add(1);
+        let stuck = Stuck { key: key.to_owned(), attempts, others_pass: false };
         // The failure of the receiver is what the operator needs to see, so it is not replaced by this one.
-        if let Err(error) = self.state.set_stuck(self.name, &Stuck { key: key.to_owned(), attempts }) {
+        if let Err(error) = self.state.set_stuck(self.name, &stuck) {
             log::warn!(receiver = self.name; "a failed attempt is not counted: {error}");
         }
         Ok(())

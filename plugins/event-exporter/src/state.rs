@@ -55,6 +55,10 @@ pub(crate) struct Refused {
     pub(crate) record: Record,
 }
 
+/// Behind the number of attempts of a [`Stuck`], if other Events pass, and if that is not known.
+const PASS: char = '+';
+const NO_PASS: char = '-';
+
 /// The Event that failed last at a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stuck {
@@ -62,6 +66,8 @@ pub(crate) struct Stuck {
     pub(crate) key: String,
     /// The number of its failed attempts in a row.
     pub(crate) attempts: usize,
+    /// The receiver has just accepted another Event, so the next failure of this one is its own fault.
+    pub(crate) others_pass: bool,
 }
 
 /// The state of the exporter.
@@ -185,9 +191,14 @@ impl State {
 
     /// The refused Events of these keys that were not reported as dead letters.
     pub(crate) fn unreported(&self, keys: &[String]) -> Result<Vec<String>, StateError> {
+        #[derive(serde::Deserialize)]
+        struct Kept {
+            reported: bool,
+        }
         let mut found = Vec::new();
         for key in keys {
-            if self.refused(key)?.is_some_and(|refused| !refused.reported) {
+            let kept = self.store.get(key)?.and_then(|json| serde_json::from_slice::<Kept>(&json).ok());
+            if kept.is_some_and(|kept| !kept.reported) {
                 found.push(key.clone());
             }
         }
@@ -293,14 +304,18 @@ impl std::fmt::Display for Seen {
 impl Stuck {
     fn parse(kept: &[u8]) -> Option<Self> {
         let (attempts, key) = std::str::from_utf8(kept).ok()?.split_once(' ')?;
-        Some(Self { key: key.to_owned(), attempts: attempts.parse().ok()? })
+        let (attempts, others_pass) = match attempts.strip_suffix(PASS) {
+            Some(attempts) => (attempts, true),
+            None => (attempts.strip_suffix(NO_PASS)?, false),
+        };
+        Some(Self { key: key.to_owned(), attempts: attempts.parse().ok()?, others_pass })
     }
 }
 
 /// All numbers have the same length, so that counting needs no more room on the disk.
 impl std::fmt::Display for Stuck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:010} {}", self.attempts, self.key)
+        write!(f, "{:010}{} {}", self.attempts, if self.others_pass { PASS } else { NO_PASS }, self.key)
     }
 }
 

@@ -44,7 +44,9 @@ pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError
     state.remove(&refused)?;
     // The host may have been killed between the refusal and the report. The keys of the workqueue are lost then.
     for key in state.unreported(&newest)? {
-        workqueue::add(key)?;
+        if let Err(error) = workqueue::add(&key) {
+            log::warn!(key = key; "the next housekeeping makes a dead letter of a refused Event: {error}");
+        }
     }
     Ok(())
 }

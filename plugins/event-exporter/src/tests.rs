@@ -457,6 +457,31 @@ fn an_event_that_fails_while_the_receiver_accepts_another_one_becomes_a_dead_let
     assert_eq!(world.receiver.events().last().unwrap(), "poison 1");
 }
 
+/// A call sends for at most some seconds, so the answer about the other Event may be the last one of its call.
+#[test]
+fn an_event_that_a_slow_receiver_never_accepts_becomes_a_dead_letter_too() {
+    thread_local! {
+        static SECONDS: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+    }
+    let mut world = World::webhook();
+    world.exporter.now = || {
+        SECONDS.set(SECONDS.get() + 6);
+        now() + Duration::from_secs(SECONDS.get().unsigned_abs())
+    };
+    world.receiver.poison("poison");
+    for name in ["poison", "x", "y"] {
+        world.add(event(name, 1, AT)).unwrap();
+    }
+    for _ in 0..10 {
+        assert!(world.reconcile("send hook").is_err());
+    }
+
+    world.until("send hook", 0);
+
+    assert_eq!(world.receiver.events()[10..], ["x 1", "poison 1", "y 1"]);
+    assert_eq!(world.refused().len(), 1);
+}
+
 #[test]
 fn no_event_becomes_a_dead_letter_while_the_receiver_accepts_none() {
     let mut world = World::webhook();

@@ -56,10 +56,11 @@ pub(crate) enum Release {
 // === impl Plan ===
 
 impl Plan {
-    /// Returns true if the target loses something: an entry of a map, a field, a label, an annotation, or itself.
+    /// Returns true if the target may lose something: an entry of a map, an element of a list, a field, a label, an annotation, or
+    /// itself.
     pub(crate) fn removes(&self) -> bool {
         match self {
-            Self::Change(patch) => has_null(patch),
+            Self::Change(patch) => may_remove(patch),
             Self::Replace(_) => true,
             Self::Nothing | Self::Refuse(_) => false,
         }
@@ -307,11 +308,11 @@ fn filled(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()))
 }
 
-/// Returns true if a merge patch removes something.
-fn has_null(patch: &Value) -> bool {
+/// Returns true if a merge patch may remove something. It replaces a list as a whole, so elements may go.
+fn may_remove(patch: &Value) -> bool {
     match patch {
-        Value::Null => true,
-        Value::Object(fields) => fields.values().any(has_null),
+        Value::Null | Value::Array(_) => true,
+        Value::Object(fields) => fields.values().any(may_remove),
         _ => false,
     }
 }

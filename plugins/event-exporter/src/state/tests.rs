@@ -73,12 +73,12 @@ fn an_event_that_fails_is_counted_without_more_room_on_the_disk() {
     let disk = Memory::default();
     let state = State::new(Box::new(disk.clone()));
     let size = || disk.entries.borrow()["stuck/a"].len();
-    let once = Stuck { key: "out/a/1/shop/x y".to_owned(), attempts: 1 };
+    let once = Stuck { key: "out/a/1/shop/x y".to_owned(), attempts: 1, others_pass: false };
     state.set_stuck("a", &once).unwrap();
     let first = size();
     assert_eq!((state.stuck("a"), state.stuck("b")), (Ok(Some(once.clone())), Ok(None)));
 
-    let often = Stuck { attempts: 4_000_000_000, ..once };
+    let often = Stuck { attempts: 4_000_000_000, others_pass: true, ..once };
     state.set_stuck("a", &often).unwrap();
     assert_eq!((state.stuck("a"), size()), (Ok(Some(often)), first));
 }
