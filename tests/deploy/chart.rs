@@ -164,6 +164,20 @@ async fn the_roles_of_a_plugin_with_a_service_account_of_its_own_are_bound_to_th
         manifests.all("ClusterRole").iter().map(|role| role["metadata"]["name"].as_str().unwrap()).collect();
     names.sort_unstable();
     assert_eq!(names, ["informer-informer", "informer-informer:shop:reaper"]);
+
+    // A name of this form alone binds nothing to an account.
+    let mut renamed = printed.clone();
+    for object in &mut renamed {
+        for pointer in ["/metadata/name", "/roleRef/name"] {
+            if let Some(name) = object.pointer_mut(pointer).filter(|name| **name == "informer") {
+                *name = json!("a:b:c");
+            }
+        }
+    }
+    fs::write(&roles, json!({"apiVersion": "v1", "kind": "List", "items": renamed}).to_string()).unwrap();
+    let manifests =
+        chart(&helm, &[&arguments[0], &arguments[1], "--set=health.port=9000", "--namespace=informer"]).await;
+    assert_eq!(manifests.permissions(), permissions(&printed));
 }
 
 #[tokio::test]
@@ -199,11 +213,18 @@ async fn a_change_of_what_the_host_reads_at_its_start_replaces_the_pod_and_no_ot
 
     let with_watch = annotation(&format!("{CONFIGURATION}\n[[watch]]\ngvr = \"v1/secrets\"\n")).await;
     let with_memory = annotation(&CONFIGURATION.replace("[host]", "[host]\ncache-memory = \"200MiB\"")).await;
+    let indented = CONFIGURATION.replace("[host]", "  [host]\n  cache-memory = \"200MiB\"\n  # a comment\n");
+    let indented = annotation(&indented.replace("[[watch]]", "  [[watch]]")).await;
+    let host_alone = "[host]\nhealth = \"0.0.0.0:9000\"";
+    let alone = annotation(host_alone).await;
+    let appended = annotation(&format!("{host_alone}\n\n# more\n  [[watch]]\ngvr = \"v1/secrets\"\n")).await;
     let with_telemetry =
         annotation(&format!("{CONFIGURATION}\n[telemetry]\nendpoint = \"http://x:1\"\n")).await;
 
     assert_eq!(with_watch, before);
     assert_ne!(with_memory, before);
+    assert_ne!(indented, before);
+    assert_eq!(appended, alone);
     assert_ne!(with_telemetry, before);
 }
 

@@ -244,9 +244,10 @@ impl Puller {
             let (component, sent) = self.layer(&transport, store, (reference, &exact), layer, from).await?;
             (Some(component), sent)
         };
-        if let (Some(store), From::Registry) = (&self.store, from) {
-            // First: a manifest in the cache without a repository is that of an earlier version of this program.
-            store.add_repository(artifact, reference.full_repository()).await;
+        // The note comes first: a manifest in the cache without a repository is that of an earlier version of this program.
+        if let (Some(store), From::Registry) = (&self.store, from)
+            && store.add_repository(artifact, reference.full_repository()).await
+        {
             store
                 .keep_all([(artifact, manifest.as_slice()), (parsed.config.digest, config.as_slice())])
                 .await;

@@ -94,14 +94,14 @@ impl Store {
         self.blocking(move |store| store.noted(artifact)).await
     }
 
-    /// Notes that the artifact was pulled from this repository.
-    pub(crate) async fn add_repository(&self, artifact: Digest, repository: String) {
+    /// Notes that the artifact was pulled from this repository. Returns false if the note cannot be written.
+    pub(crate) async fn add_repository(&self, artifact: Digest, repository: String) -> bool {
         self.blocking(move |store| {
             // Held from the read to the write, so that no repository is lost.
             let _writing = store.writing.lock();
             let mut known = store.noted(artifact).unwrap_or_default();
             if known.contains(&repository) {
-                return;
+                return true;
             }
             // A note that is too long loses its oldest repositories, which are asked again.
             known.insert(0, repository);
@@ -112,9 +112,9 @@ impl Store {
                     text.push('\n');
                 }
             }
-            store.replace(&repositories_name(artifact), text.as_bytes());
+            store.replace(&repositories_name(artifact), text.as_bytes())
         })
-        .await;
+        .await
     }
 
     /// Returns true if a policy with this fingerprint has accepted the artifact.
@@ -165,12 +165,14 @@ impl Store {
         self.replace(name, bytes);
     }
 
-    /// Writes a file, while the caller holds `writing`.
-    fn replace(&self, name: &str, bytes: &[u8]) {
-        if let Err(error) = self.directory.replace(name, |file| file.write_all(bytes)) {
+    /// Writes a file, while the caller holds `writing`. Returns false if that fails.
+    fn replace(&self, name: &str, bytes: &[u8]) -> bool {
+        let written = self.directory.replace(name, |file| file.write_all(bytes));
+        if let Err(error) = &written {
             tracing::warn!(%error, "pulled components are not kept; a start without the registry is not possible");
         }
         self.prune();
+        written.is_ok()
     }
 
     /// Removes the files that were used longest ago, while there are too many.

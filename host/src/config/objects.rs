@@ -43,8 +43,8 @@ const ELEMENTS: usize = 256;
 /// The name of the table in problems.
 const SPEC: &str = "spec";
 
-/// The part of a spec that belongs to the plugin alone.
-const CONFIG: &str = "spec.config";
+/// What the paths of the part of a spec begin with that belongs to the plugin alone.
+const CONFIG: &str = "spec.config.";
 
 /// The most problems of one object that are shown.
 const SHOWN: usize = 5;

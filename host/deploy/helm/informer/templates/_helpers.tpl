@@ -67,6 +67,12 @@ include = {{ toJson $files }}
 {{- end }}
 {{- end }}
 
+{{- /* The sections whose keys the host reads at the start, without comments and empty lines. */ -}}
+{{- define "informer.readAtStart" -}}
+{{- $config := regexReplaceAll `(?m)^[ \t]*(?:#[^\n]*)?\n` (printf "%s\n" (include "informer.config" .)) "" }}
+{{- regexFindAll `(?m)^[ \t]*\[[ \t]*(?:host|cluster|telemetry)[ \t]*\][^\n]*(?:\n[ \t]*[^\[ \t\n][^\n]*)*` $config -1 | join "\n" }}
+{{- end }}
+
 {{- /* The port in `endpoint` of [telemetry]. Empty without the section or without a port. */ -}}
 {{- define "informer.collectorPort" -}}
 {{- $config := regexReplaceAll `(?m)^[ \t]*#.*$` (include "informer.config" .) "" }}
@@ -78,7 +84,7 @@ include = {{ toJson $files }}
 are made anew: for the release's ServiceAccount, or for the one in `account`. */ -}}
 {{- define "informer.roles" -}}
 {{- /* A file that only sets up the host needs no roles of its own. */ -}}
-{{- $needs := regexMatch `(?m)^[ \t]*(\[\[[ \t]*(watch|plugin)[ \t]*\]\]|\[[ \t]*tenancy[ \t]*\]|include[ \t]*=|metrics-auth[ \t]*=)` .Values.config }}
+{{- $needs := regexMatch `(?m)^[ \t]*(\[\[[ \t]*(watch|plugin)[ \t]*\]\]|\[[ \t]*tenancy[ \t]*\]|include[ \t]*=|metrics-auth[ \t]*=[ \t]*["']kubernetes)` .Values.config }}
 {{- if and (or $needs .Values.plugins) (not .Values.rbac.manifest) }}
 {{- fail "`rbac.manifest` is needed besides `config` or `plugins`: run `informer rbac --config informer.toml > rbac.yaml` and add `--set-file rbac.manifest=rbac.yaml`, or set `rbac.create` to false and bind roles yourself" }}
 {{- end }}
@@ -91,22 +97,30 @@ are made anew: for the release's ServiceAccount, or for the one in `account`. */
 {{- if has (toString $role.kind) (list "Role" "ClusterRole") }}{{ $roles = append $roles (set $role "suffix" (printf "-%s" $name)) }}{{ end }}
 {{- end }}
 {{- end }}
+{{- $printed := list }}
 {{- range $text := regexSplit "(?m)^---[ \t]*$" (default $own .Values.rbac.manifest) -1 }}
 {{- $document := fromYaml $text }}
 {{- $objects := list $document }}
 {{- if eq (toString $document.kind) "List" }}{{ $objects = $document.items }}{{ end }}
-{{- range $object := $objects }}
-{{- if has $object.kind (list "Role" "ClusterRole") }}
-{{- /* "informer:NAMESPACE:NAME" are the roles of a plugin that sends its requests `as` this ServiceAccount. */ -}}
-{{- $parts := splitList ":" $object.metadata.name }}
-{{- if eq (len $parts) 3 }}
-{{- $account := dict "namespace" (index $parts 1) "name" (index $parts 2) }}
-{{- $object = merge (dict "suffix" (printf ":%s:%s" $account.namespace $account.name) "account" $account) $object }}
+{{- $printed = concat $printed $objects }}
 {{- end }}
-{{- $roles = append $roles $object }}
+{{- /* A plugin that sends its requests `as` a ServiceAccount has roles "informer:NAMESPACE:NAME", which are bound to that account. */ -}}
+{{- $accounts := dict }}
+{{- range $object := $printed }}
+{{- if has $object.kind (list "RoleBinding" "ClusterRoleBinding") }}
+{{- range $subject := $object.subjects }}
+{{- $suffix := printf ":%s:%s" $subject.namespace $subject.name }}
+{{- if hasSuffix $suffix $object.roleRef.name }}
+{{- $_ := set $accounts $object.roleRef.name (dict "suffix" $suffix "account" (pick $subject "namespace" "name")) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $object := $printed }}
+{{- if has $object.kind (list "Role" "ClusterRole") }}
+{{- $roles = append $roles (merge (get $accounts $object.metadata.name | default dict) $object) }}
 {{- else if and $object (not (has $object.kind (list "RoleBinding" "ClusterRoleBinding"))) }}
 {{- fail (printf "`rbac.manifest` holds what `informer rbac` prints: roles and their bindings, not %s" (toJson $object | trunc 200)) }}
-{{- end }}
 {{- end }}
 {{- end }}
 {{- dict "roles" $roles | toJson }}
