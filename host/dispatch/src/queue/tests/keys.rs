@@ -160,7 +160,7 @@ async fn the_keys_of_the_undecided_time_are_bounded_and_pending_objects_have_the
         let name = format!("gone-{number}");
         offer_all(&queue, [added(&name, "a1", Cause::Live), deleted(&name, "a1", true)]);
     }
-    offer_all(&queue, [added("late", "a1", Cause::Live), added("later", "a1", Cause::Initial)]);
+    offer_all(&queue, [added("late", "a1", Cause::Live), added("later", "a1", Cause::Live)]);
 
     decide(&queue, RECONCILER);
 
