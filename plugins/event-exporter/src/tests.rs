@@ -461,17 +461,17 @@ fn an_event_that_fails_while_the_receiver_accepts_another_one_becomes_a_dead_let
 #[test]
 fn an_event_that_a_slow_receiver_never_accepts_becomes_a_dead_letter_too() {
     thread_local! {
-        static SECONDS: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+        static SECONDS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
     }
     let mut world = World::webhook();
-    world.exporter.now = || {
-        SECONDS.set(SECONDS.get() + 6);
-        now() + Duration::from_secs(SECONDS.get().unsigned_abs())
-    };
     world.receiver.poison("poison");
     for name in ["poison", "x", "y"] {
         world.add(event(name, 1, AT)).unwrap();
     }
+    world.exporter.now = || {
+        SECONDS.set(SECONDS.get() + 6);
+        now() + Duration::from_secs(SECONDS.get())
+    };
     for _ in 0..10 {
         assert!(world.reconcile("send hook").is_err());
     }
