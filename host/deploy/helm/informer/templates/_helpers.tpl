@@ -118,7 +118,7 @@ are made anew: for the release's ServiceAccount, or for the one in `account`. */
 {{- end }}
 {{- range $object := $printed }}
 {{- if has $object.kind (list "Role" "ClusterRole") }}
-{{- $roles = append $roles (merge (get $accounts $object.metadata.name | default dict) $object) }}
+{{- $roles = append $roles (merge (deepCopy (get $accounts $object.metadata.name | default dict)) $object) }}
 {{- else if and $object (not (has $object.kind (list "RoleBinding" "ClusterRoleBinding"))) }}
 {{- fail (printf "`rbac.manifest` holds what `informer rbac` prints: roles and their bindings, not %s" (toJson $object | trunc 200)) }}
 {{- end }}
