@@ -205,8 +205,8 @@ async fn an_object_pulls_its_content_with_the_permission_of_the_source_only() {
     host.stop().await;
 }
 
-/// With the fragment as it is shipped, the host keeps only parts of a source without annotations. If another plugin reads a digest
-/// of the data, the cache has this digest in place of the data.
+/// With the shipped fragment, the host caches only the metadata of a source without annotations. If another plugin reads a digest of
+/// `/data`, the host also caches the digest, but not the data.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_without_annotations_is_copied_completely_if_all_pulls_are_allowed() {
     for more in ["", "    \"sha1-pairs:/data\",\n"] {

@@ -10,6 +10,7 @@ use std::{
 
 use informer_cache::{ErrorClass, FactoryConfig, Phase};
 use informer_types::{Cause, Step, TraceSink, Traced, Tracer};
+use serde_json::Value;
 
 use crate::{
     server::{Answer, Script},
@@ -40,6 +41,28 @@ fn served() -> Script {
     let script = Script::new();
     script.always("/api/v1", Some(core_v1()));
     script
+}
+
+/// The controller panics at a step of `b`, after the first list, while it applies this change of a watch. The second list is that
+/// after the restart.
+async fn a_panic_at_b_loses_nothing(
+    is_at: fn(&Step) -> bool,
+    lists: [&[Value]; 2],
+    change: &Value,
+    received: &[&str],
+) {
+    let script = served();
+    script.list(Answer::list("10", lists[0]));
+    script.list(Answer::list("12", lists[1]));
+    let watch = script.live_watch();
+    let world = World::start_with(script, trapped("b", is_at), pods());
+    world.watches(1).await;
+
+    watch.frame(change);
+
+    world.receives(received).await;
+    world.watches(2).await;
+    assert_eq!(world.informer.status().counters.restarts, 1);
 }
 
 /// Scenario 73. The list after a panic delivers what changed meanwhile (C-14), and is at the most recent version.
@@ -132,18 +155,9 @@ async fn a_change_that_a_panic_kept_from_the_listeners_is_delivered_after_the_re
         ),
         (is_removed, event("DELETED", pod("b", "12")), vec![pod("a", "1")], "delete shop/b@12 replay?"),
     ] {
-        let script = served();
-        script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
-        script.list(Answer::list("12", &after));
-        let watch = script.live_watch();
-        let world = World::start_with(script, trapped("b", is_at), pods());
-        world.watches(1).await;
-
-        watch.frame(&change);
-
-        world.receives(&["add shop/a@1 initial", "add shop/b@2 initial", delivered]).await;
-        world.watches(2).await;
-        assert_eq!(world.informer.status().counters.restarts, 1);
+        let received = ["add shop/a@1 initial", "add shop/b@2 initial", delivered];
+        a_panic_at_b_loses_nothing(is_at, [&[pod("a", "1"), pod("b", "2")], &after], &change, &received)
+            .await;
     }
 }
 
@@ -194,18 +208,8 @@ async fn the_deletion_of_a_predecessor_that_a_panic_kept_back_is_delivered_after
             ["delete shop/b@2 replay?", "delete shop/b@12 replay?"],
         ),
     ] {
-        let script = served();
-        script.list(Answer::list("10", &[pod("b", "2")]));
-        script.list(Answer::list("12", &after));
-        let watch = script.live_watch();
-        let world = World::start_with(script, trapped("b", is_at), pods());
-        world.watches(1).await;
-
-        watch.frame(&change);
-
-        world.receives(&[&["add shop/b@2 initial"][..], &delivered].concat()).await;
-        world.watches(2).await;
-        assert_eq!(world.informer.status().counters.restarts, 1);
+        let received = [&["add shop/b@2 initial"][..], &delivered].concat();
+        a_panic_at_b_loses_nothing(is_at, [&[pod("b", "2")], &after], &change, &received).await;
     }
 }
 

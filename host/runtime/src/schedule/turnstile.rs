@@ -185,8 +185,8 @@ impl State {
         queue.is_behind(self.reached)
     }
 
-    /// Returns true if a guest that was interrupted keeps its turn: its plugin is behind, no extra guest runs, and no other guest
-    /// of the plugin waits.
+    /// Returns true if an interrupted guest keeps its turn. It does if its plugin is behind, if no extra guest runs, and if no other
+    /// guest of this plugin is waiting for a turn.
     fn goes_on(&self, lane: usize) -> bool {
         let Some(queue) = self.lanes.get(lane) else { return false };
         self.free >= 0 && queue.waiting.is_empty() && queue.is_behind(self.reached)

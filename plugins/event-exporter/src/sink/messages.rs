@@ -168,8 +168,8 @@ impl Sink for Slack {
 }
 
 impl Sink for Teams {
-    /// A layout that is a message of Teams, because it has `text`, `attachments` or `@type`, is sent as it is. Otherwise the text
-    /// of the message consists of the `message`, the `reason` and the `metadata` of the document.
+    /// If the layout has `text`, `attachments` or `@type`, it is a Teams message, and the sink sends it unchanged. Otherwise the sink
+    /// writes a message from the fields `message`, `reason` and `metadata`.
     fn request(&self, records: &[Record], _attempt: u32) -> Result<Request, String> {
         let record = records.first().ok_or("there is no event")?;
         let document = document(self.layout.as_ref(), false, record)?;
