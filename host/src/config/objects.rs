@@ -149,7 +149,10 @@ fn toml_value(value: &Value, path: &str) -> Result<Option<toml::Value>, String> 
             _ => return Err(format!("{path}: {number} is too large; write at most {}", i64::MAX)),
         },
         Value::Array(items) if items.len() > ELEMENTS && !path.starts_with(CONFIG) => {
-            return Err(format!("{path} has {} elements, and {ELEMENTS} are allowed", items.len()));
+            return Err(format!(
+                "{path} has {} elements, and {ELEMENTS} are allowed; write fewer, for example a pointer or a pattern that stands for several",
+                items.len()
+            ));
         }
         Value::Array(items) => {
             let items = items.iter().enumerate().map(|(index, item)| {

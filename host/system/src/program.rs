@@ -115,8 +115,14 @@ async fn all_of(from: impl AsyncRead + Unpin, most: usize) -> Result<Vec<u8>, Pr
     if bytes.len() > most { Err(ProgramError::TooMuch(most)) } else { Ok(bytes) }
 }
 
-/// Reads to the end and keeps the last bytes.
-async fn end_of(mut from: impl AsyncRead + Unpin, most: usize, kept: &mut Vec<u8>) -> io::Result<()> {
+/// Reads to the end and keeps the last `most` bytes. Takes no more memory than these and a piece of 4 KiB.
+///
+/// # Errors
+/// The source cannot be read. The last bytes before that are kept.
+///
+/// # Cancel safety
+/// If the future is dropped, `kept` has the last bytes that were read until then.
+pub async fn end_of(mut from: impl AsyncRead + Unpin, most: usize, kept: &mut Vec<u8>) -> io::Result<()> {
     let mut piece = vec![0; PIECE];
     loop {
         let length = from.read(&mut piece).await?;

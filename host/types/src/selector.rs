@@ -50,6 +50,9 @@ impl LabelSelector {
         self.0.is_empty()
     }
 
+    /// The most requirements of a selector that a plugin or a tenant wrote, because each is checked against every object.
+    pub const UNTRUSTED_REQUIREMENTS: usize = 64;
+
     /// The number of requirements. All of them are checked for each object.
     pub fn requirements(&self) -> usize {
         self.0.len()

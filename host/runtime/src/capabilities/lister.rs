@@ -33,9 +33,6 @@ const RUN: Duration = Duration::from_millis(2);
 /// The longest label selector: a hundred times what people write.
 const LABELS_BYTES: usize = 16 << 10;
 
-/// The most requirements of a label selector: each is checked against every object of the list without a pause.
-const REQUIREMENTS: usize = 64;
-
 pub(super) const INTERFACES: &[Interface] = &[Interface {
     grant: Some(Grant {
         example: "read = [\"apps/v1/deployments\"]",
@@ -167,9 +164,10 @@ fn selector(text: &str) -> Result<LabelSelector, Error> {
         )));
     }
     let selector: LabelSelector = text.parse().map_err(|problem| Error::invalid(&problem))?;
-    if selector.requirements() > REQUIREMENTS {
+    if selector.requirements() > LabelSelector::UNTRUSTED_REQUIREMENTS {
         return Err(Error::invalid(&format!(
-            "a label selector has at most {REQUIREMENTS} requirements, and this one has {}",
+            "a label selector has at most {} requirements, and this one has {}",
+            LabelSelector::UNTRUSTED_REQUIREMENTS,
             selector.requirements()
         )));
     }

@@ -1,16 +1,16 @@
 //! Confines the conditions of an object's subscription: their number, and what they reveal of Secrets.
 //!
-//! The host evaluates conditions for each object and each change, on the path of all plugins. So a `spec` may not have as many as it
-//! likes. A condition on a field of a Secret also tells its plugin about the value, because the plugin sees whether the object is
-//! delivered.
+//! The host evaluates the conditions of all plugins on one path, for each object and each change. So the number of conditions in a
+//! `spec` is limited. A condition on a field of a Secret also tells its plugin about the value, because the plugin sees whether the
+//! object is delivered.
 
 use informer_runtime::capabilities::is_shown_of_secrets;
-use informer_types::{Pointer, SecretGrants};
+use informer_types::{LabelSelector, Pointer, SecretGrants};
 
 use crate::config::Subscription;
 
-/// The most requirements of one selector.
-const REQUIREMENTS: usize = 64;
+/// The most requirements of one selector, of any kind.
+const REQUIREMENTS: usize = LabelSelector::UNTRUSTED_REQUIREMENTS;
 
 /// Returns what is wrong with the conditions. `secrets` are the grants that the plugin asks for.
 pub(super) fn faults(on: &Subscription, secrets: &SecretGrants) -> Vec<String> {
@@ -31,7 +31,9 @@ fn too_many(on: &Subscription) -> Vec<String> {
     ];
     let too_many = selectors.into_iter().filter(|(_, count)| *count > REQUIREMENTS);
     too_many
-        .map(|(key, count)| format!("`{key}` has {count} requirements, and {REQUIREMENTS} are allowed"))
+        .map(|(key, count)| {
+            format!("`{key}` has {count} requirements, and {REQUIREMENTS} are allowed; decide the rest in the plugin")
+        })
         .collect()
 }
 
@@ -52,15 +54,18 @@ fn revealing(on: &Subscription, secrets: &SecretGrants) -> Vec<String> {
     let conditions = [
         ("fields", filter.fields.pointers().any(|pointer| hidden(&pointer))),
         ("annotations", filter.annotations.pointers().iter().any(hidden)),
-        ("changed", filter.changed.pointers.iter().any(changes)),
-        ("changed", filter.changed.generation && !shows_digests),
+        (
+            "changed",
+            filter.changed.pointers.iter().any(changes) || (filter.changed.generation && !shows_digests),
+        ),
         ("when", filter.when.is_some()),
     ];
     let revealing = conditions.into_iter().filter(|(_, reveals)| *reveals);
     revealing
         .map(|(key, _)| {
             format!(
-                "`{key}` would tell the plugin about values that it may not see; grant them under `secrets`, or use other fields"
+                "`{key}` would tell the plugin about values that it may not see; add a line for the whole namespace to `secrets`, or \
+                 name only labels, the type and annotations that are not masked"
             )
         })
         .collect()

@@ -10,6 +10,7 @@ use std::{
     thread::available_parallelism,
 };
 
+use informer_system::end_of;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
@@ -121,22 +122,15 @@ async fn converse(
         }
         received
     };
-    let ((), received, last_words) = tokio::join!(send(stdin, work, input, limits), received, end_of(stderr));
+    let mut last_words = Vec::new();
+    let errors = end_of(stderr, LAST_WORDS, &mut last_words);
+    // Without the rest of stderr, the status of the process tells how it ended.
+    let ((), received, _) = tokio::join!(send(stdin, work, input, limits), received, errors);
     let ended = process.0.wait().await;
     received.map_err(|fault| match fault {
         Fault::Refused(why) => why,
-        Fault::Ended => explain(ended, &last_words, limits),
+        Fault::Ended => explain(ended, &String::from_utf8_lossy(&last_words), limits),
     })
-}
-
-/// Reads to the end and returns the last bytes.
-async fn end_of(mut stderr: impl AsyncRead + Unpin) -> String {
-    let (mut piece, mut kept) = (vec![0; LAST_WORDS], Vec::new());
-    while let Ok(length @ 1..) = stderr.read(&mut piece).await {
-        kept.extend_from_slice(piece.get(..length).unwrap_or_default());
-        kept.drain(..kept.len().saturating_sub(LAST_WORDS));
-    }
-    String::from_utf8_lossy(&kept).into_owned()
 }
 
 /// Sends the request. A process that does not read it gives its reason by its answer or its end.
