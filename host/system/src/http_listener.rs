@@ -1,9 +1,9 @@
 //! An HTTP server that answers while strangers keep connections busy.
 //!
-//! A connection is *occupied* while a request that has arrived as a whole is being answered. All other connections wait
-//! for the client: for its first byte, for the rest of a header or of a body, or for its next request. They cost the
-//! client nothing, so their number is limited and so is their time. hyper has a timeout for the header of an HTTP/1.1
-//! request only.
+//! A connection is *occupied* while an answer, or its next part, is being made for a request that has arrived as a whole. All
+//! other connections wait for the client: for its first byte, for the rest of a header or of a body, for its next request, or until
+//! it takes a part of an answer. They cost the client nothing, so their number is limited and so is their time. hyper has a timeout
+//! for the header of an HTTP/1.1 request only.
 
 mod address;
 mod exchange;
@@ -42,7 +42,8 @@ pub struct HttpLimits {
     /// The most connections at once. At the limit a new connection replaces the one that has waited longest for its
     /// client. If every connection is occupied, the new one is closed.
     pub connections: usize,
-    /// The time in which a request must arrive as a whole, and the longest silence between two requests.
+    /// The time in which a request must arrive as a whole and a client must take a part of an answer, and the longest silence
+    /// between two requests.
     pub patience: Duration,
     /// The most requests at once on a connection with HTTP/2.
     pub streams: u32,
@@ -84,7 +85,7 @@ impl HttpListener {
         self.socket.address()
     }
 
-    /// Serves until `stop` is cancelled. Then accepts no more connections, closes those that are not occupied, and
+    /// Serves until `stop` is cancelled. Then accepts no more connections, closes those without a request to answer, and
     /// waits for the present answers.
     ///
     /// # Cancel safety
@@ -178,7 +179,7 @@ impl Connections {
     /// Waits for the present answers.
     async fn drain(mut self) {
         for (activity, task) in self.open.values() {
-            if activity.waiting_since().is_some() {
+            if !activity.is_answering() {
                 task.abort();
             }
         }

@@ -100,12 +100,12 @@ impl Exporter {
                 () = self.outbox.filling.notified() => false,
                 () = sleep(EVERY) => false,
             };
-            let sending = self.send_all(&mut pending, &mut logged);
-            if stopped {
+            let mut sending = std::pin::pin!(self.send_all(&mut pending, &mut logged));
+            // A batch that is on its way when the host stops is one of the last.
+            if stopped || stop.run_until_cancelled(sending.as_mut()).await.is_none() {
                 timeout(LAST_WITHIN, sending).await.ok();
                 return;
             }
-            sending.await;
         }
     }
 

@@ -23,7 +23,9 @@ pub(super) struct Activity(Mutex<State>);
 struct State {
     /// The number of requests that have arrived as a whole and are not answered yet.
     answering: usize,
-    /// The time when the connection was opened, or the last answer ended.
+    /// The number of these whose answer waits for the client: the connection has not polled for the next part of it.
+    stalled: usize,
+    /// The time when the connection was opened, the last answer ended, or the last part of an answer was passed on.
     waiting_since: Instant,
 }
 
@@ -43,7 +45,10 @@ struct Exchange {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Arriving,
+    /// The next part of the answer is being made.
     Answering,
+    /// The connection polls for the next part of the answer once the client has taken the part before.
+    Stalled,
     Over,
 }
 
@@ -63,13 +68,18 @@ struct Answer {
 
 impl Activity {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(State { answering: 0, waiting_since: Instant::now() }))
+        Self(Mutex::new(State { answering: 0, stalled: 0, waiting_since: Instant::now() }))
     }
 
     /// The time since which the connection waits for its client. Returns `None` if the connection is occupied.
     pub(super) fn waiting_since(&self) -> Option<Instant> {
         let state = self.0.lock();
-        (state.answering == 0).then_some(state.waiting_since)
+        (state.answering == state.stalled).then_some(state.waiting_since)
+    }
+
+    /// Returns true if a request is not answered yet, even if the client does not take the answer.
+    pub(super) fn is_answering(&self) -> bool {
+        self.0.lock().answering > 0
     }
 
     /// Returns once the connection has waited for its client for this long.
@@ -85,6 +95,16 @@ impl Activity {
 
     fn begin(&self) {
         self.0.lock().answering += 1;
+    }
+
+    fn stall(&self) {
+        let mut state = self.0.lock();
+        state.stalled += 1;
+        state.waiting_since = Instant::now();
+    }
+
+    fn resume(&self) {
+        self.0.lock().stalled -= 1;
     }
 
     fn end(&self) {
@@ -106,8 +126,27 @@ impl Exchange {
         }
     }
 
+    /// A part of the answer is passed to the connection, or its header is.
+    fn passed_on(&self) {
+        let mut progress = self.progress.lock();
+        if *progress == Progress::Answering {
+            *progress = Progress::Stalled;
+            self.activity.stall();
+        }
+    }
+
+    /// The connection polls for the next part of the answer.
+    fn polled(&self) {
+        let mut progress = self.progress.lock();
+        if *progress == Progress::Stalled {
+            *progress = Progress::Answering;
+            self.activity.resume();
+        }
+    }
+
     /// The answer was passed on, or nothing receives it any more.
     fn over(&self) {
+        self.polled();
         let before = std::mem::replace(&mut *self.progress.lock(), Progress::Over);
         if before == Progress::Answering {
             self.activity.end();
@@ -137,6 +176,7 @@ impl hyper::service::Service<http::Request<Incoming>> for Exchanges {
         Box::pin(async move {
             let (head, body) = answering.await?.into_parts();
             answer.body = body;
+            answer.exchange.passed_on();
             Ok(Response::from_parts(head, Body::new(answer)))
         })
     }
@@ -193,7 +233,12 @@ impl http_body::Body for Answer {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        self.exchange.polled();
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if polled.is_ready() {
+            self.exchange.passed_on();
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

@@ -30,6 +30,15 @@ static HALF: LazyLock<[String; 5]> = LazyLock::new(|| {
     ]
 });
 
+/// An HTTP/2 connection with a whole request, whose client has no room for a byte of the answer: the preface, settings with an
+/// initial window of 0, and the header `GET /now`.
+const NO_ROOM: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\
+    \x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\
+    \x00\x00\x0e\x01\x05\x00\x00\x00\x01\x82\x86\x04\x04/now\x01\x04here";
+
+/// The type of the frame of HTTP/2 with the header of an answer.
+const HEADERS: u8 = 1;
+
 struct Server {
     address: SocketAddr,
     /// Each permit lets one request to `/later` be answered.
@@ -68,6 +77,25 @@ impl Server {
     async fn send(&self, text: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(text.as_bytes()).await.unwrap();
+        stream
+    }
+
+    /// Sends a request whose answer the client does not take. Returns once the header of the answer is there.
+    async fn stall(&self) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(NO_ROOM).await.unwrap();
+        let header = async {
+            loop {
+                let mut head = [0; 9];
+                stream.read_exact(&mut head).await.unwrap();
+                let length = (usize::from(head[1]) << 8) | usize::from(head[2]);
+                stream.read_exact(&mut vec![0; length]).await.unwrap();
+                if head[3] == HEADERS {
+                    return;
+                }
+            }
+        };
+        timeout(LONG, header).await.unwrap();
         stream
     }
 
@@ -118,6 +146,23 @@ async fn a_connection_that_waits_too_long_for_its_client_is_closed() {
     let mut idle = server.send(REQUEST).await;
     answer(&mut idle, "now").await;
     closed(idle).await;
+}
+
+#[tokio::test]
+async fn answers_that_no_client_takes_keep_no_other_from_being_answered() {
+    let server = Server::start(limits(8, LONG)).await;
+    let mut strangers = Vec::new();
+    for _ in 0..20 {
+        strangers.push(server.stall().await);
+    }
+
+    server.is_well().await;
+}
+
+#[tokio::test]
+async fn a_connection_whose_client_takes_no_answer_for_too_long_is_closed() {
+    let server = Server::start(limits(100, Duration::from_millis(50))).await;
+    closed(server.stall().await).await;
 }
 
 #[tokio::test]

@@ -83,3 +83,24 @@ async fn a_collector_that_is_down_costs_spans_and_nothing_else() {
     stop.cancel();
     running.await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_collector_that_does_not_answer_holds_up_the_stop_for_two_seconds_at_most() {
+    let settings =
+        Settings { endpoint: "http://collector:4317".into(), protocol: Protocol::Grpc, sample: 1.0 };
+    let send = |_: Vec<SpanData>| -> Pin<Box<dyn Future<Output = OTelSdkResult> + Send>> {
+        Box::pin(std::future::pending())
+    };
+    let (exporter, spans, pending) = Exporter::sending(&settings, Box::new(send));
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(exporter.run(pending, stop.clone()));
+    drop(event(&spans));
+    sleep(2 * EVERY).await;
+
+    // The batch is on its way.
+    let stopped = Instant::now();
+    stop.cancel();
+
+    timeout(3 * LAST_WITHIN, running).await.unwrap().unwrap();
+    assert!(stopped.elapsed() <= LAST_WITHIN + EVERY, "{:?}", stopped.elapsed());
+}
