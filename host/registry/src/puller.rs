@@ -252,7 +252,8 @@ impl Puller {
                 .keep_all([(artifact, manifest.as_slice()), (parsed.config.digest, config.as_slice())])
                 .await;
             // Last: a tag in the cache leads to whole artifacts.
-            if reference.digest().is_none() && wish.pin.is_none() && component.is_some() {
+            let is_whole = component.is_some() || store.holds(layer.digest).await;
+            if is_whole && reference.digest().is_none() && wish.pin.is_none() {
                 store.set_tag(reference, artifact).await;
             }
         }

@@ -2,7 +2,7 @@
 //! artifacts a policy has accepted.
 
 use std::{
-    fs,
+    fs::{self, File},
     io::{Read, Write},
     path::Path,
     sync::Arc,
@@ -56,6 +56,16 @@ impl Store {
         .await
     }
 
+    /// Returns true if the part is on disk. It is in use, so it stays longest.
+    pub(crate) async fn holds(&self, digest: Digest) -> bool {
+        self.blocking(move |store| {
+            let Ok(Some(file)) = store.directory.read(&part_name(digest)) else { return false };
+            used_now(&file);
+            true
+        })
+        .await
+    }
+
     /// Keeps bytes under their digests. If that fails, the next start pulls them again.
     pub(crate) async fn keep_all<const N: usize>(&self, parts: [(Digest, &[u8]); N]) {
         let parts = parts.map(|(digest, bytes)| (part_name(digest), bytes.to_vec()));
@@ -80,7 +90,11 @@ impl Store {
         .await
     }
 
+    /// Notes the digest of a tag.
     pub(crate) async fn set_tag(&self, reference: &Reference, digest: Digest) {
+        if self.tag(reference).await == Some(digest) {
+            return;
+        }
         let reference = reference.to_string();
         self.blocking(move |store| {
             store.write(&tag_name(&reference), format!("{reference}\n{digest}\n").as_bytes());
@@ -149,9 +163,7 @@ impl Store {
         };
         let mut bytes = Vec::new();
         (&file).take(limit.saturating_add(1)).read_to_end(&mut bytes).ok()?;
-        // What is used stays longest.
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        futimens(&file, &Timestamps { last_access: now, last_modification: now }).ok();
+        used_now(&file);
         (bytes.len() as u64 <= limit).then_some(bytes)
     }
 
@@ -195,6 +207,12 @@ impl Store {
             (bytes, count) = (bytes.saturating_sub(length), count - 1);
         }
     }
+}
+
+/// Notes that a file is used: what is used stays longest.
+fn used_now(file: &File) {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    futimens(file, &Timestamps { last_access: now, last_modification: now }).ok();
 }
 
 fn part_name(digest: Digest) -> String {

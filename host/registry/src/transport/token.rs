@@ -15,6 +15,9 @@ const TOKEN_BYTES: usize = 256 << 10;
 /// The lifetime of a token that does not name it, by the specification.
 const LIFETIME: Duration = Duration::from_secs(60);
 
+/// The longest lifetime that is used. A server may name any number, and a clock cannot count all of them.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
 /// A token is not used in its last seconds.
 const MARGIN: Duration = Duration::from_secs(10);
 
@@ -65,7 +68,8 @@ pub(super) async fn answer(
         match (challenge, credentials) {
             (Challenge::Bearer { realm, service }, _) => {
                 let issued = issue(wire, (&realm, service.as_deref()), repository, credentials).await?;
-                let lifetime = issued.expires_in.map_or(LIFETIME, Duration::from_secs).saturating_sub(MARGIN);
+                let lifetime = issued.expires_in.map_or(LIFETIME, Duration::from_secs).min(LONGEST);
+                let lifetime = lifetime.saturating_sub(MARGIN);
                 let token = issued.token.or(issued.access_token).filter(|token| !token.is_empty());
                 return Ok(token.map(|token| (Authorization::Bearer(token), lifetime)));
             }

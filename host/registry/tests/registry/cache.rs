@@ -107,6 +107,28 @@ async fn a_tag_that_did_not_move_is_not_pulled_again() {
     assert_eq!(pull(&puller, &reference).await.unwrap().artifact, moved);
 }
 
+/// The host does not pull the component again, because it is in service.
+#[tokio::test]
+async fn a_tag_that_moved_back_to_the_component_in_service_leads_to_it_without_the_registry() {
+    let (registry, directory) = (Registry::start().await, TempDir::new().unwrap());
+    let (puller, reference) = (keeping(&registry, &directory), named(&registry, ":1"));
+    let first = add(&registry, "1", b"component");
+    pull(&puller, &reference).await.unwrap();
+    add(&registry, "1", b"another");
+    pull(&puller, &reference).await.unwrap();
+    add(&registry, "1", b"component");
+    let in_service = Digest::of(b"component");
+    let known = move |digest: Digest| digest == in_service;
+    let wish = Wish { reference: &reference, pin: None, interfaces: &|_| Ok(()), known: &known };
+
+    let unchanged = puller.pull(wish).await.unwrap();
+
+    assert_eq!((unchanged.artifact, unchanged.component), (first, None));
+    drop(registry);
+    let cached = puller.cached(Wish { known: &|_| false, ..wish }).await.unwrap();
+    assert_eq!((cached.artifact, cached.component.unwrap()), (first, b"component".to_vec()));
+}
+
 #[tokio::test]
 async fn a_pin_decides_and_not_the_tag() {
     let (registry, directory) = (Registry::start().await, TempDir::new().unwrap());

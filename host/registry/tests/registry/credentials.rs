@@ -61,6 +61,19 @@ async fn a_token_is_issued_for_the_password_and_used_for_every_request() {
 }
 
 #[tokio::test]
+async fn a_token_may_have_any_lifetime() {
+    let (registry, directory) = (Registry::start().await, TempDir::new().unwrap());
+    add(&registry, "1", b"component");
+    let reference = named(&registry, ":1");
+    for lifetime in [0, 9, u64::MAX] {
+        registry.set(|faults| (faults.token, faults.lifetime) = (true, Some(lifetime)));
+        let puller = Puller::without_store(with_secret(&registry, &directory, "secret"), LARGEST);
+
+        assert!(pull(&puller, &reference).await.is_ok(), "{lifetime}");
+    }
+}
+
+#[tokio::test]
 async fn a_secret_that_rotates_is_read_again() {
     let (registry, directory) = (Registry::start().await, TempDir::new().unwrap());
     add(&registry, "1", b"component");

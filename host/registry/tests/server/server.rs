@@ -38,6 +38,8 @@ pub(crate) struct Faults {
     pub(crate) password: bool,
     /// It requires a token, which its own `/token` issues for the password.
     pub(crate) token: bool,
+    /// Its tokens are valid for this number of seconds instead of 300.
+    pub(crate) lifetime: Option<u64>,
     /// Manifests are this number of bytes longer, without an announcement.
     pub(crate) padding: usize,
     /// Blobs are these bytes instead.
@@ -173,7 +175,7 @@ async fn answer(State(content): State<Arc<Mutex<Content>>>, request: Request) ->
         return plain(StatusCode::from_u16(status).unwrap(), text);
     }
     if path == "/token" {
-        return issue(authorization.as_deref(), &query);
+        return issue(authorization.as_deref(), &query, faults.lifetime.unwrap_or(300));
     }
     if let Some(refused) = refusal(&faults, authorization.as_deref(), &headers) {
         return refused;
@@ -213,9 +215,9 @@ fn refusal(faults: &Faults, authorization: Option<&str>, headers: &HeaderMap) ->
     Some(response)
 }
 
-fn issue(authorization: Option<&str>, query: &str) -> Response {
+fn issue(authorization: Option<&str>, query: &str, lifetime: u64) -> Response {
     if authorization == Some(PASSWORD) && query.contains("scope=repository%3A") {
-        plain(StatusCode::OK, r#"{"token": "the-token", "expires_in": 300}"#)
+        plain(StatusCode::OK, &format!(r#"{{"token": "the-token", "expires_in": {lifetime}}}"#))
     } else {
         plain(StatusCode::UNAUTHORIZED, r#"{"errors": [{"message": "wrong password"}]}"#)
     }
