@@ -91,6 +91,12 @@ impl<L: Letter> LetterBox<L> {
         self.now().1
     }
 
+    /// The letter of this object or key. Returns `None` if there is none.
+    pub fn get(&self, id: &L::Id) -> Option<L> {
+        let letters = self.0.letters.lock();
+        letters.by_id.get(id).and_then(|age| letters.by_age.get(age)).cloned()
+    }
+
     /// Drops the letters that `chosen` selects and returns their ids. The objects and keys themselves are not affected.
     pub fn drop_if(&self, chosen: impl Fn(&L::Id) -> bool) -> Vec<L::Id> {
         self.change(|letters| {

@@ -51,8 +51,9 @@ use notifications::{Notifications, Taken};
 /// If [`QueueConfig::settle`] has a time for the source, a change of an object is delivered once the object has not changed for
 /// that time, and at the latest [`SETTLES_WITHIN`] times that time after the first change that was not delivered. Its changes
 /// merge meanwhile, and a quiet object goes to the end of its lane. A deletion is delivered at once, and so are first lists,
-/// resyncs and replays. A change that merges with something that is ready and does not wait is delivered with it. A retry is
-/// not delayed: newer state goes with the retry, or before it once the object is quiet.
+/// resyncs and replays. A change that merges with something that does not wait is delivered with it, and so is a change that comes
+/// when the object was quiet already. A retry is not delayed: newer state goes with the retry, or before it once the object is
+/// quiet.
 ///
 /// # Bound
 /// At most two pending notifications and one in flight for each distinct object, whatever the rate, plus what

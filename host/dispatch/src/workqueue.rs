@@ -136,6 +136,12 @@ impl RateLimitingQueue {
         self.0.change(|keys, now| keys.cancel(key, now));
     }
 
+    /// The key in flight is not due, so no call is made for it: when its work is dropped, the key is not put back. Whether it was
+    /// added or delayed meanwhile decides what follows. Its failures, its dead letter and a quarantine stay as they are.
+    pub fn skip(&self, key: &str) {
+        self.0.with(|keys, _| keys.skip(key));
+    }
+
     /// Hands out no key until [`resume`](Self::resume). Keys can still be added, and keys in flight are not affected.
     pub fn pause(&self) {
         self.0.set_paused(true);

@@ -42,8 +42,13 @@ impl Reconciler for SignalCalls {
         let selected = match &signal {
             Signal::Synced(gvr) => self.selections.of(gvr),
             Signal::Timer(name) if self.timers.begin(name, request.attempt) => Selected::default(),
-            Signal::Timer(_) => return Some(Reconciled::Done),
+            // The timer is not due, and its key is skipped.
+            Signal::Timer(_) => return None,
             Signal::Config => Selected::default(),
+        };
+        let timer = match &signal {
+            Signal::Timer(name) => Some(name.clone()),
+            Signal::Synced(_) | Signal::Config => None,
         };
         let call = SignalCall { signal, selected, attempt: request.attempt, queued: request.queued };
         let seen = self.stand.is_taken().then(|| call.clone());
@@ -53,6 +58,9 @@ impl Reconciler for SignalCalls {
         }
         if matches!(answer, None | Some(Reconciled::Retry { .. })) {
             self.calls.note_swaps();
+        }
+        if let Some(name) = timer.filter(|_| !matches!(answer, Some(Reconciled::Retry { .. }))) {
+            self.timers.end(&name);
         }
         Some(answer.unwrap_or(Reconciled::Done))
     }

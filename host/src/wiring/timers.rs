@@ -39,6 +39,14 @@ struct Armed {
     schedule: Schedule,
     /// When a timer with `cron` is due, by the wall clock.
     due: Option<Duration>,
+    /// The last call, if it may have to be repeated.
+    open: Option<OpenCall>,
+}
+
+/// A call that has not succeeded. It is repeated unless it became a dead letter.
+struct OpenCall {
+    /// When the dead letter was written that the timer had before the call.
+    letter: Option<SystemTime>,
 }
 
 // === impl Timers ===
@@ -60,21 +68,46 @@ impl Timers {
         }
         for Timer { name, schedule } in timers {
             if configured.get(name).is_none_or(|armed| armed.schedule != *schedule) {
-                let mut armed = Armed { schedule: schedule.clone(), due: None };
+                let mut armed = Armed { schedule: schedule.clone(), due: None, open: None };
                 self.arm(name, &mut armed);
                 configured.insert(name.clone(), armed);
             }
         }
     }
 
+    /// Begins each timer of the configuration anew, as a start of the host does. Times that have passed without a call are forgotten.
+    pub(crate) fn restart(&self) {
+        let mut configured = self.0.configured.lock();
+        for (name, armed) in &mut *configured {
+            self.0.queue.cancel(&key(name));
+            armed.open = None;
+            self.arm(name, armed);
+        }
+    }
+
     /// Call it when a timer was taken from the queue. It sets the next time of a timer of the configuration, and returns false if
-    /// the wait ended before the timer is due.
+    /// the wait ended before the timer is due: the work is to be dropped then. If it returns true, a call follows, and
+    /// [`end`](Self::end) if the call is over.
     pub(crate) fn begin(&self, name: &str, attempt: u32) -> bool {
         let mut configured = self.0.configured.lock();
         let Some(armed) = configured.get_mut(name) else { return true };
-        let fires = attempt > 1 || armed.due.is_none_or(|due| due <= self.now());
+        let letter = self.0.queue.dropped().get(&key(name).into()).map(|letter| letter.at);
+        // A call that a quarantine spared is repeated with the same number.
+        let is_repeated = attempt > 1 || armed.open.as_ref().is_some_and(|open| open.letter == letter);
+        let fires = is_repeated || armed.due.is_none_or(|due| due <= self.now());
+        armed.open = fires.then_some(OpenCall { letter });
         self.arm(name, armed);
+        if !fires {
+            self.0.queue.skip(&key(name));
+        }
         fires
+    }
+
+    /// Call it when a call for a timer succeeded, or failed for good. It is not repeated.
+    pub(crate) fn end(&self, name: &str) {
+        if let Some(armed) = self.0.configured.lock().get_mut(name) {
+            armed.open = None;
+        }
     }
 
     fn arm(&self, name: &str, armed: &mut Armed) {

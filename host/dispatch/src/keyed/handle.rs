@@ -42,9 +42,11 @@ pub(crate) trait Face: fmt::Debug + Send + 'static {
     /// The circuit breaker of the plugin.
     fn circuit(&mut self) -> &mut Circuit;
 
-    /// The number of workers that have to look again after the changes since the last call, and the tokens that these changes
-    /// released.
-    fn effects(&mut self) -> (usize, Self::Released);
+    /// The number of workers that have to look again after the changes since the last call.
+    fn wakes(&mut self) -> usize;
+
+    /// The tokens that the changes since the last call released.
+    fn released(&mut self) -> Self::Released;
 }
 
 /// Why a queue has nothing for a worker.
@@ -138,7 +140,8 @@ impl<F: Face> Handle<F> {
 
     /// Runs `change` under the lock, then wakes workers.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut F, Instant) -> T) -> T {
-        let (done, (workers, released)) = self.with(|face, now| (change(face, now), face.effects()));
+        let (done, workers, released) =
+            self.with(|face, now| (change(face, now), face.wakes(), face.released()));
         if workers == ALL_WORKERS {
             self.0.ready.notify_waiters();
             // For a worker that is about to wait.
@@ -193,15 +196,21 @@ impl<F: Face> Handle<F> {
 
     /// The next ready key.
     pub(crate) fn take(&self) -> Result<Held<F>, Idle> {
-        let (held, wakes_another) = self.with(|face, now| {
-            let held = face.take(now).ok_or_else(|| face.idle(now))?;
-            Ok((held, face.wakes_another(now)))
-        })?;
-        if wakes_another {
-            // This worker is busy from now on.
-            self.0.ready.notify_one();
-        }
-        Ok(Held { handle: self.clone(), held: Some(held) })
+        let (taken, released) = self.with(|face, now| {
+            let taken = face.take(now).ok_or_else(|| face.idle(now));
+            let taken = taken.map(|held| (held, face.wakes_another(now)));
+            // Even a worker that finds nothing may have ended waits, and so released tokens.
+            (taken, face.released())
+        });
+        let taken = taken.map(|(held, wakes_another)| {
+            if wakes_another {
+                // This worker is busy from now on.
+                self.0.ready.notify_one();
+            }
+            Held { handle: self.clone(), held: Some(held) }
+        });
+        drop(released);
+        taken
     }
 
     /// Takes further ready keys for a worker that has taken one already, at most this number. The first take has woken another

@@ -80,7 +80,7 @@ impl Keying {
     /// Adds the keys of a notification to the workqueue. If [`decide`](Self::decide) added them already, only checks them.
     ///
     /// # Errors
-    /// [`AddError::TooLong`].
+    /// [`AddError::TooLong`]: one of the keys was not added. All others were.
     pub(super) fn enqueue(
         &self,
         keys: &[WorkKey],
@@ -88,13 +88,18 @@ impl Keying {
         entry: &Entry,
         added: bool,
     ) -> Result<(), AddError> {
-        keys.iter().try_for_each(|key| match (key.to_string(), added) {
-            (text, true) => check_length(&text),
-            (text, false) => {
+        let mut all = Ok(());
+        for key in keys {
+            let text = key.to_string();
+            let one = if added {
+                check_length(&text)
+            } else {
                 let version = version_of(key, object, entry);
                 self.queue.enqueue(&text, Lane::of(entry.live), &entry.observed.trace, version)
-            }
-        })
+            };
+            all = all.and(one);
+        }
+        all
     }
 
     /// A version is in service. If it has no reconciler, the keys of the workqueue are held. If it has only a reconciler, the

@@ -256,9 +256,9 @@ impl Notifications {
     /// Begins, prolongs or ends the wait until an object is quiet.
     fn note_change(&mut self, id: SlotId, entry: &Entry, now: Instant) {
         let Some(slot) = self.keyed.get_mut(id) else { return };
-        let settles = entry.is_change() && self.settle.contains_key(&slot.key.source);
+        let quiet = self.settle.get(&slot.key.source).copied().filter(|_| entry.is_change());
         let is_retried = slot.due().is_some();
-        slot.payload.note_change(entry, settles, is_retried, now);
+        slot.payload.note_change(entry, quiet, is_retried, now);
         if let (Some(settling), Some(keying)) = (&mut slot.payload.settling, &self.keying)
             && keying.mode() == Mode::Keys
         {
@@ -313,10 +313,12 @@ impl Notifications {
     }
 
     /// Decides when an object is handed out, after its pending notifications changed. The object goes into its lane, waits
-    /// until it is quiet, or waits for its retry. Newer state shortens the wait for a retry to the floor.
+    /// until it is quiet, or waits for its retry. Newer state shortens the wait for a retry to the floor, also if it came before
+    /// and waited until the object is quiet.
     fn advance(&mut self, id: SlotId, newer: bool, now: Instant) {
         let Some(slot) = self.keyed.get(id).filter(|slot| slot.in_flight_since().is_none()) else { return };
         let (floor, idle) = (slot.payload.floor, slot.place() == Place::Idle);
+        let newer = newer || slot.quiet().is_some();
         match (slot.due(), self.quiet_at(id, now)) {
             (Some(_), Some(quiet)) if newer => self.wait_for_quiet(id, quiet.max(floor)),
             (Some(_), Some(_)) => {}
@@ -576,8 +578,12 @@ impl Face for Notifications {
         &mut self.keyed.circuit
     }
 
-    fn effects(&mut self) -> (usize, Tokens) {
-        (std::mem::take(&mut self.wake), std::mem::take(&mut self.released))
+    fn wakes(&mut self) -> usize {
+        std::mem::take(&mut self.wake)
+    }
+
+    fn released(&mut self) -> Tokens {
+        std::mem::take(&mut self.released)
     }
 }
 

@@ -16,7 +16,7 @@ pub const MAX_SETTLE: Duration = Duration::from_secs(60);
 pub(super) struct Settling {
     /// When the first of them came.
     first: Instant,
-    /// When the last of them came.
+    /// When the last of them came before the object was quiet.
     last: Instant,
     /// If the plugin takes keys: the keys that each of them concerns, computed before they merge.
     keys: Vec<WorkKey>,
@@ -30,9 +30,11 @@ impl Settling {
         Self { first: now, last: now, keys: Vec::new() }
     }
 
-    /// Another change: the quiet time begins anew.
-    pub(super) fn again(&mut self, now: Instant) {
-        self.last = now;
+    /// Another change: the quiet time begins anew. If the object was quiet before the change, the change does not wait.
+    pub(super) fn again(&mut self, quiet: Duration, now: Instant) {
+        if self.due(quiet) > now {
+            self.last = now;
+        }
     }
 
     /// Adds keys that are not there yet.

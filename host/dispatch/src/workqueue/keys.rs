@@ -67,6 +67,8 @@ pub(super) struct Key {
     failed: u32,
     /// The key was to be reconciled again, but the queue is shut down.
     too_late: bool,
+    /// The key is in flight, and no call is made for it.
+    skipped: bool,
     /// The guest added the key, so the key counts against the capacity.
     own: bool,
     /// The trace of the event that made the key dirty, or of the oldest of several.
@@ -199,6 +201,14 @@ impl Keys {
         if let Some(id) = self.keyed.find(key) {
             self.withdraw(id);
             self.release(id);
+        }
+    }
+
+    /// No call is made for a key in flight.
+    pub(super) fn skip(&mut self, key: &str) {
+        let slot = self.keyed.find(key).and_then(|id| self.keyed.get_mut(id));
+        if let Some(slot) = slot.filter(|slot| slot.in_flight_since().is_some()) {
+            slot.payload.skipped = true;
         }
     }
 
@@ -417,7 +427,7 @@ impl Face for Keys {
         let id = self.keyed.begin(now)?;
         let slot = self.keyed.get_mut(id)?;
         let dirty = slot.payload.dirty.take();
-        slot.payload.too_late = false;
+        (slot.payload.too_late, slot.payload.skipped) = (false, false);
         let waited = dirty.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         let (key, failed) = (Arc::clone(&slot.key), slot.payload.failed);
         let trace = std::mem::take(&mut slot.payload.trace);
@@ -460,8 +470,10 @@ impl Face for Keys {
         &mut self.keyed.circuit
     }
 
-    fn effects(&mut self) -> (usize, ()) {
+    fn wakes(&mut self) -> usize {
         let held = self.held || self.keyed.circuit.paused;
-        (usize::from(!held && (self.keyed.has_ready() || self.keyed.waiting() > 0)), ())
+        usize::from(!held && (self.keyed.has_ready() || self.keyed.waiting() > 0))
     }
+
+    fn released(&mut self) {}
 }

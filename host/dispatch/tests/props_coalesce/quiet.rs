@@ -15,7 +15,7 @@ pub(crate) struct Quiet {
 
 #[derive(Clone, Copy, Default)]
 struct Waits {
-    /// The first and the last change that are pending and have to wait.
+    /// The first change that is pending and has to wait, and the last one that came before the object was quiet.
     changes: Option<(Instant, Instant)>,
     /// Something is pending that does not wait, so changes go with it.
     is_hurried: bool,
@@ -32,11 +32,12 @@ impl Quiet {
     }
 
     pub(crate) fn offered(&mut self, notification: &Notification, now: Instant) {
+        let quiet = self.quiet;
         let waits = &mut self.objects[index(notification)];
         let lives = matches!(notification.cause, Cause::Live | Cause::Relist);
         match (&notification.change, &mut waits.changes) {
             (Change::Deleted { .. }, changes) => (*changes, waits.is_hurried) = (None, false),
-            (_, Some((_, last))) if lives => *last = now,
+            (_, Some(changes)) if lives && due(*changes, quiet) > now => changes.1 = now,
             (_, changes @ None) if lives && !waits.is_hurried => *changes = Some((now, now)),
             (_, None) => waits.is_hurried = true,
             (_, Some(_)) => {}
@@ -67,9 +68,13 @@ impl Quiet {
 
     fn due(&self, object: usize) -> Option<Instant> {
         let Waits { changes, failed, .. } = self.objects[object];
-        let (first, last) = changes.filter(|_| !failed)?;
-        Some((last + self.quiet).min(first + self.quiet * SETTLES_WITHIN))
+        changes.filter(|_| !failed).map(|changes| due(changes, self.quiet))
     }
+}
+
+/// When an object is quiet.
+fn due((first, last): (Instant, Instant), quiet: Duration) -> Instant {
+    (last + quiet).min(first + quiet * SETTLES_WITHIN)
 }
 
 fn index(notification: &Notification) -> usize {

@@ -1,6 +1,10 @@
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 
-use informer_dispatch::workqueue::RateLimiter;
+use informer_dispatch::{
+    QuarantineConfig,
+    workqueue::{RateLimiter, Work},
+};
+use informer_types::{Failure, FailureKind};
 
 use super::*;
 
@@ -41,8 +45,9 @@ impl World {
                 let Ok(Signal::Timer(name)) = work.key().parse() else { panic!("{}", work.key()) };
                 if self.timers.begin(&name, work.attempt()) {
                     fired.push(name.to_string());
+                    self.timers.end(&name);
+                    work.succeed();
                 }
-                work.succeed();
             }
         }
         fired
@@ -86,19 +91,84 @@ fn a_jump_of_the_wall_clock_takes_effect_within_ten_minutes() {
     assert_eq!(world.pass(60 * 60), ["nightly"]);
 }
 
-/// A repetition of a failed call is made even if it falls between two times.
+/// As on a host that stood by for a day and begins to lead: the leader before made the calls.
 #[test]
-fn a_failed_call_of_a_timer_is_repeated_before_its_next_time() {
-    let world = World::new(&[cron("nightly", "0 3 * * *")]);
+fn a_timer_that_begins_anew_does_not_fire_for_a_time_that_has_passed() {
+    let world = World::new(&[cron("nightly", "0 3 * * *"), every("often", 60)]);
+    world.queue.pause();
+    assert!(world.pass(24 * 60 * 60).is_empty());
+
+    world.timers.restart();
+    world.queue.resume();
+
+    assert!(world.pass(59).is_empty());
+    assert_eq!(world.pass(1), ["often"]);
+    world.timers.set_configured(&[cron("nightly", "0 3 * * *")]);
+    assert!(world.pass(3 * 60 * 60 - 61).is_empty());
+    assert_eq!(world.pass(1), ["nightly"]);
+}
+
+/// The first call of the timer `nightly`.
+fn first_night(world: &World) -> Work {
     world.pass(3 * 60 * 60 - 1);
     *world.clock.0.lock() += 1;
     world.queue.advance(Duration::from_secs(1));
     let work = world.queue.take().unwrap();
     assert!(world.timers.begin("nightly", work.attempt()));
-    work.retry(&informer_types::Failure::new(informer_types::FailureKind::Handler, "no"));
+    work
+}
+
+fn failure(kind: FailureKind) -> Failure {
+    Failure::new(kind, "no")
+}
+
+/// A repetition of a failed call is made even if it falls between two times.
+#[test]
+fn a_failed_call_of_a_timer_is_repeated_before_its_next_time() {
+    let world = World::new(&[cron("nightly", "0 3 * * *")]);
+    first_night(&world).retry(&failure(FailureKind::Handler));
 
     assert_eq!(world.pass(2), ["nightly"]);
     assert!(world.pass(60).is_empty());
+}
+
+/// A call that begins a quarantine, or fails in it, does not count as an attempt. It is not lost either.
+#[test]
+fn a_call_of_a_timer_that_a_quarantine_spares_is_repeated_before_its_next_time() {
+    let world = World::new(&[cron("nightly", "0 3 * * *")]);
+    let after = NonZeroU32::new(1);
+    world.queue.set_quarantine(QuarantineConfig { after, ..QuarantineConfig::default() });
+    first_night(&world).fail(&failure(FailureKind::Trap), false);
+
+    assert_eq!(world.pass(2), ["nightly"], "the probe");
+    assert!(world.pass(20 * 60).is_empty());
+}
+
+#[test]
+fn a_call_of_a_timer_that_became_a_dead_letter_is_not_repeated_before_its_next_time() {
+    let world = World::new(&[cron("nightly", "0 3 * * *")]);
+    first_night(&world).fail(&failure(FailureKind::Handler), true);
+
+    assert!(world.pass(24 * 60 * 60 - 1).is_empty());
+    assert_eq!(world.queue.stats().dropped_keys, 1, "the end of a wait is no call that succeeded");
+    assert_eq!(world.pass(1), ["nightly"]);
+    assert_eq!((world.queue.stats().dropped_keys, world.queue.stats().succeeded), (0, 1));
+}
+
+/// Only a call can end a quarantine.
+#[test]
+fn a_wait_that_ends_before_a_timer_is_due_ends_no_quarantine() {
+    let world = World::new(&[cron("nightly", "0 3 * * *")]);
+    let after = NonZeroU32::new(1);
+    world.queue.set_quarantine(QuarantineConfig { after, ..QuarantineConfig::default() });
+    world.queue.raise("timer broken").unwrap();
+    world.queue.take().unwrap().fail(&failure(FailureKind::Trap), false);
+    world.queue.cancel("timer broken");
+
+    assert!(world.pass(20 * 60).is_empty());
+
+    assert!(world.queue.stats().quarantine.is_some());
+    assert_eq!((world.queue.stats().succeeded, world.queue.stats().put_back), (0, 0));
 }
 
 #[test]

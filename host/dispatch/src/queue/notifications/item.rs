@@ -34,14 +34,20 @@ impl Item {
         Self { pending: Pending::default(), floor: now, settling: None, in_flight: None, alone: false }
     }
 
-    /// Before an entry becomes pending: begins or prolongs the wait until the object is quiet, if the entry `settles`. A deletion
-    /// ends the wait. A change goes with what is pending and does not wait, unless that waits for a retry.
-    pub(super) fn note_change(&mut self, entry: &Entry, settles: bool, is_retried: bool, now: Instant) {
+    /// Before an entry becomes pending: begins or prolongs the wait until the object is quiet, if the entry has to wait for
+    /// `quiet`. A deletion ends the wait. A change goes with what is pending and does not wait, unless that waits for a retry.
+    pub(super) fn note_change(
+        &mut self,
+        entry: &Entry,
+        quiet: Option<Duration>,
+        is_retried: bool,
+        now: Instant,
+    ) {
         let goes_along = !is_retried && self.pending.last().is_some_and(|last| !last.is_deletion());
-        match &mut self.settling {
-            settling if entry.is_deletion() => *settling = None,
-            Some(settling) if settles => settling.again(now),
-            settling @ None if settles && !goes_along => *settling = Some(Box::new(Settling::new(now))),
+        match (&mut self.settling, quiet) {
+            (settling, _) if entry.is_deletion() => *settling = None,
+            (Some(settling), Some(quiet)) => settling.again(quiet, now),
+            (settling @ None, Some(_)) if !goes_along => *settling = Some(Box::new(Settling::new(now))),
             _ => {}
         }
     }

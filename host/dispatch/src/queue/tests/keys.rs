@@ -270,6 +270,23 @@ async fn a_notification_whose_key_is_too_long_becomes_a_dead_letter() {
     }
 }
 
+/// Another object sets the name of a controller, so a name that is too long must not hide the others.
+#[tokio::test]
+async fn a_key_that_is_too_long_does_not_keep_the_other_keys_of_its_notification_away() {
+    let workqueue = workqueue(10);
+    let two = |_: &Source, _: &Change| {
+        let long = ObjectKey::new("shop", "p".repeat(2000).as_str());
+        vec![long.into(), ObjectKey::new("shop", "api").into()]
+    };
+    let queue = with_keys(&workqueue, two);
+    decide(&queue, RECONCILER);
+    queue.offer(updated("web", "a1", "a2", Cause::Live));
+
+    assert_eq!(keys(&workqueue), ["shop/api"]);
+    assert_eq!((queue.stats().dead, queue.dead_letters().list().len()), (1, 1));
+    assert_balanced(&queue);
+}
+
 /// A key that was enqueued counts as delivered, so an earlier dead letter of its object is withdrawn.
 #[tokio::test]
 async fn a_notification_that_became_a_key_withdraws_the_dead_letter_of_its_object() {
@@ -321,6 +338,41 @@ async fn the_keys_of_all_changes_are_added_once_the_object_is_quiet() {
 
     assert_eq!(keys(&workqueue), ["shop/web", "shop/api"]);
     assert_eq!((queue.stats().objects, queue.stats().acknowledged), (0, 1));
+    assert_balanced(&queue);
+}
+
+/// A subscription is synced once its initial notifications are settled (P-16). One of them waits until its object is quiet: that of an
+/// object that begins to match in the first list.
+#[tokio::test(start_paused = true)]
+async fn the_sync_tokens_of_a_quiet_object_are_released_with_its_keys() {
+    let (queue, workqueue) = settling_by_controller();
+    decide(&queue, RECONCILER);
+    let held = Held::default();
+    let entered = notification(add(&owned("p", "a1", Some("web"))), Cause::Relist);
+    queue.offer(Notification { initial: Some(held.token()), ..entered });
+    time::advance(Duration::from_millis(100)).await;
+    assert_eq!(held.count(), 1);
+
+    assert!(queue.take().is_none(), "a worker of the queue adds the keys");
+
+    assert_eq!(held.count(), 0, "no other notification is needed");
+    assert_eq!(keys(&workqueue), ["shop/web"]);
+}
+
+/// The keys of all states are added, those of a change that came when the object was quiet included.
+#[tokio::test(start_paused = true)]
+async fn a_change_of_an_object_that_is_quiet_adds_its_keys_at_once() {
+    let (queue, workqueue) = settling_by_controller();
+    decide(&queue, RECONCILER);
+    let (web, api, db) =
+        (owned("p", "a1", Some("web")), owned("p", "a2", Some("api")), owned("p", "a3", Some("db")));
+    offer(&queue, [update(&web, &api)]);
+    time::advance(Duration::from_millis(100)).await;
+
+    offer(&queue, [update(&api, &db)]);
+
+    assert_eq!(keys(&workqueue), ["shop/web", "shop/api", "shop/db"]);
+    assert_eq!(queue.stats().objects, 0);
     assert_balanced(&queue);
 }
 

@@ -134,18 +134,71 @@ async fn a_resync_neither_ends_nor_prolongs_the_wait() {
     assert_eq!(deliver_all(&queue), ["web: a1>a2"]);
 }
 
+/// A change that merges with a notification that is ready is delivered with it (D-19). So a steady stream of changes delays no
+/// object that waits for a worker.
 #[tokio::test(start_paused = true)]
-async fn a_change_that_waits_for_a_worker_waits_anew_if_the_object_changes() {
+async fn an_object_that_is_quiet_stays_ready_while_it_waits_for_a_worker_and_keeps_its_turn() {
+    let queue = settling();
+    offer_all(&queue, ["first", "web", "last"].map(|name| updated(name, "a1", "a2", Cause::Live)));
+    advance(100).await;
+    let (busy, seen) = take(&queue);
+    assert_eq!(seen, "first: a1>a2");
+
+    queue.offer(change(2, Cause::Live));
+    assert_eq!(gauges(&queue), (2, 0, 0));
+    advance(99).await;
+    queue.offer(change(3, Cause::Live));
+
+    assert_eq!(deliver_all(&queue), ["web: a1>a4", "last: a1>a2"]);
+    busy.settle(Settlement::Acknowledged);
+    // The next change has a time of its own.
+    queue.offer(change(4, Cause::Live));
+    nothing_for(&queue, 100).await;
+    assert_eq!(deliver_all(&queue), ["web: a4>a5"]);
+    assert_balanced(&queue);
+}
+
+/// The result does not depend on whether a worker looked while the object was quiet.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_quiet_in_a_pause_or_during_a_call_is_ready_afterwards() {
     let queue = settling();
     queue.offer(change(1, Cause::Live));
     queue.pause();
-    advance(500).await;
+    advance(100).await;
     queue.offer(change(2, Cause::Live));
     queue.resume();
+    let (lease, seen) = take(&queue);
+    assert_eq!(seen, "web: a1>a3");
 
-    nothing_for(&queue, 100).await;
+    queue.offer(change(3, Cause::Live));
+    advance(100).await;
+    queue.offer(change(4, Cause::Live));
+    lease.settle(Settlement::Acknowledged);
 
-    assert_eq!(deliver_all(&queue), ["web: a1>a3"]);
+    assert_eq!(deliver_all(&queue), ["web: a3>a5"]);
+    assert_eq!(gauges(&queue), (0, 0, 0));
+}
+
+/// The newer state is not forgotten until the retry, which may be a day away.
+#[tokio::test(start_paused = true)]
+async fn newer_state_behind_a_failed_call_is_delivered_once_quiet_even_if_a_resync_comes_first() {
+    for settlement in [retry(60_000, 10), spent(10, Fate::DeadLetter)] {
+        let queue = settling();
+        queue.offer(change(1, Cause::Live));
+        advance(100).await;
+        let (lease, _) = take(&queue);
+        queue.offer(change(2, Cause::Live));
+        lease.settle(settlement);
+        queue.pause();
+        advance(100).await;
+
+        // No worker has looked since the object is quiet.
+        queue.offer(updated("web", "a3", "a3", Cause::Resync));
+        queue.resume();
+
+        assert_eq!(deliver_all(&queue), ["web: a1>a3"]);
+        assert_balanced(&queue);
+    }
 }
 
 #[tokio::test(start_paused = true)]

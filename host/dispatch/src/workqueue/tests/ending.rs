@@ -166,3 +166,26 @@ async fn a_closed_queue_discards_ready_keys_and_ends_only_calls_in_flight() {
     assert_eq!((queue.keys(), queue.stats().in_flight), (0, 0));
     assert!(queue.get().await.is_none());
 }
+
+/// The host takes a key that is not due, and makes no call for it.
+#[tokio::test]
+async fn a_key_that_is_skipped_is_not_put_back_and_counts_as_no_call() {
+    let queue = queue(10);
+    queue.add("a").unwrap();
+    let work = queue.take().unwrap();
+    queue.skip("a");
+    queue.skip("other");
+    drop(work);
+    let stats = queue.stats();
+    assert_eq!((stats.keys, stats.put_back, stats.succeeded), (0, 0, 0));
+
+    queue.add("a").unwrap();
+    let work = queue.take().unwrap();
+    queue.skip("a");
+    queue.add("a").unwrap();
+    drop(work);
+    assert_eq!(queue.keys(), 1, "it was added meanwhile");
+
+    drop(queue.take());
+    assert_eq!(drain(&queue), ["a"], "only the work of that moment was skipped");
+}
