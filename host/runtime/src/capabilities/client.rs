@@ -11,12 +11,12 @@ mod draft;
 mod error;
 mod events;
 mod gate;
+mod list_page;
 mod source;
 mod target;
 
 use http::Method;
 use informer_types::WriteVerb;
-use serde_json::Value;
 
 pub(crate) use source::ClientCounters;
 pub use source::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};
@@ -24,14 +24,14 @@ pub use source::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, Cli
 use super::interface::{Grant, Interface};
 use crate::bindings::informer::plugin::{
     client::{
-        self, ApiCode, ApiError, DeleteOptions, Host, ListOptions, ObjectEvent, ObjectPage, PatchKind,
-        WriteOptions,
+        self, ApiError, DeleteOptions, Host, ListOptions, ObjectEvent, ObjectPage, PatchKind, WriteOptions,
     },
     types,
 };
 use audit::Write;
 use draft::{Draft, JSON};
 use gate::Calls;
+use list_page::list_page;
 use target::{Target, check_name};
 
 /// The default page size, the one of client-go's pager.
@@ -184,27 +184,4 @@ fn list_request(target: &Target, options: &ListOptions) -> Result<Draft, ApiErro
         }
     }
     Ok(draft)
-}
-
-/// Reads a page. The server leaves `apiVersion` and `kind` out of the items of built-in types; the page adds them to each.
-fn list_page(answer: &[u8]) -> Result<ObjectPage, ApiError> {
-    let broken = |why: String| {
-        ApiError::host(ApiCode::Unavailable, format!("the server's list cannot be read: {why}"))
-    };
-    let mut list: Value = serde_json::from_slice(answer).map_err(|error| broken(error.to_string()))?;
-    let text = |pointer: &str| list.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let next = Some(text("/metadata/continue")).filter(|token| !token.is_empty());
-    let (resource_version, api_version) = (text("/metadata/resourceVersion"), text("/apiVersion"));
-    let kind = text("/kind").trim_end_matches("List").to_owned();
-    let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else {
-        return Err(broken("it has no items".to_owned()));
-    };
-    let items = items.into_iter().map(|mut item| {
-        if let Some(fields) = item.as_object_mut() {
-            fields.entry("apiVersion").or_insert_with(|| api_version.as_str().into());
-            fields.entry("kind").or_insert_with(|| kind.as_str().into());
-        }
-        item.to_string()
-    });
-    Ok(ObjectPage { items: items.collect(), next, resource_version })
 }

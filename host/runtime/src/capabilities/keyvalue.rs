@@ -89,14 +89,18 @@ impl store::HostBucket for Guest {
 
     async fn exists(&mut self, bucket: Resource<Bucket>, key: String) -> Answer<bool> {
         let place = place(self, &bucket)?;
+        let since = begun(self);
         let exists = self.sources.keyvalue.exists(place, key).await;
+        traced(self, since, "read", exists.as_ref().err());
         counted(self, exists, false)
     }
 
     async fn list_keys(&mut self, handle: Resource<Bucket>, cursor: Option<u64>) -> Answer<KeyResponse> {
         let place = place(self, &handle)?;
         let after = self.table.get(&handle).map_err(KeyValueFailure::trap)?.after(cursor);
+        let since = begun(self);
         let keys = self.sources.keyvalue.keys(place, after.map_err(Error::Other)?, PAGE).await;
+        traced(self, since, "read", keys.as_ref().err());
         let keys = counted(self, keys, false)?;
         self.receives(keys.iter().map(String::len).sum());
         // Only a full page may have another one after it.
@@ -118,7 +122,9 @@ impl atomics::Host for Guest {
         fits(&key)?;
         self.sent(key.len());
         token(self, entry_cost(&key, None)).await?;
+        let since = begun(self);
         let sum = self.sources.keyvalue.increment(place, key, delta, quota(self)).await;
+        traced(self, since, "write", sum.as_ref().err());
         counted(self, sum, true)
     }
 }
@@ -229,4 +235,64 @@ fn fits(name: &str) -> Result<(), Error> {
         "the name of a key or bucket has {} bytes; at most {NAME_BYTES} are allowed",
         name.len()
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use informer_types::{EventSpans, EventTrace, HostCall, TraceContext, Traced};
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::guest::{Attempt, tests::idle};
+
+    /// Keeps the operations of the spans of a sampled event.
+    #[derive(Debug, Default)]
+    struct Spans(Mutex<Vec<&'static str>>);
+
+    const CONTEXT: TraceContext = TraceContext { trace_id: 1, span_id: 1 };
+
+    impl EventSpans for Spans {
+        fn context(&self) -> TraceContext {
+            CONTEXT
+        }
+
+        fn step(&self, _: &Traced, _: Option<Instant>) {}
+
+        fn merged_into(&self, _: TraceContext) {}
+
+        fn begin_call(&self, _: &Arc<str>) -> TraceContext {
+            CONTEXT
+        }
+
+        fn new_span_id(&self) -> u64 {
+            2
+        }
+
+        fn host_call(&self, call: HostCall<'_>) {
+            let HostRequest::KeyValue { operation } = call.request else { return };
+            self.0.lock().push(operation);
+        }
+    }
+
+    #[tokio::test]
+    async fn each_call_that_reads_or_writes_values_has_a_span() {
+        let spans = Arc::new(Spans::default());
+        let event = EventTrace::new(Arc::clone(&spans) as Arc<dyn EventSpans>);
+        let mut guest = idle(|config| config.grants.keyvalue = Some(1 << 20));
+        guest.begin(Duration::from_secs(60), Attempt { event, ..Attempt::default() }, None);
+        let opened = store::Host::open(guest.called(), "b".to_owned()).await.unwrap();
+        let bucket = || Resource::<Bucket>::new_borrow(opened.rep());
+        let key = || "k".to_owned();
+
+        // This host stores nothing, so each call fails.
+        assert!(store::HostBucket::get(&mut guest, bucket(), key()).await.is_err());
+        assert!(store::HostBucket::exists(&mut guest, bucket(), key()).await.is_err());
+        assert!(store::HostBucket::list_keys(&mut guest, bucket(), None).await.is_err());
+        assert!(store::HostBucket::delete(&mut guest, bucket(), key()).await.is_err());
+        assert!(atomics::Host::increment(&mut guest, bucket(), key(), 1).await.is_err());
+
+        assert_eq!(*spans.0.lock(), ["read", "read", "read", "write", "write"]);
+    }
 }

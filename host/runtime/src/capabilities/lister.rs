@@ -138,11 +138,15 @@ async fn page<T>(
         }
     };
     let mut budget = Budget::new(guest.config.limits.response_bytes);
-    let mut items = Vec::new();
+    let (mut items, mut bytes) = (Vec::new(), 0);
     let mut running_since = Instant::now();
     for object in cursor.objects() {
         match item(object, &masks, &mut budget) {
-            Ok(item) => items.push(item),
+            Ok(item) => {
+                items.push(item);
+                // The budget also counts an object that does not fit.
+                bytes = budget.used();
+            }
             Err(error) if error.code == ErrorCode::TooLarge && !items.is_empty() => break,
             Err(error) => return Err(error),
         }
@@ -152,7 +156,7 @@ async fn page<T>(
         }
     }
     let next = guest.call.lists.advance(cursor, items.len());
-    guest.receives(budget.used());
+    guest.receives(bytes);
     Ok((items, next))
 }
 
@@ -250,17 +254,18 @@ impl Host for Guest {
     ) -> Result<Vec<IndexValue>, Error> {
         let found = values_of(self, &gvr, (&index, namespace.as_deref()), (after.as_deref(), limit))?;
         let mut budget = Budget::new(self.config.limits.response_bytes);
-        let mut page = Vec::with_capacity(found.len());
+        let (mut page, mut bytes) = (Vec::with_capacity(found.len()), 0);
         for (value, objects) in found {
             match budget.spend(value.len() + size_of::<IndexValue>()) {
                 Ok(()) => {
+                    bytes = budget.used();
                     page.push(IndexValue { value, objects: u32::try_from(objects).unwrap_or(u32::MAX) });
                 }
                 Err(_) if !page.is_empty() => break,
                 Err(error) => return Err(error),
             }
         }
-        self.receives(budget.used());
+        self.receives(bytes);
         Ok(page)
     }
 

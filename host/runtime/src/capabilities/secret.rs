@@ -6,19 +6,22 @@
 //!
 //! If a line of the grant has `digest`, the plugin also sees digests of whole fields in the cache, such as `data`, but no value.
 
-use std::{borrow::Cow, ops::Range, sync::Arc};
+mod answer;
+mod masked_text;
+#[cfg(test)]
+mod tree;
 
-use bytes::Bytes;
-use informer_types::{Gvr, JsonText, NotJson, Object, Part, Pointer, Scanner, SecretGrants};
-use serde_json::{Map, Value};
+use std::{borrow::Cow, sync::Arc};
+
+use informer_types::{Gvr, JsonText, NotJson, Object, Part, Pointer, Scanner};
+
+pub(super) use answer::masked_answer;
 
 use crate::{
     PluginConfig,
     bindings::informer::plugin::types::{Error, ErrorCode},
 };
-
-/// The text in place of a value. It is not base64, so no reader mistakes it for a value.
-const MASK: &str = "***";
+use masked_text::{MASK, MaskedText};
 
 /// The fields of a Secret that are shown as they are.
 const FIELDS: [&str; 5] = ["apiVersion", "kind", "metadata", "type", "immutable"];
@@ -73,9 +76,6 @@ pub fn is_shown_of_secrets(pointer: &Pointer) -> bool {
         [first, ..] => FIELDS.contains(&first),
     }
 }
-
-/// How deep an answer is searched for Secrets: an event of a watch, or a row of a table, in a list of lists.
-const SEARCHED_DEPTH: usize = 8;
 
 /// Hides the values of Secrets from one plugin. Objects of other resources are shown as they are.
 pub(crate) struct Masks(Option<Arc<PluginConfig>>);
@@ -196,161 +196,64 @@ impl Hidden {
 
 /// The object's text with the mask in place of each value. The type, the keys and the metadata stay.
 fn masked(object: &Object, text: &str) -> Result<String, Error> {
-    let hidden = hidden(text).map_err(|NotJson| {
+    let (mut scanner, mut masked) = (Scanner::new(text), MaskedText::new(text));
+    let read = if scanner.peek() == Some(b'{') {
+        mask_secret(&mut scanner, &mut masked).and_then(|()| scanner.end())
+    } else {
+        masked.mask(0..text.len());
+        Ok(())
+    };
+    read.map_err(|NotJson| {
         tracing::error!(namespace = object.namespace(), name = object.name(), "a cached Secret is not JSON");
         Error::new(ErrorCode::Internal, "a cached Secret is not JSON")
     })?;
-    let (mut shown, mut copied) = (String::with_capacity(text.len()), 0);
-    for value in hidden {
-        shown.push_str(text.get(copied..value.start).unwrap_or_default());
-        shown.extend(["\"", MASK, "\""]);
-        copied = value.end;
-    }
-    shown.push_str(text.get(copied..).unwrap_or_default());
-    Ok(shown)
+    Ok(masked.finish().unwrap_or_else(|| text.to_owned()))
 }
 
-/// The values in the text of a Secret that are not shown, in their order, as [`mask_secret`] decides. One pass over the text finds
-/// them, because a Secret may have tens of thousands of keys. If a key appears twice, both values count.
-fn hidden(text: &str) -> Result<Vec<Range<usize>>, NotJson> {
-    let (mut hidden, mut scanner) = (Vec::new(), Scanner::new(text));
-    if scanner.peek() != Some(b'{') {
-        hidden.push(0..text.len());
-        return Ok(hidden);
-    }
+/// Masks the values of a Secret that are not shown. The scanner is at its opening brace. One pass over the text finds the values,
+/// because a Secret may have tens of thousands of keys. If a key appears twice, both values count.
+fn mask_secret(scanner: &mut Scanner<'_>, masked: &mut MaskedText<'_>) -> Result<(), NotJson> {
     scanner.object(|scanner, field| {
         let (field, first) = (field.unescaped(), scanner.peek());
         match (&*field, first) {
-            ("metadata", Some(b'{')) => hidden_annotations(scanner, &mut hidden)?,
+            ("metadata", Some(b'{')) => mask_annotations(scanner, masked)?,
             (field, Some(b'{')) if BY_KEY.contains(&field) => {
-                scanner.object(|scanner, _| scanner.value().map(|value| hidden.push(value)))?;
+                scanner.object(|scanner, _| scanner.value().map(|value| masked.mask(value)))?;
             }
             // Only `null` begins with this byte.
             (field, first) if first == Some(b'n') || FIELDS.contains(&field) => {
                 scanner.value()?;
             }
-            _ => hidden.push(scanner.value()?),
+            _ => masked.mask(scanner.value()?),
         }
         Ok::<_, NotJson>(())
-    })?;
-    scanner.end()?;
-    Ok(hidden)
+    })
 }
 
-/// Adds the values of annotations that are not shown. The scanner is at the metadata.
-fn hidden_annotations(scanner: &mut Scanner<'_>, hidden: &mut Vec<Range<usize>>) -> Result<(), NotJson> {
+/// Masks the values of annotations that are not shown. The scanner is at the metadata.
+fn mask_annotations(scanner: &mut Scanner<'_>, masked: &mut MaskedText<'_>) -> Result<(), NotJson> {
     scanner.object(|scanner, field| {
         match (&*field.unescaped(), scanner.peek()) {
             ("annotations", Some(b'{')) => scanner.object(|scanner, name| {
                 let value = scanner.value()?;
                 if !VISIBLE.contains(&&*name.unescaped()) {
-                    hidden.push(value);
+                    masked.mask(value);
                 }
                 Ok::<_, NotJson>(())
             })?,
-            ("annotations", first) if first != Some(b'n') => hidden.push(scanner.value()?),
+            ("annotations", first) if first != Some(b'n') => masked.mask(scanner.value()?),
             _ => {
                 scanner.value()?;
             }
         }
-        Ok(())
+        Ok::<_, NotJson>(())
     })
-}
-
-/// An answer of the API server with every Secret masked that the grants do not name, also inside a list, a table or an event
-/// of a watch. An answer without such a Secret is returned as it is.
-pub(super) fn masked_answer(grants: &SecretGrants, answer: Bytes) -> Bytes {
-    if !may_hold_secret(&answer) {
-        return answer;
-    }
-    // The stream of a watch has several documents.
-    let documents = serde_json::Deserializer::from_slice(&answer).into_iter::<Value>();
-    let Ok(mut documents) = documents.collect::<Result<Vec<Value>, _>>() else {
-        // It may be a part of a Secret.
-        return Bytes::from_static(MASK.as_bytes());
-    };
-    let hidden = documents.iter_mut().map(|document| mask_answer(grants, document, false, 0));
-    if hidden.filter(|hidden| *hidden).count() == 0 {
-        return answer;
-    }
-    let texts: Vec<String> = documents.iter().map(Value::to_string).collect();
-    texts.join("\n").into()
-}
-
-/// Returns false if the text cannot have the kind of a Secret, so that other answers are not parsed.
-fn may_hold_secret(answer: &[u8]) -> bool {
-    let mut quoted = answer.split(|byte| *byte == b'"');
-    // The escape of a letter is unusual, and may be one of the kind.
-    quoted.any(|text| matches!(text, b"Secret" | b"SecretList") || text.windows(4).any(|it| it == b"\\u00"))
-}
-
-/// Masks the Secrets in a value that is an object, a list, a table or an event. Returns true if there are any. `listed` is true
-/// for an item of a list of Secrets, which has no kind of its own.
-fn mask_answer(grants: &SecretGrants, value: &mut Value, listed: bool, depth: usize) -> bool {
-    let Value::Object(fields) = value else { return false };
-    let text = |fields: &Map<String, Value>, key: &str| {
-        fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let (kind, core) = (text(fields, "kind"), !text(fields, "apiVersion").contains('/'));
-    if core && (kind == "Secret" || (listed && kind.is_empty())) {
-        let metadata = fields.get("metadata").and_then(Value::as_object);
-        let of = |key| metadata.map(|metadata| text(metadata, key)).unwrap_or_default();
-        let seen = grants.contains(&of("namespace"), &of("name"));
-        if !seen {
-            mask_secret(fields);
-        }
-        return !seen;
-    }
-    let (mut hidden, secrets) = (false, core && kind == "SecretList");
-    for key in ["items", "rows", "object"] {
-        let below: &mut [Value] = match fields.get_mut(key) {
-            Some(Value::Array(entries)) => entries,
-            Some(one) => std::slice::from_mut(one),
-            None => continue,
-        };
-        for entry in below {
-            hidden |= if depth < SEARCHED_DEPTH {
-                mask_answer(grants, entry, secrets, depth + 1)
-            } else {
-                mask(entry);
-                true
-            };
-        }
-    }
-    hidden
-}
-
-fn mask_secret(fields: &mut Map<String, Value>) {
-    for (field, value) in fields {
-        match (field.as_str(), value) {
-            ("metadata", value) => mask_annotations(value),
-            (field, _) if FIELDS.contains(&field) => {}
-            (_, Value::Null) => {}
-            (field, Value::Object(entries)) if BY_KEY.contains(&field) => entries.values_mut().for_each(mask),
-            (_, value) => mask(value),
-        }
-    }
-}
-
-fn mask_annotations(metadata: &mut Value) {
-    match metadata.get_mut("annotations") {
-        None | Some(Value::Null) => {}
-        Some(Value::Object(annotations)) => {
-            let hidden = annotations.iter_mut().filter(|(name, _)| !VISIBLE.contains(&name.as_str()));
-            hidden.for_each(|(_, value)| mask(value));
-        }
-        Some(other) => mask(other),
-    }
-}
-
-fn mask(value: &mut Value) {
-    *value = MASK.into();
 }
 
 #[cfg(test)]
 mod tests {
     use informer_types::{Body, Header, SecretGrant};
-    use serde_json::json;
+    use serde_json::{Map, Value, json};
 
     use super::*;
 
@@ -415,7 +318,7 @@ mod tests {
         assert_eq!(shown(r#"{"metadata":{"annotations":null}}"#), r#"{"metadata":{"annotations":null}}"#);
     }
 
-    /// The cache is masked by ranges of the text, an answer by its tree. Both show the same.
+    /// The cache and an answer are masked by their text. Both show the same as a tree with masks.
     #[test]
     fn the_cache_and_an_answer_show_the_same_of_a_secret() {
         for json in [
@@ -427,9 +330,11 @@ mod tests {
             "{}",
         ] {
             let mut tree: Map<String, Value> = serde_json::from_str(json).unwrap();
-            mask_secret(&mut tree);
+            let is_secret = tree.contains_key("kind");
+            tree::mask_secret(&mut tree);
 
             assert_eq!(serde_json::from_str::<Value>(&shown(json)).unwrap(), Value::Object(tree), "{json}");
+            assert!(!is_secret || answered(&[], json) == shown(json), "{json}");
         }
         for broken in [r#"{"data":{"a":"hunter2"}"#, r#"{"data":{}} hunter2"#] {
             let broken = Object::new(&Header::default(), Body::Raw(broken.into())).unwrap();

@@ -96,7 +96,8 @@ impl Symbols {
         if !unknown.is_empty() {
             let offsets: Vec<usize> = unknown.iter().map(|frame| frame.offset).collect();
             let begun = Instant::now();
-            let found = self.look_up.places(query(&self.sections, unknown, self.folder.clone())).await;
+            let query = || query(&self.sections, unknown, self.folder.clone());
+            let found = self.look_up.places(query).await;
             self.remembered.lock().remember(offsets, found, begun.elapsed());
         }
         let remembered = self.remembered.lock();

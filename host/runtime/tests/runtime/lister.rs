@@ -122,10 +122,16 @@ async fn a_page_ends_before_the_object_that_would_exceed_the_limit() {
     let one = r#"{"metadata":{"name":"one"},"spec":{"of":"a"}}"#.len();
     let limits = move |limits: &mut informer_runtime::Limits| limits.response_bytes = 2 * one + 5;
     let running = reader(r#""what": "list-json""#).limits(limits).load("reader").await;
+    let before = running.plugin.stats().received_bytes;
 
-    assert_eq!(answers(&running).await.len(), 5, "no object is lost");
+    let answers = answers(&running).await;
 
+    assert_eq!(answers.len(), 5, "no object is lost");
     assert_eq!(running.cache.lists.load(Ordering::Relaxed), 1);
+    let received = running.plugin.stats().received_bytes - before;
+    let texts = answers.iter().map(String::len).sum::<usize>() as u64;
+    // The metadata of the notification comes with the texts.
+    assert!((texts..texts + 60).contains(&received), "each object counts once: {received} of {texts}");
 }
 
 #[tokio::test]

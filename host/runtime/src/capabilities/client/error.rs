@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::source::{ApiAnswer, ApiFailure};
 use crate::bindings::informer::plugin::client::{ApiCode, ApiError};
@@ -13,6 +14,25 @@ const SHOWN_BYTES: usize = 1024;
 
 /// The most bytes shown of an invalid argument.
 const SHOWN_OF_GUEST: usize = 256;
+
+/// What an error shows of a `Status`. A field of another type is left out. The host builds no tree of an answer, because a tree may
+/// take a hundred times the memory of the text.
+#[derive(Default, Deserialize)]
+struct Status<'a> {
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reason: Option<&'a RawValue>,
+    #[serde(borrow)]
+    details: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Details<'a> {
+    #[serde(borrow)]
+    retry_after_seconds: Option<&'a RawValue>,
+}
 
 impl ApiError {
     /// An error of the host: no request was sent.
@@ -26,14 +46,15 @@ impl ApiError {
 
     /// The error for an answer whose status is not a success.
     pub(super) fn answered(answer: &ApiAnswer) -> Self {
-        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let reason = body.get("reason").and_then(Value::as_str).unwrap_or_default();
-        let in_body = body.pointer("/details/retryAfterSeconds").and_then(Value::as_u64);
+        let status: Status<'_> = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let reason: String = read(status.reason).unwrap_or_default();
+        let details: Option<Details<'_>> = read(status.details);
+        let in_body: Option<u64> = details.and_then(|details| read(details.retry_after_seconds));
         let retry_after = answer.retry_after.or(in_body.map(Duration::from_secs));
         Self {
-            code: code(answer.status, reason),
-            message: match body.get("message").and_then(Value::as_str) {
-                Some(message) => message.to_owned(),
+            code: code(answer.status, &reason),
+            message: match read::<String>(status.message) {
+                Some(message) => message,
                 None => {
                     let text = String::from_utf8_lossy(&answer.body);
                     let shown = text.get(..text.floor_char_boundary(SHOWN_BYTES)).unwrap_or_default();
@@ -57,6 +78,11 @@ impl From<ApiFailure> for ApiError {
             ApiFailure::Unavailable(_) => Self::host(ApiCode::Unavailable, message),
         }
     }
+}
+
+/// The value of a field. Returns `None` if the field is absent or has another type.
+fn read<'a, T: Deserialize<'a>>(field: Option<&'a RawValue>) -> Option<T> {
+    serde_json::from_str(field?.get()).ok()
 }
 
 /// The part of an argument that an error shows.
@@ -146,6 +172,25 @@ mod tests {
         let error = ApiError::answered(&answer(429, body));
 
         assert_eq!((error.message.as_str(), error.status, error.retry_after_ms), ("busy", 429, Some(2000)));
+    }
+
+    /// A tree of this answer would be deeper than serde_json allows.
+    #[test]
+    fn a_status_is_read_whatever_else_the_answer_has() {
+        let deep = "[".repeat(200) + &"]".repeat(200);
+        let body = format!(
+            r#"{{"message":"\u0062usy","other":{deep},"details":{{"causes":{deep},"retryAfterSeconds":2}},"reason":7}}"#
+        );
+        let busy = ApiAnswer { status: 429, retry_after: None, body: body.into() };
+
+        let error = ApiError::answered(&busy);
+
+        assert_eq!((error.message.as_str(), error.retry_after_ms), ("busy", Some(2000)));
+        for body in [r#"{"message":7,"details":null}"#, r#"{"details":{"retryAfterSeconds":"2"}}"#] {
+            let error = ApiError::answered(&answer(500, body));
+            assert_eq!(error.message, format!("the server answered 500 {body}"));
+            assert_eq!(error.retry_after_ms, None);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The checks that every request passes: grant, limit, audit.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use informer_types::WriteVerb;
 use wasmtime::component::HasData;
@@ -15,12 +15,16 @@ use super::{
 use crate::{
     bindings::informer::plugin::client::{ApiCode, ApiError},
     capabilities::secret::masked_answer,
+    counters::Counters,
     guest::Guest,
     request_span::{Request, RequestSpan},
 };
 
 /// A call of the guest to this capability.
 pub(super) struct Calls<'a>(pub(super) &'a mut Guest);
+
+/// A request that is not answered yet. Dropping it counts the request as failed, so a call that reaches its deadline counts it too.
+struct Unanswered(Option<Arc<Counters>>);
 
 impl HasData for Calls<'static> {
     type Data<'a> = Calls<'a>;
@@ -159,8 +163,9 @@ impl Calls<'_> {
     /// Sends the request. An answer whose status is not a success is an error.
     async fn exchange(&mut self, request: ApiRequest) -> Result<ApiAnswer, ApiError> {
         self.0.sent(request.body.len());
-        let (counters, client) = (&self.0.counters.client, &self.0.sources.client.0);
-        counters.lock().requests += 1;
+        let unanswered = Unanswered(Some(Arc::clone(&self.0.counters)));
+        self.0.counters.client.lock().requests += 1;
+        let client = &self.0.sources.client.0;
         let secrets = &self.0.config.grants.secrets;
         let span = RequestSpan::begin(self.0.call.trace.as_ref(), || {
             let path = request.path.split('?').next().unwrap_or_default().to_owned();
@@ -181,9 +186,9 @@ impl Calls<'_> {
             Ok(answer) => Err(ApiError::answered(&answer)),
             Err(failure) => Err(failure.into()),
         };
-        match &answer {
-            Ok(answer) => self.0.receives(answer.body.len()),
-            Err(_) => counters.lock().failed += 1,
+        if let Ok(answer) = &answer {
+            unanswered.succeeded();
+            self.0.receives(answer.body.len());
         }
         answer
     }
@@ -192,5 +197,22 @@ impl Calls<'_> {
         self.0.counters.client.lock().refused += 1;
         let message = format!("{what} is not granted: add it to `{line}` under [plugin.grant]");
         ApiError::host(ApiCode::NotGranted, message)
+    }
+}
+
+// === impl Unanswered ===
+
+impl Unanswered {
+    /// The server answered with a success.
+    fn succeeded(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        if let Some(counters) = &self.0 {
+            counters.client.lock().failed += 1;
+        }
     }
 }

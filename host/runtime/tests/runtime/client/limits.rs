@@ -64,6 +64,8 @@ async fn a_server_that_never_answers_costs_one_call_its_deadline() {
 
     assert_eq!(failure.kind, FailureKind::Deadline);
     assert_eq!(running.api.asked().len(), 1);
+    let stats = running.plugin.stats().client;
+    assert_eq!((stats.requests, stats.failed), (1, 1), "a request without an answer has failed");
     running.api.silent.store(false, Ordering::Relaxed);
     assert_eq!(running.add("web").await, Outcome::Acknowledged, "the next call is served");
 }
