@@ -1,5 +1,5 @@
-//! The JSON of the SDK for C, which has a parser of its own, against serde_json. It runs as a native program, in which an access behind
-//! the end of a text is a fault. The sanitizer for addresses would need more memory than a process of a test may have.
+//! The JSON of the SDK for C, which has a parser of its own, against serde_json, and its writes. Both run as native programs, in which an
+//! access behind the end of a text is a fault. The sanitizer for addresses would need more memory than a process of a test may have.
 
 use std::{
     io::Write,
@@ -33,13 +33,16 @@ fn sdk() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/sdk/c")
 }
 
-/// Compiles the parser with its program into a folder.
-fn compiled(folder: &Path) -> PathBuf {
-    let (sdk, program) = (sdk(), folder.join("json"));
+/// Compiles these files of the SDK to a program in a folder.
+fn compiled(folder: &Path, files: &[&str]) -> PathBuf {
+    let (sdk, program) = (sdk(), folder.join("program"));
     let output = Command::new("cc")
         .args(["-std=c11", "-D_DEFAULT_SOURCE", "-Wall", "-Wextra", "-Werror", "-g", "-fsanitize=undefined"])
-        .args(["-fno-sanitize-recover=all", "-I"])
-        .args([&sdk, Path::new("-o"), &program, &sdk.join("json.c"), &sdk.join("test/json.c")])
+        .args(["-fno-sanitize-recover=all", "-I", "test", "-I", "."])
+        .args(files)
+        .arg("-o")
+        .arg(&program)
+        .current_dir(sdk)
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -111,7 +114,7 @@ fn pointers(document: &Value, at: &str, into: &mut Vec<String>) {
 #[ignore = "needs a C compiler with sanitizers: run by cargo xtask test --all"]
 fn the_parser_finds_what_serde_json_finds() {
     let scratch = tempfile::tempdir().unwrap();
-    let program = compiled(scratch.path());
+    let program = compiled(scratch.path(), &["json.c", "test/json.c"]);
     let mut runner = TestRunner::default();
     let (mut pairs, mut expected) = (Vec::new(), Vec::new());
     for round in 0..DOCUMENTS {
@@ -150,7 +153,7 @@ fn the_parser_finds_what_serde_json_finds() {
 #[ignore = "needs a C compiler with sanitizers: run by cargo xtask test --all"]
 fn escapes_are_resolved_and_nothing_that_is_malformed_is_read_beyond_its_end() {
     let scratch = tempfile::tempdir().unwrap();
-    let program = compiled(scratch.path());
+    let program = compiled(scratch.path(), &["json.c", "test/json.c"]);
     let escaped = [
         (r#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
         (r#""\u00e9\u20AC\ud83d\ude00""#, "é€😀"),
@@ -178,4 +181,15 @@ fn escapes_are_resolved_and_nothing_that_is_malformed_is_read_beyond_its_end() {
     for ((json, text), found) in escaped.iter().zip(&found) {
         assert_eq!(found.text, *text, "{json}");
     }
+}
+
+#[test]
+#[ignore = "needs a C compiler with sanitizers: run by cargo xtask test --all"]
+fn writes_are_remembered_and_repeated_as_the_header_says() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = compiled(scratch.path(), &["json.c", "errors.c", "writes.c", "test/writes.c"]);
+
+    let output = Command::new(program).output().unwrap();
+
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

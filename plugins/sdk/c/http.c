@@ -56,7 +56,7 @@ static const char *const CODES[] = {
 // A URL in the parts of a request.
 typedef struct {
     bool https;
-    // Scheme and host. The path of a webhook is often a secret.
+    // Scheme and host. The path of a webhook is often a secret, and so is a password before the host.
     const char *place;
     const char *authority, *path;
 } address;
@@ -70,7 +70,8 @@ static informer_kind addressed(const char *url, address *found) {
     int length = (int)(path - authority), target = (int)strcspn(path, "#");
     found->https = https;
     found->authority = informer_format("%.*s", length, authority);
-    found->place = informer_format("%s://%s", https ? "https" : "http", found->authority);
+    const char *at = strrchr(found->authority, '@');
+    found->place = informer_format("%s://%s", https ? "https" : "http", at ? at + 1 : found->authority);
     found->path = informer_format("%s%.*s", *path == '/' ? "" : "/", target, path);
     return length ? INFORMER_OK : informer_failed(INFORMER_INVALID, "the URL has no host", 0);
 }

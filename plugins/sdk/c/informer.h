@@ -365,9 +365,15 @@ informer_kind informer_modify(const char *gvr, informer_key key, size_t count, c
 informer_kind informer_add_finalizer(const char *gvr, informer_key key, const char *finalizer);
 informer_kind informer_remove_finalizer(const char *gvr, informer_key key, const char *finalizer);
 
-// True if this state of the object is the answer to one of the last 256 writes of this instance. Pending notifications are merged, so
-// it may also contain a change that others made before the write: skip it only after a write that was made from the state that it
-// changed, as informer_modify does.
+// True if this state of the object is the answer to one of the last 256 writes of this instance. Another instance, and a plugin that was
+// started again, does not remember them. Pending notifications are merged, so the state may also contain a change that others made before
+// the write: skip it only after a write that was made from the state that it changed, as informer_modify does.
+//
+// Never skip an own write in a retry (informer_attempt() is above 1), a resync or a replay. An earlier attempt may have written this state
+// and failed afterwards. To skip it then turns the failed attempt into a success, and the rest of its work is lost:
+//
+//     bool first = object->cause == INFORMER_LIVE && informer_attempt() == 1;
+//     if (first && informer_wrote(&object->meta)) return informer_done();
 bool informer_wrote(const informer_meta *meta);
 
 // The entry of metadata.ownerReferences that makes the object the controller of another one, as JSON.

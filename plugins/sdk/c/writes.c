@@ -32,10 +32,29 @@ static informer_plugin_client_write_options_t wire_write(informer_write from) {
     return (informer_plugin_client_write_options_t){from.dry_run, from.force, informer_wire(from.subresource)};
 }
 
-static void remember(const char *json) {
+static const char *version_of(const char *json) {
+    return informer_text(informer_json_at(json, "/metadata/resourceVersion"), "");
+}
+
+// The version that an operation of a JSON patch compares or sets, or "".
+static const char *version_of_operations(const char *operations) {
+    const char *version = "";
+    for (int i = 0;; i++) {
+        informer_value path = informer_json_at(operations, informer_format("/%d/path", i));
+        if (!path.json) {
+            return version;
+        }
+        if (!strcmp(informer_text(path, ""), "/metadata/resourceVersion")) {
+            version = informer_text(informer_json_at(operations, informer_format("/%d/value", i)), "");
+        }
+    }
+}
+
+// The server answers a write that changes nothing with the version `before`, which another client may have written.
+static void remember(const char *json, const char *before) {
     const char *uid = informer_text(informer_json_at(json, "/metadata/uid"), "");
-    const char *version = informer_text(informer_json_at(json, "/metadata/resourceVersion"), "");
-    if (*version && strlen(uid) < NAME && strlen(version) < NAME) {
+    const char *version = version_of(json);
+    if (*version && strcmp(version, before) && strlen(uid) < NAME && strlen(version) < NAME) {
         strcpy(writes[next_write].uid, uid);
         strcpy(writes[next_write].version, version);
         next_write = (next_write + 1) % WRITES;
@@ -51,14 +70,14 @@ bool informer_wrote(const informer_meta *meta) {
     return false;
 }
 
-// Passes the object after a write on, and remembers its version.
+// Passes the object after a write on, and remembers its version. `before` is the version that the request had, or "".
 static informer_kind written(bool done, plugin_string_t object, informer_plugin_client_api_error_t *refused, bool dry_run,
-                             const char **answer) {
+                             const char *before, const char **answer) {
     if (!done) {
         return informer_api_refusal(refused);
     }
     if (!dry_run) {
-        remember(informer_given(object));
+        remember(informer_given(object), before);
     }
     if (answer) {
         *answer = informer_given(object);
@@ -110,7 +129,7 @@ informer_kind informer_create(const char *gvr, const char *namespace_, const cha
     informer_plugin_client_write_options_t write = wire_write(options);
     informer_plugin_client_api_error_t refused;
     bool done = HOST(informer_plugin_client_create(&resource, &of, &body, &write, &object, &refused));
-    return written(done, object, &refused, options.dry_run, answer);
+    return written(done, object, &refused, options.dry_run, "", answer);
 }
 
 informer_kind informer_update(const char *gvr, informer_key key, const char *json, informer_write options, const char **answer) {
@@ -119,29 +138,30 @@ informer_kind informer_update(const char *gvr, informer_key key, const char *jso
     informer_plugin_client_write_options_t write = wire_write(options);
     informer_plugin_client_api_error_t refused;
     bool done = HOST(informer_plugin_client_update(&resource, &name, &body, &write, &object, &refused));
-    return written(done, object, &refused, options.dry_run, answer);
+    return written(done, object, &refused, options.dry_run, version_of(json), answer);
 }
 
 static informer_kind patched(const char *gvr, informer_key key, informer_plugin_client_patch_kind_t kind, const char *json,
-                             informer_write options, const char **answer) {
+                             informer_write options, const char *before, const char **answer) {
     plugin_string_t resource = informer_wire(gvr), body = informer_wire(json), object = {0};
     informer_plugin_types_object_key_t name = wire_key(key);
     informer_plugin_client_write_options_t write = wire_write(options);
     informer_plugin_client_api_error_t refused;
     bool done = HOST(informer_plugin_client_patch(&resource, &name, kind, &body, &write, &object, &refused));
-    return written(done, object, &refused, options.dry_run, answer);
+    return written(done, object, &refused, options.dry_run, before, answer);
 }
 
 informer_kind informer_merge_patch(const char *gvr, informer_key key, const char *json, informer_write options, const char **answer) {
-    return patched(gvr, key, INFORMER_PLUGIN_CLIENT_PATCH_KIND_MERGE, json, options, answer);
+    return patched(gvr, key, INFORMER_PLUGIN_CLIENT_PATCH_KIND_MERGE, json, options, version_of(json), answer);
 }
 
 informer_kind informer_json_patch(const char *gvr, informer_key key, const char *json, informer_write options, const char **answer) {
-    return patched(gvr, key, INFORMER_PLUGIN_CLIENT_PATCH_KIND_JSON_PATCH, json, options, answer);
+    const char *before = version_of_operations(json);
+    return patched(gvr, key, INFORMER_PLUGIN_CLIENT_PATCH_KIND_JSON_PATCH, json, options, before, answer);
 }
 
 informer_kind informer_apply(const char *gvr, informer_key key, const char *json, informer_write options, const char **answer) {
-    return patched(gvr, key, INFORMER_PLUGIN_CLIENT_PATCH_KIND_APPLY, json, options, answer);
+    return patched(gvr, key, INFORMER_PLUGIN_CLIENT_PATCH_KIND_APPLY, json, options, version_of(json), answer);
 }
 
 informer_kind informer_delete(const char *gvr, informer_key key, const char *resource_version) {
@@ -159,11 +179,20 @@ informer_kind informer_modify(const char *gvr, informer_key key, size_t count, c
                               void *context, const char **answer) {
     informer_kind kind = INFORMER_CONFLICT;
     informer_value *values = informer_allocate(count * sizeof *values);
-    for (int attempt = 0; attempt < ATTEMPTS && kind == INFORMER_CONFLICT; attempt++) {
+    const char *before = "";
+    for (int attempt = 0; attempt < ATTEMPTS && (kind == INFORMER_CONFLICT || kind == INFORMER_INVALID); attempt++) {
         const char *json;
-        if ((kind = informer_get(gvr, key, &json))) {
+        informer_kind read = informer_get(gvr, key, &json);
+        if (read) {
+            return read;
+        }
+        const char *version = version_of(json);
+        // The server applies a patch before it compares the version. So if the object has changed and the patch does not fit its new
+        // state, the server answers that the patch is invalid, and not that there is a conflict.
+        if (kind == INFORMER_INVALID && !strcmp(version, before)) {
             return kind;
         }
+        before = version;
         for (size_t i = 0; i < count; i++) {
             values[i] = informer_json_at(json, pointers[i]);
         }
@@ -175,10 +204,9 @@ informer_kind informer_modify(const char *gvr, informer_key key, size_t count, c
             return INFORMER_OK;
         }
         // The server refuses a patch that results in another version than the current one.
-        const char *version = informer_json_at(json, "/metadata/resourceVersion").json;
         const char *patch = informer_format("[{\"op\":\"replace\",\"path\":\"/metadata/resourceVersion\",\"value\":%s},%s]",
-                                            version ? version : "\"\"", operations);
-        kind = informer_json_patch(gvr, key, patch, (informer_write){0}, answer);
+                                            informer_json_string(version), operations);
+        kind = patched(gvr, key, INFORMER_PLUGIN_CLIENT_PATCH_KIND_JSON_PATCH, patch, (informer_write){0}, version, answer);
     }
     return kind;
 }

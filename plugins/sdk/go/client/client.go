@@ -104,35 +104,35 @@ func List(gvr string, of Selector) iter.Seq2[*informer.Object, error] {
 // Create creates an object, which is any value that encodes as one, and returns it as created. Its namespace is that of its
 // metadata. It fails with [informer.AlreadyExists] if the name is taken.
 func Create(gvr string, object any, options ...Option) (*informer.Object, error) {
-	text, key, err := encoded(gvr, object)
+	text, meta, err := encoded(gvr, object)
 	if err != nil {
 		return nil, err
 	}
 	write := chosen(options).WriteOptions
-	return written(gvr, write)(host.Create(gvr, key.Namespace, text, write))
+	return written(gvr, write, "")(host.Create(gvr, meta.Namespace, text, write))
 }
 
 // Update replaces an object. It fails with [informer.Conflict] if the resourceVersion in the object is not the current one. Send the
 // whole object that was read, changed: what is left out is removed. [Modify] changes parts.
 func Update(gvr string, object any, options ...Option) (*informer.Object, error) {
-	text, key, err := encoded(gvr, object)
+	text, meta, err := encoded(gvr, object)
 	if err != nil {
 		return nil, err
 	}
 	write := chosen(options).WriteOptions
-	return written(gvr, write)(host.Update(gvr, key, text, write))
+	return written(gvr, write, meta.ResourceVersion)(host.Update(gvr, host.Key(meta.Key()), text, write))
 }
 
 // Apply is server-side apply: the object holds the fields that the plugin wants to own, with apiVersion, kind and name. It creates an
 // object that does not exist. The field manager is informer/NAME. It needs the grant `apply`. It fails with [informer.Conflict] if
 // another manager owns one of the fields, unless [Force] is given.
 func Apply(gvr string, object any, options ...Option) (*informer.Object, error) {
-	text, key, err := encoded(gvr, object)
+	text, meta, err := encoded(gvr, object)
 	if err != nil {
 		return nil, err
 	}
 	write := chosen(options).WriteOptions
-	return written(gvr, write)(host.Patch(gvr, key, host.ApplyPatch, text, write))
+	return written(gvr, write, meta.ResourceVersion)(host.Patch(gvr, host.Key(meta.Key()), host.ApplyPatch, text, write))
 }
 
 // MergePatch changes parts of an object by a JSON merge patch (RFC 7386): any value that encodes as one.
@@ -156,7 +156,7 @@ func patched(gvr string, key informer.Key, kind host.PatchKind, patch any, optio
 		return nil, fmt.Errorf("a patch of %s %s: %w", gvr, key, err)
 	}
 	write := chosen(options).WriteOptions
-	return written(gvr, write)(host.Patch(gvr, host.Key(key), kind, string(text), write))
+	return written(gvr, write, carried(text))(host.Patch(gvr, host.Key(key), kind, string(text), write))
 }
 
 // Delete deletes an object. An object with finalizers remains until they are removed.
@@ -164,32 +164,58 @@ func Delete(gvr string, key informer.Key, options ...Option) error {
 	return informer.Refused(host.Delete(gvr, host.Key(key), chosen(options).deletion))
 }
 
-// encoded returns the text of an object, and the key in its metadata.
-func encoded(gvr string, object any) (string, host.Key, error) {
+// encoded returns the text of an object, and its metadata.
+func encoded(gvr string, object any) (string, informer.Meta, error) {
 	if read, ok := object.(*informer.Object); ok {
 		text, err := read.JSON()
-		return text, host.Key(read.Key()), err
+		return text, read.Meta, err
 	}
 	text, err := json.Marshal(object)
 	if err != nil {
-		return "", host.Key{}, fmt.Errorf("an object of %s: %w", gvr, err)
+		return "", informer.Meta{}, fmt.Errorf("an object of %s: %w", gvr, err)
 	}
 	made, err := informer.FromJSON(gvr, string(text))
 	if err != nil {
-		return "", host.Key{}, err
+		return "", informer.Meta{}, err
 	}
-	return string(text), host.Key(made.Key()), nil
+	return string(text), made.Meta, nil
 }
 
-// written returns the object after a write, and remembers its version unless the write is a dry run, which makes no version.
-func written(gvr string, write host.WriteOptions) func(text string, refused *host.Error) (*informer.Object, error) {
+// carried returns the version in the metadata of a patch, or the one that an operation of a JSON patch compares or sets. It is empty if
+// the patch has none.
+func carried(patch []byte) string {
+	var object struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	if json.Unmarshal(patch, &object) == nil {
+		return object.Metadata.ResourceVersion
+	}
+	var operations []struct {
+		Path  string
+		Value any
+	}
+	if json.Unmarshal(patch, &operations) != nil {
+		return ""
+	}
+	var version string
+	for _, operation := range operations {
+		if operation.Path == "/metadata/resourceVersion" {
+			version, _ = operation.Value.(string)
+		}
+	}
+	return version
+}
+
+// written returns the object after a write, and remembers its version unless the write is a dry run, which makes no version. before is
+// the version that the request had, or empty.
+func written(gvr string, write host.WriteOptions, before string) func(text string, refused *host.Error) (*informer.Object, error) {
 	return func(text string, refused *host.Error) (*informer.Object, error) {
 		if refused != nil {
 			return nil, informer.Refused(refused)
 		}
 		object, err := informer.FromJSON(gvr, text)
 		if err == nil && !write.DryRun {
-			remember(object)
+			remember(object, before)
 		}
 		return object, err
 	}

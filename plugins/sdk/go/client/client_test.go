@@ -10,6 +10,7 @@ import (
 	informer "github.com/informer-host/informer/plugins/sdk/go"
 	"github.com/informer-host/informer/plugins/sdk/go/client"
 	"github.com/informer-host/informer/plugins/sdk/go/informertest"
+	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
 )
 
 const deployments = "apps/v1/deployments"
@@ -158,6 +159,37 @@ func TestAFinalizerIsAddedAndRemovedOnce(t *testing.T) {
 	}
 }
 
+// A race changes the object right before the first patch.
+type race struct {
+	host.Host
+	change func()
+}
+
+func (race *race) Patch(gvr string, key host.Key, kind host.PatchKind, body string, options host.WriteOptions) (string, *host.Error) {
+	if race.change != nil {
+		race.change()
+		race.change = nil
+	}
+	return race.Host.Patch(gvr, key, kind, body, options)
+}
+
+func TestAFinalizerIsRemovedFromTheListThatAnotherClientHasShortened(t *testing.T) {
+	made := informertest.New(t)
+	finalizers := func(list string) *informer.Object {
+		return made.Store(deployments, `{"metadata": {"namespace": "default", "name": "web", "finalizers": `+list+`}}`)
+	}
+	finalizers(`["example.com/other", "example.com/f"]`)
+	host.Use(&race{Host: host.Use(nil), change: func() { finalizers(`["example.com/f"]`) }})
+
+	removed, err := client.RemoveFinalizer(deployments, web, "example.com/f")
+
+	after, _ := client.Get(deployments, web)
+	text, _ := after.JSON()
+	if !removed || err != nil || !strings.Contains(text, `"finalizers":[]`) || len(made.Requests()) != 2 {
+		t.Error(removed, err, text, made.Requests())
+	}
+}
+
 func TestAnInstanceKnowsItsOwnWrites(t *testing.T) {
 	_, before := stored(t)
 	if client.Wrote(before) {
@@ -191,6 +223,68 @@ func TestADryRunIsNoOwnWrite(t *testing.T) {
 	}
 	if client.Wrote(answer) || client.Wrote(before) {
 		t.Error("the answer to a dry run has the version of the object that is there")
+	}
+}
+
+// A server is an API server that answers each write with the present state, because the write changes nothing.
+type server struct {
+	host.Host
+	object string
+}
+
+func (server server) Get(string, host.Key, string) (string, *host.Error) { return server.object, nil }
+
+func (server server) Update(string, host.Key, string, host.WriteOptions) (string, *host.Error) {
+	return server.object, nil
+}
+
+func (server server) Patch(string, host.Key, host.PatchKind, string, host.WriteOptions) (string, *host.Error) {
+	return server.object, nil
+}
+
+func TestAWriteThatChangesNothingDoesNotMakeTheVersionOfAnotherClientAnOwnOne(t *testing.T) {
+	const text = `{"metadata": {"namespace": "default", "name": "web", "uid": "u", "resourceVersion": "foreign"}, "spec": {"replicas": 1}}`
+	before := host.Use(server{object: text})
+	t.Cleanup(func() { host.Use(before) })
+	read, err := client.Get(deployments, web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := map[string]any{"metadata": map[string]any{"namespace": "default", "name": "web", "resourceVersion": "foreign"}}
+	operations := []map[string]string{{"op": "test", "path": "/metadata/resourceVersion", "value": "foreign"}}
+	for name, write := range map[string]func() (*informer.Object, error){
+		"Update of an object": func() (*informer.Object, error) { return client.Update(deployments, read) },
+		"Update":              func() (*informer.Object, error) { return client.Update(deployments, version) },
+		"Apply":               func() (*informer.Object, error) { return client.Apply(deployments, version) },
+		"MergePatch":          func() (*informer.Object, error) { return client.MergePatch(deployments, web, version) },
+		"StrategicMergePatch": func() (*informer.Object, error) { return client.StrategicMergePatch(deployments, web, version) },
+		"JSONPatch":           func() (*informer.Object, error) { return client.JSONPatch(deployments, web, operations) },
+		"Modify": func() (*informer.Object, error) {
+			return client.Modify(deployments, web, func(deployment *deployment) error {
+				deployment.Spec.Replicas = 3 // The server, for example a webhook, makes it 1 again.
+				return nil
+			})
+		},
+	} {
+		if answer, err := write(); err != nil || answer.ResourceVersion != "foreign" || client.Wrote(answer) {
+			t.Errorf("%s: the request had this version: %v", name, err)
+		}
+	}
+
+	host.Use(server{object: strings.Replace(text, "foreign", "unknown", 1)})
+	answer, err := client.MergePatch(deployments, web, map[string]any{})
+	if err != nil || !client.Wrote(answer) {
+		t.Error("the version before the write is not known", err)
+	}
+}
+
+func TestAWriteThatNamesTheVersionBeforeItIsAnOwnOne(t *testing.T) {
+	before := informertest.New(t).Store(deployments, `{"metadata": {"namespace": "default", "name": "web", "uid": "named"}}`)
+
+	written, err := client.Update(deployments, before)
+
+	if err != nil || !client.Wrote(written) || client.Wrote(before) {
+		t.Error(written, err)
 	}
 }
 

@@ -14,9 +14,11 @@ var (
 	known = map[version]bool{}
 )
 
-func remember(object *informer.Object) {
+// remember adds the answer to a write. The server answers a write that changes nothing with the version before, which another client
+// may have written. before is the version that the request had; it is empty if the request had none.
+func remember(object *informer.Object, before string) {
 	written := version{object.UID, object.ResourceVersion}
-	if written.resourceVersion == "" || known[written] {
+	if written.resourceVersion == "" || written.resourceVersion == before || known[written] {
 		return
 	}
 	delete(known, ring[next])
@@ -27,13 +29,18 @@ func remember(object *informer.Object) {
 
 // Wrote returns true if this state of the object is the answer to one of the last 1024 writes of this instance:
 //
-//	if client.Wrote(object) {
+//	first := object.Cause == informer.Live && informer.CurrentDelivery().Attempt == 1
+//	if first && client.Wrote(object) {
 //		return nil
 //	}
 //
 // Pending notifications are merged, so such a state may also contain a change of others that was made before the write. Skip it only
 // if the write was made from the state that it changed, as [Modify] and an Apply of all wanted fields do. A new instance remembers no
 // writes: handle such a state again without harm.
+//
+// The API server answers a write that changes nothing with the present version, which another client may have written. That version is
+// no own write if the request had it in metadata.resourceVersion, as the requests of [Modify] do. Without a version in the request, as
+// in most requests of [Apply] and [MergePatch], it counts as an own write.
 //
 // Do not skip such a state at the start of a handler if the attempt is above 1, or if the cause is [informer.Resync] or
 // [informer.Replay]: an earlier attempt may have written it and failed afterwards, and to skip it now loses the rest of its work.

@@ -92,7 +92,8 @@ func (made *Host) Object(gvr, text string) *informer.Object {
 	return object
 }
 
-// Store puts an object of JSON text into the cache and the API server, with a new resource version, and returns it.
+// Store puts an object of JSON text into the cache and the API server, with a new resource version, and returns it. If the text has no
+// UID, the object keeps the one that an object with this key has, and a new object gets a new one.
 func (made *Host) Store(gvr, text string) *informer.Object {
 	made.t.Helper()
 	var object map[string]any
@@ -147,24 +148,28 @@ func (made *Host) TakeKey() (string, bool) {
 	return key, true
 }
 
-// stored gives an object the next resource version, keeps it, and returns its text.
+// stored gives an object the next resource version, and a UID if it has none, keeps it, and returns its text.
 func (made *Host) stored(gvr string, object map[string]any) string {
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok {
 		metadata = map[string]any{}
 		object["metadata"] = metadata
 	}
-	made.version++
-	metadata["resourceVersion"] = strconv.Itoa(made.version)
-	if _, ok := metadata["uid"]; !ok {
-		metadata["uid"] = fmt.Sprintf("uid-%d", made.version)
-	}
 	namespace, _ := metadata["namespace"].(string)
 	name, _ := metadata["name"].(string)
+	key := host.Key{Namespace: namespace, Name: name}
+	made.version++
+	metadata["resourceVersion"] = strconv.Itoa(made.version)
+	if uidOf(object) == "" {
+		metadata["uid"] = fmt.Sprintf("uid-%d", made.version)
+		if old, exists := made.objects[gvr][key]; exists {
+			metadata["uid"] = uidOf(old)
+		}
+	}
 	if made.objects[gvr] == nil {
 		made.objects[gvr] = map[host.Key]map[string]any{}
 	}
-	made.objects[gvr][host.Key{Namespace: namespace, Name: name}] = object
+	made.objects[gvr][key] = object
 	return text(object)
 }
 
@@ -176,16 +181,25 @@ func text(object map[string]any) string {
 	return string(text)
 }
 
-// selects returns true if labels fit a selector of the form a=b,c=d.
-func selects(selector string, labels map[string]string) (bool, *host.Error) {
+// requirements returns the labels and values of a selector of the form a=b,c=d.
+func requirements(selector string) ([][2]string, *host.Error) {
+	var wanted [][2]string
 	for _, requirement := range strings.FieldsFunc(selector, func(r rune) bool { return r == ',' }) {
-		name, value, found := strings.Cut(requirement, "=")
-		if !found || strings.ContainsAny(requirement, "!() ") {
-			return false, &host.Error{Kind: "invalid", Message: "informertest knows only label selectors like a=b,c=d"}
+		name, value, found := strings.Cut(strings.Replace(requirement, "==", "=", 1), "=")
+		if name == "" || !found || strings.ContainsAny(requirement, "!() ") || strings.Contains(value, "=") {
+			return nil, &host.Error{Kind: "invalid", Message: "informertest knows only label selectors like a=b,c=d"}
 		}
-		if labels[name] != value {
-			return false, nil
+		wanted = append(wanted, [2]string{name, value})
+	}
+	return wanted, nil
+}
+
+// fit returns true if labels have these values.
+func fit(labels map[string]string, wanted [][2]string) bool {
+	for _, requirement := range wanted {
+		if value, found := labels[requirement[0]]; !found || value != requirement[1] {
+			return false
 		}
 	}
-	return true, nil
+	return true
 }

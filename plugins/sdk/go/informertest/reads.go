@@ -92,17 +92,17 @@ func valuesAt(text string, pointers []string) ([]*string, *host.Error) {
 
 // page returns a page of the texts of the selected objects, sorted by key.
 func (f fake) page(gvr, namespace, labels string, token *string) ([]string, *string, *host.Error) {
+	wanted, refused := requirements(labels)
+	if refused != nil {
+		return nil, nil, refused
+	}
 	var keys []host.Key
 	for key, object := range f.objects[gvr] {
 		read, err := informer.FromJSON(gvr, text(object))
 		if err != nil {
 			return nil, nil, &host.Error{Kind: "internal", Message: err.Error()}
 		}
-		selected, refused := selects(labels, read.Labels)
-		if refused != nil {
-			return nil, nil, refused
-		}
-		if selected && (namespace == "" || namespace == key.Namespace) {
+		if fit(read.Labels, wanted) && (namespace == "" || namespace == key.Namespace) {
 			keys = append(keys, key)
 		}
 	}

@@ -88,7 +88,7 @@ func (f fake) Update(gvr string, key host.Key, body string, options host.WriteOp
 	if !ok {
 		return "", missing(gvr, key)
 	}
-	if sent := versionOf(object); sent != "" && sent != versionOf(old) {
+	if differs(uidOf(object), uidOf(old)) || differs(versionOf(object), versionOf(old)) {
 		return "", conflict(key)
 	}
 	return f.kept(gvr, object, options), nil
@@ -116,8 +116,11 @@ func (f fake) Patch(gvr string, key host.Key, kind host.PatchKind, body string, 
 	case !ok:
 		return "", missing(gvr, key)
 	}
-	if sent := versionOf(patch); sent != "" && sent != versionOf(old) {
+	if differs(versionOf(patch), versionOf(old)) {
 		return "", conflict(key)
+	}
+	if differs(uidOf(patch), uidOf(old)) {
+		return "", &host.Error{Kind: "invalid", Message: "metadata.uid: field is immutable", Status: 422}
 	}
 	copied, _, _ := decoded(text(old))
 	return f.kept(gvr, merged(copied, patch), options), nil
@@ -131,7 +134,7 @@ func (f fake) Delete(gvr string, key host.Key, options host.DeleteOptions) *host
 	if !ok {
 		return missing(gvr, key)
 	}
-	if options.ResourceVersion != "" && options.ResourceVersion != versionOf(old) {
+	if differs(options.UID, uidOf(old)) || differs(options.ResourceVersion, versionOf(old)) {
 		return conflict(key)
 	}
 	if !options.DryRun {
@@ -163,11 +166,17 @@ func decoded(body string) (map[string]any, host.Key, *host.Error) {
 	return object, host.Key{Namespace: namespace, Name: name}, nil
 }
 
-func versionOf(object map[string]any) string {
+func uidOf(object map[string]any) string     { return metadataOf(object, "uid") }
+func versionOf(object map[string]any) string { return metadataOf(object, "resourceVersion") }
+
+func metadataOf(object map[string]any, field string) string {
 	metadata, _ := object["metadata"].(map[string]any)
-	version, _ := metadata["resourceVersion"].(string)
-	return version
+	value, _ := metadata[field].(string)
+	return value
 }
+
+// differs returns true if a request expects a value that the object does not have. An empty value expects none.
+func differs(expected, found string) bool { return expected != "" && expected != found }
 
 // merged applies a merge patch (RFC 7386).
 func merged(target, patch map[string]any) map[string]any {

@@ -71,8 +71,8 @@ function notification({ verb, gvr, meta, id, old, finalStateKnown, cause, attemp
 function answer(outcome) {
   if (outcome === undefined || outcome === null) return { tag: "handled" };
   if (outcome instanceof Error) return { tag: "failed", val: failure(outcome) };
-  if (typeof outcome === "object" && "again" in outcome) return { tag: "again", val: milliseconds(outcome.again, "again") };
-  const returned = JSON.stringify(outcome);
-  const problem = `an outcome of onBatch is ${returned}: it is nothing, { again: MILLISECONDS } or an error`;
+  const { again } = /** @type {any} */ (outcome);
+  if (typeof again === "number" && again >= 0) return { tag: "again", val: milliseconds(again, "again") };
+  const problem = `an outcome of onBatch is ${describe(outcome)}: it is nothing, { again: MILLISECONDS } or an error`;
   return { tag: "failed", val: failure(new PermanentError(problem)) };
 }

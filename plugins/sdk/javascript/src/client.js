@@ -4,12 +4,17 @@
  *
  * A write leads to a notification, for this plugin as well: compare before you write, or use `isOwnWrite`.
  *
+ * A write does not round numbers. Those of an object that `get` or a write returned keep their digits, although JavaScript shows a whole
+ * number above 9,007,199,254,740,991 rounded. Write a new one as a `bigint`. A write throws a `TypeError` for a number whose digits may be
+ * lost, such as one of an object of the cache: change that object by `modify`.
+ *
  * @module
  */
 
 import * as host from "informer:plugin/client@0.2.0";
 
 import { ApiError, call, count, text } from "./errors.js";
+import { isText, parse, stringify } from "./json.js";
 import { keyOf } from "./object.js";
 import { wrote } from "./own_writes.js";
 
@@ -57,7 +62,7 @@ const ATTEMPTS = 5;
  * @returns {Resource}
  */
 export function get(gvr, name, { subresource = "" } = {}) {
-  return JSON.parse(call(() => host.get(text(gvr, "gvr"), keyOf(name), text(subresource, "subresource"))));
+  return parse(call(() => host.get(text(gvr, "gvr"), keyOf(name), text(subresource, "subresource"))));
 }
 
 /**
@@ -93,7 +98,7 @@ export function* list(gvr, { namespace, labels = "", fields = "", pageSize = 0 }
  */
 export function create(gvr, object, options) {
   const namespace = text(object.metadata.namespace ?? "", "the namespace");
-  return written(options, undefined, (wire) => host.create(text(gvr, "gvr"), namespace, JSON.stringify(object), wire));
+  return written(options, undefined, (wire) => host.create(text(gvr, "gvr"), namespace, stringify(object), wire));
 }
 
 /**
@@ -105,7 +110,7 @@ export function create(gvr, object, options) {
  * @returns {Resource}
  */
 export function update(gvr, object, options) {
-  return written(options, object, (wire) => host.update(text(gvr, "gvr"), keyOf(object), JSON.stringify(object), wire));
+  return replaced(gvr, object, object, options);
 }
 
 /**
@@ -217,7 +222,8 @@ export function retryOnConflict(attempt) {
 
 /**
  * Reads an object, changes it and replaces it, again after a conflict. `change` changes the parsed object, or returns another one. If
- * nothing is different afterwards, nothing is sent. Returns the object as it is then.
+ * nothing is different afterwards, nothing is sent. Everything else in the object stays exactly as it is, large numbers included.
+ * Returns the object as it is then.
  *
  * @param {string} gvr
  * @param {ObjectName} name
@@ -230,8 +236,18 @@ export function modify(gvr, name, change, options) {
     const object = get(gvr, name);
     const before = JSON.stringify(object);
     const changed = change(object) ?? object;
-    return JSON.stringify(changed) === before ? changed : update(gvr, changed, options);
+    return isText(changed, before) ? changed : replaced(gvr, changed, object, options);
   });
+}
+
+/**
+ * @param {string} gvr
+ * @param {Resource} object
+ * @param {Resource} read the object that was changed, or from which the new one was made
+ * @param {WriteOptions} [options]
+ */
+function replaced(gvr, object, read, options) {
+  return written(options, object, (wire) => host.update(text(gvr, "gvr"), keyOf(object), stringify(object, read), wire));
 }
 
 /**
@@ -242,7 +258,7 @@ export function modify(gvr, name, change, options) {
  * @param {(WriteOptions & { force?: boolean }) | undefined} options
  */
 function patch(gvr, name, kind, body, options) {
-  return written(options, body, (wire) => host.patch(text(gvr, "gvr"), keyOf(name), kind, JSON.stringify(body), wire));
+  return written(options, body, (wire) => host.patch(text(gvr, "gvr"), keyOf(name), kind, stringify(body), wire));
 }
 
 /**
@@ -254,9 +270,20 @@ function patch(gvr, name, kind, body, options) {
 function written(options, sent, write) {
   const { dryRun = false, force = false, subresource = "" } = options ?? {};
   const wire = { dryRun: Boolean(dryRun), force: Boolean(force), subresource: text(subresource, "subresource") };
-  const object = JSON.parse(call(() => write(wire)));
-  if (!wire.dryRun) wrote(object?.metadata?.resourceVersion, sent?.metadata?.resourceVersion);
+  const object = parse(call(() => write(wire)));
+  if (!wire.dryRun) wrote(object?.metadata?.resourceVersion, versionOf(sent));
   return object;
+}
+
+/**
+ * The version in the metadata of an object or a patch, or the one that an operation of a JSON patch compares or sets.
+ *
+ * @param {any} sent
+ * @returns {string | undefined}
+ */
+function versionOf(sent) {
+  if (!Array.isArray(sent)) return sent?.metadata?.resourceVersion;
+  return sent.filter((operation) => operation?.path === "/metadata/resourceVersion").pop()?.value;
 }
 
 /**

@@ -125,6 +125,17 @@ function typed(error) {
 }
 
 /**
+ * Text that the host can receive. A replacement character stands for half a character, such as the rest of an emoji that was cut: QuickJS
+ * would end the call with a trap for it.
+ *
+ * @internal
+ * @param {string} value
+ */
+export function wellFormed(value) {
+  return value.replace(/[\ud800-\udfff]/gu, "\ufffd");
+}
+
+/**
  * Checks an argument that the host receives as text. The engine would end the call with a trap.
  *
  * @internal
@@ -134,7 +145,7 @@ function typed(error) {
  */
 export function text(value, name) {
   if (typeof value !== "string") throw new TypeError(`${name} is no string: ${shown(value)}`);
-  return value;
+  return wellFormed(value);
 }
 
 /**

@@ -1,6 +1,6 @@
 // Turns an error that a handler or reconciler throws into the failure that the host receives.
 
-import { ApiError, PermanentError, RetryAfterError, milliseconds } from "./errors.js";
+import { ApiError, PermanentError, RetryAfterError, milliseconds, wellFormed } from "./errors.js";
 
 /** The most causes of an error that are described. */
 const CAUSES = 8;
@@ -18,7 +18,7 @@ export function describe(thrown) {
     parts.push((depth === 0 ? "" : "caused by ") + one(error));
     error = error instanceof Error ? error.cause : undefined;
   }
-  return parts.join("\n");
+  return wellFormed(parts.join("\n"));
 }
 
 /**
@@ -26,6 +26,19 @@ export function describe(thrown) {
  * @returns {string}
  */
 function one(thrown) {
+  try {
+    return text(thrown);
+  } catch {
+    // An object that refers to itself, for example. An exception here would be a trap instead of a failure.
+    return Object.prototype.toString.call(thrown);
+  }
+}
+
+/**
+ * @param {unknown} thrown
+ * @returns {string}
+ */
+function text(thrown) {
   if (!(thrown instanceof Error)) {
     return typeof thrown === "object" ? JSON.stringify(thrown) ?? String(thrown) : String(thrown);
   }

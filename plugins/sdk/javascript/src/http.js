@@ -87,15 +87,16 @@ export function fetch(url, { method, headers = {}, body, timeoutMs } = {}) {
   const bytes = typeof body === "string" ? encode(body) : body;
   if (bytes !== undefined && !(bytes instanceof Uint8Array)) throw new TypeError("the body is neither a string nor a Uint8Array");
   /** @type {Array<[string, Uint8Array]>} */
-  const fields = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), encode(text(value, name))]);
+  const fields = Object.entries(headers).map(([name, value]) => [text(name, "the name of a header").toLowerCase(), encode(text(value, name))]);
   if (bytes !== undefined) fields.push(["content-length", encode(String(bytes.length))]);
   try {
     const outgoing = head(verb, scheme.toLowerCase(), authority, path.startsWith("/") ? path : `/${path}`, fields);
     return exchange(outgoing, bytes, timeoutMs === undefined ? undefined : patience(milliseconds(timeoutMs, "timeoutMs")));
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
-    // The path of a webhook is often a secret, so that no error has it.
-    throw new HostError(error.code, `${verb} ${scheme.toLowerCase()}://${authority}: ${reason(error.code)}`);
+    // The path of a webhook is often a secret, and so is a password before the host, so that no error has them.
+    const place = authority.slice(authority.lastIndexOf("@") + 1);
+    throw new HostError(error.code, `${verb} ${scheme.toLowerCase()}://${place}: ${reason(error.code)}`);
   }
 }
 

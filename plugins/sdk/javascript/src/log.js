@@ -6,6 +6,7 @@
 
 import * as host from "informer:plugin/log@0.2.0";
 
+import { wellFormed } from "./errors.js";
 import { describe } from "./failure.js";
 
 /** @typedef {"trace" | "debug" | "info" | "warn" | "error"} Level */
@@ -76,9 +77,9 @@ export function error(message, fields) {
  * @param {Fields} [fields]
  */
 function write(level, message, fields = {}) {
-  const pairs = Object.entries(fields).map(([name, value]) => /** @type {[string, string]} */ ([name, shown(value)]));
-  if (early === undefined) host.write(level, shown(message), pairs);
-  else early.push([level, shown(message), pairs]);
+  const pairs = Object.entries(fields).map(([name, value]) => /** @type {[string, string]} */ ([wellFormed(name), wellFormed(shown(value))]));
+  if (early === undefined) host.write(level, wellFormed(shown(message)), pairs);
+  else early.push([level, wellFormed(shown(message)), pairs]);
 }
 
 /**

@@ -1,6 +1,7 @@
 // Finalizers and owner references.
 
 import { modify } from "./client.js";
+import { ApiError } from "./errors.js";
 import { formatKey } from "./object.js";
 
 /** @import { ObjectMeta, Resource } from "./object.js" */
@@ -10,7 +11,8 @@ import { formatKey } from "./object.js";
  *
  * Returns true if the object lives and has the finalizer: go on. Returns false if the object is being deleted; then `cleanup` was called
  * and the finalizer is removed, unless this had happened before. If `cleanup` throws, the finalizer stays and the call is repeated. So
- * `cleanup` may be called several times for an object.
+ * `cleanup` may be called several times for an object. Returns false without a call of `cleanup` if the finalizer came too late, because
+ * the object was deleted after the state in `object`.
  *
  * It needs `update` of the resource in the grant, and a live read.
  *
@@ -18,27 +20,42 @@ import { formatKey } from "./object.js";
  * @param {Resource} object parsed: of `lister.get`, or `body` of a notification
  * @param {string} finalizer a name of yours, like `example.com/cleanup`
  * @param {(object: Resource) => void} cleanup
+ * @returns {boolean}
  */
 export function finalize(gvr, object, finalizer, cleanup) {
   const has = (/** @type {Resource} */ { metadata }) => (metadata.finalizers ?? []).includes(finalizer);
   if (object.metadata.deletionTimestamp === undefined) {
-    if (!has(object)) {
-      modify(gvr, object, (current) => {
-        // It may have been deleted meanwhile. The server refuses new finalizers then.
-        if (has(current) || !same(current, object)) return;
-        current.metadata.finalizers = [...(current.metadata.finalizers ?? []), finalizer];
-      });
-    }
-    return true;
+    if (has(object)) return true;
+    const now = modify(gvr, object, (current) => {
+      // It may have been deleted meanwhile. The server refuses new finalizers then.
+      if (has(current) || !same(current, object)) return;
+      current.metadata.finalizers = [...(current.metadata.finalizers ?? []), finalizer];
+    });
+    return has(now) && same(now, object);
   }
   if (has(object)) {
     cleanup(object);
-    modify(gvr, object, (current) => {
+    remove(gvr, object, (current) => {
       if (!has(current) || !same(current, object)) return;
       current.metadata.finalizers = current.metadata.finalizers.filter((/** @type {string} */ name) => name !== finalizer);
     });
   }
   return false;
+}
+
+/**
+ * Removes a finalizer. An object that is gone has none.
+ *
+ * @param {string} gvr
+ * @param {Resource} object
+ * @param {(current: Resource) => void} change
+ */
+function remove(gvr, object, change) {
+  try {
+    modify(gvr, object, change);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== "not-found") throw error;
+  }
 }
 
 /**

@@ -48,7 +48,7 @@ export function histogramObserve(name, value, labels = {}) {
  * @returns {Array<[string, string]>}
  */
 function pairs(labels) {
-  return Object.entries(labels).map(([name, value]) => [name, text(value, `the label ${name}`)]);
+  return Object.entries(labels).map(([name, value]) => [text(name, "label"), text(value, `the label ${name}`)]);
 }
 
 /** @param {unknown} value */

@@ -173,7 +173,8 @@ export function before(id) {
 export function keyOf(name) {
   if (typeof name === "string") return parseKey(name);
   const named = /** @type {any} */ (name);
-  const { namespace = "", name: own } = typeof named?.name === "string" ? named : named?.metadata ?? {};
+  // A parsed object may have a field `name` of its own beside its metadata.
+  const { namespace = "", name: own } = typeof named?.metadata?.name === "string" ? named.metadata : named ?? {};
   return { namespace: text(namespace, "the namespace"), name: text(own, "the name of the object") };
 }
 

@@ -184,7 +184,11 @@ function check(definition) {
     if (FUNCTIONS.includes(name)) {
       if (value === undefined) continue;
       if (typeof value !== "function") throw new TypeError(`definePlugin: ${name} is no function`);
-      if (value.constructor.name === "AsyncFunction") throw new TypeError(`definePlugin: ${name} is async. ${SYNCHRONOUS}`);
+      if (value.constructor.name.startsWith("Async")) throw new TypeError(`definePlugin: ${name} is async. ${SYNCHRONOUS}`);
+      // A call of it returns at once and does nothing.
+      if (value.constructor.name === "GeneratorFunction") {
+        throw new TypeError(`definePlugin: ${name} is a generator. Remove \`*\` and \`yield\``);
+      }
     } else if (!OTHERS.includes(name)) {
       throw new TypeError(`definePlugin: there is no \`${name}\`; there are ${[...FUNCTIONS, ...OTHERS].join(", ")}`);
     }

@@ -18,7 +18,7 @@ function pod(name, namespace = "shop") {
 
 test("a list is read page by page, and only as far as it is used", () => {
   for (const name of ["a", "b", "c", "d", "e"]) host.put(PODS, pod(name));
-  host.put(PODS, pod("x", "other"));
+  host.put(PODS, pod("x", "zoo"));
 
   const names = [...lister.listMeta(PODS, { namespace: "shop", pageSize: 2 })].map(({ name }) => name);
   assert.deepEqual(names, ["a", "b", "c", "d", "e"]);
@@ -29,7 +29,7 @@ test("a list is read page by page, and only as far as it is used", () => {
   assert.equal(host.calls.length, 4);
   const fields = [...lister.listFields(PODS, ["/spec/name", "/none"], { labels: "app=c" })];
   assert.deepEqual(fields, [{ key: { namespace: "shop", name: "c" }, values: ["c", undefined] }]);
-  assert.deepEqual([...client.list(PODS, { pageSize: 4 })].map(formatKey).at(-1), "other/x");
+  assert.deepEqual([...client.list(PODS, { pageSize: 4 })].map(formatKey).at(-1), "zoo/x");
 });
 
 test("a read of what is not there is undefined", () => {
@@ -110,6 +110,31 @@ test("a cleanup that throws keeps the finalizer", () => {
   assert.deepEqual(lister.get(PODS, "shop/web").metadata.finalizers, ["example.com/x"]);
 });
 
+test("a finalizer that came too late does not let the plugin go on", () => {
+  const lives = host.put(PODS, pod("web"));
+  const never = () => assert.fail("there is nothing to clean up");
+  const ended = { ...lives.metadata, finalizers: ["another"], deletionTimestamp: "2026-01-01T00:00:00Z" };
+
+  host.put(PODS, { ...lives, metadata: ended });
+  assert.equal(finalize(PODS, lives, "example.com/x", never), false, "the object is being deleted by now");
+  host.put(PODS, { ...lives, metadata: { ...lives.metadata, uid: "another" } });
+  assert.equal(finalize(PODS, lives, "example.com/x", never), false, "another object has its name by now");
+
+  assert.deepEqual(host.calls, ["client.get", "client.get"]);
+});
+
+test("an object that is gone after the cleanup has no finalizer", () => {
+  const gone = pod("web");
+  gone.metadata = { ...gone.metadata, finalizers: ["example.com/x"], deletionTimestamp: "2026-01-01T00:00:00Z" };
+  let cleaned = 0;
+
+  assert.equal(finalize(PODS, gone, "example.com/x", () => void (cleaned += 1)), false);
+  host.refuse("client.get", api("forbidden", "no", 403));
+  assert.throws(() => finalize(PODS, gone, "example.com/x", () => {}), /forbidden/);
+
+  assert.equal(cleaned, 1);
+});
+
 test("an owner is set once, and only one controller", () => {
   const owner = host.put(PODS, pod("owner"));
   const child = setOwner(setOwner(pod("child"), owner), owner);
@@ -172,6 +197,28 @@ test("console writes lines with fields", () => {
   assert.equal(failed.message, "assertion failed arithmetic");
 });
 
+test("half a character does not reach the host, where it would be a trap", () => {
+  host.start(definePlugin({ onAdd() {} }));
+  host.lines = [];
+  const cut = "🦀".slice(0, 1);
+  console.log(`a${cut}`, { [`b${cut}`]: `c${cut}🦀` });
+  client.recordEvent(PODS, pod("web"), { reason: "Scaled", action: "Scaling", note: `d${cut}` });
+  metrics.counterAdd("writes", 1, { [`e${cut}`]: cut });
+  workqueue.add(cut);
+  const plugin = definePlugin({
+    onAdd() {
+      throw new Error(`f${cut}`);
+    },
+  });
+  const { val } = host.add(plugin, PODS, pod("web"));
+
+  assert.deepEqual(host.lines, [{ level: "info", message: "a\ufffd", fields: { "b\ufffd": "c\ufffd🦀" } }]);
+  assert.equal(host.events[0].note, "d\ufffd");
+  assert.deepEqual(host.metrics[0].labels, { "e\ufffd": "\ufffd" });
+  assert.equal(host.keys[0].key, "\ufffd");
+  assert.match(val, /^Error: f\ufffd\n/);
+});
+
 test("the small interfaces pass their values on", () => {
   host.config = { "a.b": "1" };
   assert.equal(config.get("a.b"), "1");
@@ -184,6 +231,7 @@ test("the small interfaces pass their values on", () => {
   workqueue.addAfter("shop/web", 10);
   assert.deepEqual(host.keys, [{ key: "shop/web", millis: 0 }, { key: "shop/web", millis: 10 }]);
   assert.deepEqual(keyOf("web"), { namespace: "", name: "web" });
+  assert.deepEqual(keyOf({ ...pod("web"), name: "a field" }), { namespace: "shop", name: "web" });
   assert.deepEqual(parseKey("v1/pods shop/web"), { of: "v1/pods", namespace: "shop", name: "web" });
   assert.deepEqual(parseKey("shop/web"), { namespace: "shop", name: "web" });
   assert.throws(() => parseKey("v1/pods "), TypeError);

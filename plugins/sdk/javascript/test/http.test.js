@@ -20,6 +20,17 @@ test("a request is sent and answered", () => {
   assert.deepEqual(host.requests, [{ request: `POST ${url}`, body: large }]);
 });
 
+test("half a character in a request is replaced", () => {
+  const url = "https://chat.example.com/";
+  host.answers.set(`POST ${url}`, { body: "ok" });
+  const cut = "🦀".slice(0, 1);
+
+  const answer = http.fetch(url, { headers: { [`x-${cut}`]: cut }, body: `a${cut}` });
+
+  assert.equal(answer.text(), "ok");
+  assert.equal(host.requests[0].body, "a\ufffd");
+});
+
 test("a header of an answer that is no UTF-8 has replacement characters", () => {
   const url = "https://chat.example.com/";
   host.answers.set(`GET ${url}`, { headers: { "X-Name": new Uint8Array([0x63, 0x61, 0x66, 0xe9]) }, body: "ok" });
@@ -40,13 +51,15 @@ test("malformed UTF-8 is replaced as TextDecoder does it", () => {
   }
 });
 
-test("a request without a grant is denied, and the error has no path", () => {
-  assert.throws(() => http.fetch("http://other.example.com/secret"), (error) => {
-    assert.ok(error instanceof HostError);
-    assert.equal(error.code, "http-request-denied");
-    assert.match(error.message, /GET http:\/\/other\.example\.com: the host denies it/);
-    return !error.message.includes("secret");
-  });
+test("a request without a grant is denied, and the error has no path and no password", () => {
+  for (const url of ["http://other.example.com/secret", "http://me:secret@other.example.com/"]) {
+    assert.throws(() => http.fetch(url), (error) => {
+      assert.ok(error instanceof HostError);
+      assert.equal(error.code, "http-request-denied");
+      assert.match(error.message, /GET http:\/\/other\.example\.com: the host denies it/);
+      return !error.message.includes("secret");
+    });
+  }
   for (const url of ["", "chat.example.com", "ftp://a/", "https:///a"]) {
     assert.throws(() => http.fetch(url), { code: "invalid" });
   }

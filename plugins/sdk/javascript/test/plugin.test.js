@@ -63,6 +63,11 @@ test("whatever is thrown becomes a failure with message, stack and causes", () =
   assert.deepEqual(fails("text"), { tag: "retry", val: "text" });
   assert.deepEqual(fails(undefined), { tag: "retry", val: "undefined" });
   assert.deepEqual(fails({ a: 1 }), { tag: "retry", val: '{"a":1}' });
+  const loop = {};
+  loop.loop = loop;
+  assert.deepEqual(fails(loop), { tag: "retry", val: "[object Object]" }, "JSON cannot hold it");
+  assert.deepEqual(fails({ a: 1n }), { tag: "retry", val: "[object Object]" });
+  assert.match(fails(new Error("no", { cause: loop })).val, /\ncaused by \[object Object\]$/);
   assert.equal(fails(new PermanentError("never")).tag, "permanent");
   const later = fails(new RetryAfterError("soon", 1.5));
   assert.equal(later.tag, "retry-after");
@@ -146,6 +151,9 @@ test("a mistake in the definition is an error of the build", () => {
   assert.throws(() => definePlugin({ onUpdated() {} }), /there is no `onUpdated`; there are start, /);
   assert.throws(() => definePlugin({ onAdd: 1 }), /onAdd is no function/);
   assert.throws(() => definePlugin({ async onAdd() {} }), /onAdd is async/);
+  // A call of a generator does nothing, and a promise of it is none.
+  assert.throws(() => definePlugin({ *onAdd() {} }), /onAdd is a generator/);
+  assert.throws(() => definePlugin({ async *onAdd() {} }), /onAdd is async/);
   assert.throws(() => definePlugin({}), /one of onAdd, /);
 });
 
@@ -215,6 +223,7 @@ test("a write that changes nothing does not make the version of another client a
 
   client.update(PODS, foreign);
   client.mergePatch(PODS, "shop/web", { metadata: { resourceVersion: foreign.metadata.resourceVersion } });
+  client.jsonPatch(PODS, "shop/web", [{ op: "test", path: "/metadata/resourceVersion", value: foreign.metadata.resourceVersion }]);
   assert.ok(!isOwnWrite(foreign));
   client.mergePatch(PODS, "shop/web", {});
   assert.ok(isOwnWrite(foreign), "the version before the write is not known");
@@ -319,6 +328,18 @@ test("each notification of a batch has its outcome", () => {
     ["failed", "permanent"],
   ]);
   assert.match(found[4].val.val, /an outcome of onBatch is 3/);
+});
+
+test("a wrong outcome of one notification is no failure of the others", () => {
+  const outcomes = [undefined, { again: "soon" }, { again: -1 }, 1n, {}, "done"];
+  const plugin = definePlugin({ onBatch: () => outcomes });
+
+  const [good, ...wrong] = host.batch(plugin, PODS, outcomes.map((_, at) => ({ object: pod(`pod-${at}`) })));
+
+  assert.deepEqual(good, { tag: "handled" });
+  assert.equal(wrong.length, 5);
+  for (const { tag, val } of wrong) assert.deepEqual([tag, val.tag], ["failed", "permanent"]);
+  assert.match(wrong[0].val.val, /an outcome of onBatch is {"again":"soon"}/);
 });
 
 test("a batch that throws is delivered one by one", () => {

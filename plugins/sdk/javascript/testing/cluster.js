@@ -1,5 +1,10 @@
 // The objects of the fake host, and what the API server does to them.
 
+import { rewritten, stringify } from "../src/json.js";
+
+/** The fields of the metadata that a write does not change. */
+const OF_SERVER = ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"];
+
 /** The objects of all resources, and their cache. */
 export class Cluster {
   constructor() {
@@ -13,14 +18,14 @@ export class Cluster {
     return this.resources.get(gvr);
   }
 
-  /** Keeps an object under a new version, and returns the copy. */
+  /** Keeps a copy of an object under a new version, and returns another copy. */
   put(gvr, object) {
     const kept = structuredClone(object);
     this.version += 1;
     kept.metadata.resourceVersion = String(this.version);
     kept.metadata.uid ??= `uid-${this.version}`;
     this.of(gvr).set(keyText(kept.metadata), kept);
-    return kept;
+    return structuredClone(kept);
   }
 
   find(gvr, key) {
@@ -29,60 +34,108 @@ export class Cluster {
     return found;
   }
 
-  create(gvr, namespace, json) {
-    const object = JSON.parse(json);
+  create(gvr, namespace, json, { dryRun = false } = {}) {
+    const object = parse(json);
     if (namespace !== "") object.metadata.namespace = namespace;
     const key = keyText(object.metadata);
     if (this.of(gvr).has(key)) throw api("already-exists", `${gvr} ${key} exists`, 409);
-    return this.put(gvr, object);
+    return dryRun ? object : this.put(gvr, object);
   }
 
-  update(gvr, key, json) {
+  update(gvr, key, json, { dryRun = false } = {}) {
     const found = this.find(gvr, key);
-    const object = JSON.parse(json);
-    const { resourceVersion } = object.metadata;
-    if (resourceVersion !== undefined && resourceVersion !== found.metadata.resourceVersion) {
-      throw api("conflict", `${gvr} ${keyText(key)} has changed`, 409);
-    }
-    if (object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0) {
-      this.of(gvr).delete(keyText(key));
-      return object;
-    }
-    return this.put(gvr, object);
+    const object = parse(json);
+    expects(found, object.metadata);
+    return this.#replace(gvr, found, object, dryRun);
   }
 
-  patch(gvr, key, kind, json) {
-    const body = JSON.parse(json);
-    if (kind === "apply") {
-      const found = this.of(gvr).get(keyText(key));
-      return this.put(gvr, found === undefined ? body : merged(found, body));
-    }
-    if (kind !== "merge") throw api("invalid", `the fake host has no patch of the kind ${kind}`, 400);
-    return this.put(gvr, merged(this.find(gvr, key), body));
+  patch(gvr, key, kind, json, { dryRun = false } = {}) {
+    if (kind !== "merge" && kind !== "apply") throw api("invalid", `the fake host has no patch of the kind ${kind}`, 400);
+    const body = parse(json);
+    if (kind === "apply" && !this.of(gvr).has(keyText(key))) return dryRun ? body : this.put(gvr, body);
+    const found = this.find(gvr, key);
+    const { uid, resourceVersion } = body.metadata ?? {};
+    expects(found, { resourceVersion });
+    if (differs(uid, found.metadata.uid)) throw api("invalid", "metadata.uid: field is immutable", 422);
+    return this.#replace(gvr, found, merged(found, body), dryRun);
   }
 
-  delete(gvr, key, { uid, resourceVersion }) {
+  /**
+   * Puts an object in the place of another one. The fields of the server stay as they are. An object that is being deleted is gone with its
+   * last finalizer.
+   */
+  #replace(gvr, found, object, dryRun) {
+    const metadata = { ...object.metadata };
+    for (const name of OF_SERVER) {
+      if (found.metadata[name] === undefined) delete metadata[name];
+      else metadata[name] = found.metadata[name];
+    }
+    if (dryRun) return { ...object, metadata };
+    if (metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0) return this.put(gvr, { ...object, metadata });
+    this.of(gvr).delete(keyText(metadata));
+    return object;
+  }
+
+  delete(gvr, key, { uid, resourceVersion, dryRun = false }) {
     const found = this.find(gvr, key);
     const { metadata } = found;
-    if ((uid ?? metadata.uid) !== metadata.uid || (resourceVersion ?? metadata.resourceVersion) !== metadata.resourceVersion) {
-      throw api("conflict", "a precondition does not hold", 409);
-    }
+    expects(found, { uid, resourceVersion });
+    if (dryRun) return;
     if ((metadata.finalizers ?? []).length === 0) this.of(gvr).delete(keyText(key));
     else this.put(gvr, { ...found, metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } });
   }
 
-  /** The objects of a page, and the token of the next one. */
-  page(gvr, { namespace, labels }, limit, token) {
-    const wanted = labels === "" ? [] : labels.split(",").map((label) => label.split("="));
+  /**
+   * The objects of a page, sorted by namespace and name, and the token of the next one. `refused` makes the error for a selector that the fake
+   * host does not know.
+   */
+  page(gvr, { namespace, labels, fields = "", index = null }, limit, token, refused) {
+    if (fields !== "") throw refused("the fake host has no field selectors");
+    const [name, place] = index ?? ["namespace"];
+    if (name !== "namespace") throw refused("the fake host has no index but `namespace`");
+    const wanted = requirements(labels, refused);
     const all = [...this.of(gvr).values()].filter(({ metadata }) => {
-      const fits = wanted.every(([name, value]) => metadata.labels?.[name] === value);
-      return fits && (namespace === null || metadata.namespace === namespace);
+      const own = metadata.namespace ?? "";
+      const fits = wanted.every(([label, value]) => metadata.labels?.[label] === value);
+      return fits && (namespace ?? own) === own && (place ?? own) === own;
     });
+    const order = ({ metadata }) => `${metadata.namespace ?? ""}\0${metadata.name}`;
+    all.sort((a, b) => (order(a) < order(b) ? -1 : 1));
     const start = token === null ? 0 : Number(token);
     const end = start + (limit === 0 ? 500 : limit);
     return { objects: all.slice(start, end), next: end < all.length ? String(end) : null };
   }
 }
+
+/** The labels and values of a selector like `a=b,c=d`. */
+function requirements(labels, refused) {
+  return labels.split(",").filter((requirement) => requirement !== "").map((requirement) => {
+    const [, label, value] = /^([^=!() ]+)==?([^=!() ]*)$/.exec(requirement) ?? [];
+    if (label === undefined) throw refused("the fake host knows only label selectors like a=b,c=d");
+    return [label, value];
+  });
+}
+
+/** Refuses a write to another object, or to another version, than the one that the request expects. */
+function expects({ metadata }, { uid, resourceVersion }) {
+  if (differs(uid, metadata.uid)) throw api("conflict", `${keyText(metadata)} has another UID`, 409);
+  if (differs(resourceVersion, metadata.resourceVersion)) throw api("conflict", `${keyText(metadata)} has changed`, 409);
+}
+
+/** Returns true if a request expects another value than the object has. An empty value expects none. */
+function differs(expected, found) {
+  return expected !== undefined && expected !== null && expected !== "" && expected !== found;
+}
+
+/** Parses an object. A whole number that JavaScript would round becomes a `bigint`, which `stringify` writes as it was. */
+function parse(json) {
+  const exact = (source) => (Math.abs(Number(source)) <= Number.MAX_SAFE_INTEGER ? source : `{"${LARGE}":"${source}"}`);
+  const whole = (source) => BigInt(/^-?\d+$/.test(source) ? source : Number(source));
+  const large = (_, value) => (typeof value?.[LARGE] === "string" ? whole(value[LARGE]) : value);
+  return JSON.parse(rewritten(json, exact, (string) => string), large);
+}
+
+const LARGE = "a large number of the fake host";
 
 /** What a refused request throws: an `Error` with the record of the interface. */
 export function api(code, message, status, retryAfterMs = null) {
@@ -102,10 +155,11 @@ export function keyText({ namespace = "", name }) {
 export function at(object, pointer) {
   let found = object;
   for (const part of pointer.split("/").slice(1)) {
-    found = found?.[part.replaceAll("~1", "/").replaceAll("~0", "~")];
-    if (found === undefined) return null;
+    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return null;
+    found = found[name];
   }
-  return JSON.stringify(found);
+  return stringify(found);
 }
 
 /** The record `object-meta` of an object. */

@@ -2,6 +2,7 @@
 
 import { Cluster, api, at, keyText, refusal, wireMeta } from "./cluster.js";
 import { interfaces as http } from "./http.js";
+import { stringify } from "../src/json.js";
 
 class FakeHost {
   constructor() {
@@ -151,14 +152,14 @@ export const host = new FakeHost();
 export { api, refusal };
 
 const lister = {
-  get: (gvr, key) => optional(gvr, key, (object) => JSON.stringify(object)),
+  get: (gvr, key) => optional(gvr, key, stringified),
   getFields: (gvr, key, pointers) => optional(gvr, key, (object) => pointers.map((pointer) => at(object, pointer))),
   listMeta: (gvr, of, part) => page(gvr, of, part, wireMeta),
   listFields: (gvr, of, pointers, part) => page(gvr, of, part, (object) => {
     const { namespace = "", name } = object.metadata;
     return { key: { namespace, name }, values: pointers.map((pointer) => at(object, pointer)) };
   }),
-  listJson: (gvr, of, part) => page(gvr, of, part, (object) => JSON.stringify(object)),
+  listJson: (gvr, of, part) => page(gvr, of, part, stringified),
   hasSynced: () => true,
   indexValues(gvr, index, namespace, after, limit) {
     if (index !== "namespace") throw refusal({ code: "invalid", message: "the fake host has no index but `namespace`" });
@@ -173,21 +174,21 @@ const lister = {
 
 const objects = {
   meta: (id) => wireMeta(host.object(id)),
-  json: (id) => JSON.stringify(host.object(id)),
+  json: (id) => stringify(host.object(id)),
   get: (id, pointer) => at(host.object(id), pointer),
   getMany: (id, pointers) => pointers.map((pointer) => at(host.object(id), pointer)),
   differs: (old, now, pointers) => pointers.some((pointer) => at(host.object(old), pointer) !== at(host.object(now), pointer)),
 };
 
 const client = {
-  get: (gvr, key) => JSON.stringify(host.cluster.find(gvr, key)),
+  get: (gvr, key) => stringify(host.cluster.find(gvr, key)),
   listObjects(gvr, { limit, token, ...of }) {
-    const { objects, next } = host.cluster.page(gvr, of, limit, token);
-    return { items: objects.map((object) => JSON.stringify(object)), next, resourceVersion: String(host.cluster.version) };
+    const { objects, next } = host.cluster.page(gvr, of, limit, token, (message) => api("invalid", message, 400));
+    return { items: objects.map(stringified), next, resourceVersion: String(host.cluster.version) };
   },
-  create: (gvr, namespace, object) => JSON.stringify(host.cluster.create(gvr, namespace, object)),
-  update: (gvr, key, object) => JSON.stringify(host.cluster.update(gvr, key, object)),
-  patch: (gvr, key, kind, body) => JSON.stringify(host.cluster.patch(gvr, key, kind, body)),
+  create: (gvr, namespace, object, options) => stringify(host.cluster.create(gvr, namespace, object, options)),
+  update: (gvr, key, object, options) => stringify(host.cluster.update(gvr, key, object, options)),
+  patch: (gvr, key, kind, body, options) => stringify(host.cluster.patch(gvr, key, kind, body, options)),
   deleteObject: (gvr, key, options) => host.cluster.delete(gvr, key, options),
   recordEvent: (event) => void host.events.push(event),
 };
@@ -274,12 +275,18 @@ function counted(name, functions) {
   return Object.fromEntries(Object.entries(functions).map(wrap));
 }
 
+/** For `map`, which passes more than the object. */
+function stringified(object) {
+  return stringify(object);
+}
+
 function optional(gvr, key, read) {
   const found = host.cluster.of(gvr).get(keyText(key));
   return found === undefined ? null : read(found);
 }
 
 function page(gvr, of, { limit, token }, read) {
-  const { objects, next } = host.cluster.page(gvr, of, limit, token);
+  const refused = (message) => refusal({ code: "invalid", message });
+  const { objects, next } = host.cluster.page(gvr, of, limit, token, refused);
   return { items: objects.map(read), next };
 }

@@ -8,6 +8,8 @@ export function interfaces(answer) {
     }
 
     static fromList(entries) {
+      // The engine would end the call with a trap.
+      if (entries.some(([name]) => !name.isWellFormed())) throw new Error("the name of a header has half a character");
       return new Fields(entries);
     }
 

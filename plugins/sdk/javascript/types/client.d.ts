@@ -131,7 +131,8 @@ export function recordEvent(gvr: string, about: ObjectName, { reason, action, no
 export function retryOnConflict<T>(attempt: () => T): T;
 /**
  * Reads an object, changes it and replaces it, again after a conflict. `change` changes the parsed object, or returns another one. If
- * nothing is different afterwards, nothing is sent. Returns the object as it is then.
+ * nothing is different afterwards, nothing is sent. Everything else in the object stays exactly as it is, large numbers included.
+ * Returns the object as it is then.
  *
  * @param {string} gvr
  * @param {ObjectName} name

@@ -8,6 +8,14 @@
  */
 export function call<T>(request: () => T): T;
 /**
+ * Text that the host can receive. A replacement character stands for half a character, such as the rest of an emoji that was cut: QuickJS
+ * would end the call with a trap for it.
+ *
+ * @internal
+ * @param {string} value
+ */
+export function wellFormed(value: string): string;
+/**
  * Checks an argument that the host receives as text. The engine would end the call with a trap.
  *
  * @internal

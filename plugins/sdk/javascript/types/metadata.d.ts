@@ -4,7 +4,8 @@
  *
  * Returns true if the object lives and has the finalizer: go on. Returns false if the object is being deleted; then `cleanup` was called
  * and the finalizer is removed, unless this had happened before. If `cleanup` throws, the finalizer stays and the call is repeated. So
- * `cleanup` may be called several times for an object.
+ * `cleanup` may be called several times for an object. Returns false without a call of `cleanup` if the finalizer came too late, because
+ * the object was deleted after the state in `object`.
  *
  * It needs `update` of the resource in the grant, and a live read.
  *
@@ -12,6 +13,7 @@
  * @param {Resource} object parsed: of `lister.get`, or `body` of a notification
  * @param {string} finalizer a name of yours, like `example.com/cleanup`
  * @param {(object: Resource) => void} cleanup
+ * @returns {boolean}
  */
 export function finalize(gvr: string, object: Resource, finalizer: string, cleanup: (object: Resource) => void): boolean;
 /**

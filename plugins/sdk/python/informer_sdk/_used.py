@@ -75,6 +75,9 @@ def _names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if _NEEDS_DELIVERY in (getattr(node, "arg", None), getattr(node, "attr", None), getattr(node, "value", None)):
             yield _NEEDS_DELIVERY
+        # `import informer_sdk.client` makes all modules attributes of `informer_sdk`.
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "informer_sdk":
+            yield node.attr
         if isinstance(node, ast.Import):
             for alias in node.names:
                 package, _, module = alias.name.partition(".")

@@ -33,7 +33,7 @@ _OPTIONAL = {
 
 @dataclass(frozen=True)
 class Requeue:
-    """What a reconciler returns for a key that is reconciled again: at once, or after some seconds."""
+    """What a reconciler returns for a key that is reconciled again: after its backoff, which grows each time, or after some seconds."""
 
     after: Optional[float] = None
 
@@ -139,8 +139,11 @@ class App:
     def _register(self, name: str, function: F) -> F:
         if name in self._functions:
             raise TypeError(f"{name} is registered twice")
-        if inspect.iscoroutinefunction(function):
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError(f"{name} is async: functions are synchronous, so remove `async` and `await`")
+        if inspect.isgeneratorfunction(function):
+            # A call of it returns at once and does nothing.
+            raise TypeError(f"{name} is a generator: remove `yield`")
         self._functions[name] = function
         return function
 

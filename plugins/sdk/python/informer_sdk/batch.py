@@ -67,9 +67,13 @@ def _notification(wire: Any) -> Notification:
 def _answer(exports: Any, outcome: Outcome) -> Any:
     if outcome is None:
         return exports.Outcome_Handled()
-    if isinstance(outcome, Again):
-        return exports.Outcome_Again(millis(outcome.after, "after"))
     if isinstance(outcome, Exception):
         return exports.Outcome_Failed(failure(outcome))
+    try:
+        if isinstance(outcome, Again):
+            return exports.Outcome_Again(millis(outcome.after, "after"))
+    except TypeError as error:
+        # It is the failure of this notification, and not of the whole batch.
+        return exports.Outcome_Failed(failure(PermanentError(f"an outcome of on_batch is an Again, whose time is wrong: {error}")))
     problem = f"an outcome of on_batch is {outcome!r}: it is None, an Again or an exception"
     return exports.Outcome_Failed(failure(PermanentError(problem)))

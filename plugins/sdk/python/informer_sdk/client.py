@@ -173,6 +173,10 @@ def _written(options: Any, sent: Any, function: Callable[..., str], *args: Any) 
 
 
 def _version(obj: Any) -> Optional[str]:
+    """The version in the metadata of an object or a patch, or the one that an operation of a JSON patch compares or sets."""
+    if isinstance(obj, Sequence):
+        named = [step.get("value") for step in obj if isinstance(step, Mapping) and step.get("path") == "/metadata/resourceVersion"]
+        return named[-1] if named else None
     metadata = obj.get("metadata") if isinstance(obj, Mapping) else None
     return metadata.get("resourceVersion") if isinstance(metadata, Mapping) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import traceback
 from pathlib import PurePosixPath
 from typing import Any, Callable, Optional, TypeVar
@@ -12,6 +13,9 @@ from componentize_py_types import Err
 from ._types import types
 
 T = TypeVar("T")
+
+# Halves of characters, which texts of Python may have, for example of JSON with the escape \ud83d. UTF-8 has none.
+_HALVES = re.compile("[\ud800-\udfff]")
 
 _CAUSES = 8
 _MOST_MILLIS = 0xFFFF_FFFF
@@ -101,14 +105,28 @@ def describe(error: BaseException) -> str:
     parts: list[str] = []
     seen: Optional[BaseException] = error
     while seen is not None and len(parts) < _CAUSES:
-        lines = [f"{type(seen).__name__}: {seen}"]
+        lines = [f"{type(seen).__name__}: {_message(seen)}"]
         for frame in traceback.extract_tb(seen.__traceback__):
             path = PurePosixPath(frame.filename)
             if path.parent.name != "informer_sdk":
                 lines.append(f'  File "{path.name}", line {frame.lineno}, in {frame.name}')
         parts.append("\n".join(lines))
         seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
-    return "\ncaused by ".join(parts)
+    return whole("\ncaused by ".join(parts))
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as other:
+        # It would replace the failure by a trap.
+        return f"(its text raises {type(other).__name__})"
+
+
+def whole(found: str) -> str:
+    """A text for people, in which a replacement character stands for each half of a character, with which the runtime would end the call
+    with a trap."""
+    return _HALVES.sub("\ufffd", found)
 
 
 def after(error: BaseException) -> Optional[int]:
@@ -140,6 +158,8 @@ def text(value: Any, name: str) -> str:
     """Checks an argument that the host receives as text. The runtime would end the call with a trap."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is no string: {value!r}")
+    if _HALVES.search(value):
+        raise TypeError(f"{name} has half of a character: {value!r}")
     return value
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json as _json
 from typing import Any, Dict, Mapping, Optional, Union
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from . import _wasi_http
 from .errors import HostError, millis, text
@@ -62,7 +62,7 @@ def request(
     Raises a `HostError` whose code is `http-request-denied` if the host denies the request, `invalid` if the URL or a header is malformed,
     and the code of `wasi:http`, like `connection-refused`, if there is no answer.
     """
-    sent = {name.lower(): text(value, name) for name, value in (headers or {}).items()}
+    sent = {text(name, "the name of a header").lower(): text(value, name) for name, value in (headers or {}).items()}
     if json is not None:
         body = _json.dumps(json, ensure_ascii=False)
         sent.setdefault("content-type", "application/json")
@@ -71,11 +71,9 @@ def request(
         if not isinstance(payload, bytes):
             raise TypeError(f"the body is neither bytes nor a string: {type(payload).__name__}")
         sent["content-length"] = str(len(payload))
-    parts = urlsplit(text(url, "url"))
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise HostError("invalid", "the URL does not begin with http:// or https:// and a host")
-    # The path of a webhook is often a secret, so that no error has it.
-    place = f"{text(method, 'method')} {parts.scheme}://{parts.netloc}"
+    parts = _split(text(url, "url"))
+    # The path of a webhook is often a secret, and so is a password before the host, so that no error has them.
+    place = f"{text(method, 'method')} {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     wait = None if timeout is None else millis(timeout, "timeout")
     try:
@@ -91,6 +89,16 @@ def request(
 def get(url: str, *, headers: Optional[Mapping[str, str]] = None, timeout: Optional[float] = None) -> Answer:
     """Sends a GET request."""
     return request("GET", url, headers=headers, timeout=timeout)
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.netloc:
+        raise HostError("invalid", "the URL does not begin with http:// or https:// and a host")
+    return parts
 
 
 def _reason(code: str) -> str:

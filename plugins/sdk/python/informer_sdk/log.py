@@ -14,7 +14,7 @@ from typing import Any, List, Optional, Tuple
 
 from wit_world.imports import log as host
 
-from .errors import describe
+from .errors import describe, whole
 
 TRACE = 5
 """The level below `logging.DEBUG`."""
@@ -42,12 +42,12 @@ class HostHandler(logging.Handler):
         level = _level(record.levelno)
         if _early is None and not host.enabled(level):
             return
-        fields = [(name, str(value)) for name, value in vars(record).items() if name not in _OWN]
+        fields = [(whole(str(name)), whole(str(value))) for name, value in vars(record).items() if name not in _OWN]
         if record.name != "root":
-            fields.append(("logger", record.name))
+            fields.append(("logger", whole(record.name)))
         if record.exc_info and record.exc_info[1] is not None:
             fields.append(("error", describe(record.exc_info[1])))
-        line = (level, record.getMessage(), fields)
+        line = (level, whole(record.getMessage()), fields)
         if _early is None:
             host.write(*line)
         else:

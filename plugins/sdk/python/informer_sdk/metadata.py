@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict
 
 from . import client
+from .errors import ApiError
 from .objects import Resource, format_key
 
 
@@ -13,18 +14,25 @@ def finalize(gvr: str, obj: Resource, finalizer: str, cleanup: Callable[[Resourc
 
     Returns true if the object lives and has the finalizer: go on. Returns false if the object is being deleted; then `cleanup` was
     called and the finalizer is removed, unless this had happened before. If `cleanup` raises, the finalizer stays and the call is
-    repeated. So `cleanup` may be called several times for an object.
+    repeated. So `cleanup` may be called several times for an object. Returns false without a call of `cleanup` if the finalizer comes
+    too late, because the object was deleted after the state in `obj`.
 
     `obj` is parsed: of `lister.get`, or `body` of a notification. `finalizer` is a name of yours, like `example.com/cleanup`. It needs
     `update` of the resource in the grant, and a live read.
     """
     if "deletionTimestamp" not in obj["metadata"]:
-        if not _has(obj, finalizer):
-            client.modify(gvr, obj, lambda current: _add(current, obj, finalizer))
-        return True
+        if _has(obj, finalizer):
+            return True
+        now = client.modify(gvr, obj, lambda current: _add(current, obj, finalizer))
+        return _has(now, finalizer) and _same(now, obj)
     if _has(obj, finalizer):
         cleanup(obj)
-        client.modify(gvr, obj, lambda current: _remove(current, obj, finalizer))
+        try:
+            client.modify(gvr, obj, lambda current: _remove(current, obj, finalizer))
+        except ApiError as error:
+            # The object is gone, so it has no finalizer.
+            if error.code != "not-found":
+                raise
     return False
 
 

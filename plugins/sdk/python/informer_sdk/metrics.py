@@ -25,4 +25,4 @@ def histogram_observe(name: str, value: float, labels: Optional[Mapping[str, str
 
 
 def _pairs(labels: Optional[Mapping[str, str]]) -> List[Tuple[str, str]]:
-    return [(name, text(value, f"the label {name}")) for name, value in (labels or {}).items()]
+    return [(text(name, "the name of a label"), text(value, f"the label {name}")) for name, value in (labels or {}).items()]

@@ -127,7 +127,7 @@ ObjectName = Union[str, ObjectKey, ObjectMeta, Mapping[str, Any]]
 def key_of(name: ObjectName) -> ObjectKey:
     """The key of an object."""
     if isinstance(name, ObjectKey):
-        return name
+        return ObjectKey(text(name.namespace, "the namespace"), text(name.name, "the name of the object"))
     if isinstance(name, ObjectMeta):
         return ObjectKey(name.namespace, name.name)
     if isinstance(name, Mapping):

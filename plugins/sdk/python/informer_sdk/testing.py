@@ -8,6 +8,10 @@ Import it before anything else of the SDK::
 
     def test_added():
         assert host.add(app.Handler(), "v1/pods", {"metadata": {"name": "web"}}) is None
+
+The cache and the API server are one store of objects. There are no grants, limits and deadlines. Label selectors are lists of
+`name=value`. Other label selectors, field selectors, indexes but `namespace`, JSON patches and strategic merge patches are refused.
+Server-side apply is a merge patch that creates an object that does not exist.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, make_dataclass
 from enum import Enum
+from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional
 
@@ -62,6 +67,8 @@ _ErrorCode = _enum(
     "ErrorCode", "unknown-resource not-granted stale-token stale-page invalid too-large limit-exceeded internal"
 )
 _PatchKind = _enum("PatchKind", "merge json-patch strategic-merge apply")
+# The fields of the metadata that a write does not change.
+_OF_SERVER = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
 _Verb = _enum("Verb", "added updated deleted")
 _Cause = _enum("Cause", "live initial relist resync replay")
 
@@ -231,7 +238,9 @@ def _meta(obj: Any) -> Any:
     )
 
 
-def _at(obj: Any, pointer: str) -> Optional[str]:
+def _at(obj: Any, pointer: str, sort_keys: bool = False) -> Optional[str]:
+    if pointer and not pointer.startswith("/"):
+        raise host_error("invalid", f"the pointer {pointer!r} does not begin with /")
     for part in pointer.split("/")[1:]:
         part = part.replace("~1", "/").replace("~0", "~")
         if isinstance(obj, list) and part.isdigit() and int(part) < len(obj):
@@ -240,21 +249,65 @@ def _at(obj: Any, pointer: str) -> Optional[str]:
             obj = obj[part]
         else:
             return None
-    return json.dumps(obj)
+    return json.dumps(obj, sort_keys=sort_keys)
 
 
-def _page(gvr: str, namespace: Optional[str], labels: str, limit: int, token: Optional[str], read: Callable[[Any], Any]) -> Any:
-    wanted = dict(label.split("=") for label in labels.split(",")) if labels else {}
+def _differs(old: int, new: int, pointers: List[str]) -> bool:
+    """The order of keys is no difference."""
+    before, after = host._token(old), host._token(new)
+    return any(_at(before, pointer, True) != _at(after, pointer, True) for pointer in pointers)
+
+
+def _selects(selector: str, labels: Dict[str, str], refused: Callable[..., Err]) -> bool:
+    """Returns true if labels fit a selector of the form a=b,c=d."""
+    fits = True
+    for requirement in filter(None, selector.split(",")):
+        name, equals, value = requirement.replace("==", "=", 1).partition("=")
+        if not name or not equals or any(mark in requirement for mark in "!() ") or "=" in value:
+            raise refused("the fake host knows only label selectors like a=b,c=d")
+        fits = fits and labels.get(name) == value
+    return fits
+
+
+def _page(gvr: str, of: Any, part: Any, read: Callable[[Any], Any], refused: Callable[..., Err], lost: Err) -> Any:
+    """A page of the selected objects, sorted by namespace and name. `refused` makes the error for a selector, and `lost` is the one for
+    an unknown page."""
     found = []
+    _selects(of.labels, {}, refused)
     for obj in host.of(gvr).values():
         metadata = obj["metadata"]
-        fits = wanted.items() <= metadata.get("labels", {}).items()
-        if fits and namespace in (None, metadata.get("namespace")):
+        fits = _selects(of.labels, metadata.get("labels") or {}, refused)
+        if fits and of.namespace in (None, metadata.get("namespace", "")):
             found.append(obj)
-    begin = int(token or 0)
-    end = begin + (limit or 500)
+    found.sort(key=lambda obj: (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]))
+    token = part.token or "0"
+    if not token.isdecimal() or int(token) > len(found):
+        raise lost
+    begin = int(token)
+    end = begin + (part.limit or 500)
     items = [read(obj) for obj in found[begin:end]]
     return SimpleNamespace(items=items, next=str(end) if end < len(found) else None)
+
+
+def _cached(gvr: str, of: Any, part: Any, read: Callable[[Any], Any]) -> Any:
+    """A page of a list of the cache."""
+    refused, lost = partial(host_error, "invalid"), host_error("stale-page", "the page token is unknown")
+    if of.index is not None:
+        name, value = of.index
+        if name != "namespace":
+            raise refused("the fake host has no index but `namespace`")
+        if of.namespace not in (None, value):
+            return SimpleNamespace(items=[], next=None)
+        of = SimpleNamespace(namespace=value, labels=of.labels)
+    return _page(gvr, of, part, read, refused, lost)
+
+
+def _listed(gvr: str, options: Any) -> Any:
+    """A page of a list of the API server."""
+    refused = partial(api_error, "invalid", status=400)
+    if options.fields:
+        raise refused("the fake host has no field selectors")
+    return _page(gvr, options, options, json.dumps, refused, api_error("gone", "the page token is unknown", 410))
 
 
 def _find(gvr: str, key: Any) -> Any:
@@ -264,35 +317,57 @@ def _find(gvr: str, key: Any) -> Any:
     return found
 
 
+def _holds(found: Any, uid: Optional[str], version: Optional[str]) -> None:
+    """Checks the preconditions of a write. `None` is none."""
+    metadata = found["metadata"]
+    if uid not in (None, metadata.get("uid")) or version not in (None, metadata.get("resourceVersion")):
+        raise api_error("conflict", "the object has been modified", 409)
+
+
+def _kept(gvr: str, obj: Any, dry_run: bool) -> str:
+    """Keeps an object unless the write is a dry run. An object that is being deleted is gone without its last finalizer."""
+    metadata = obj["metadata"]
+    if dry_run:
+        return json.dumps(obj)
+    if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
+        host.of(gvr).pop(_key(metadata), None)
+        return json.dumps(obj)
+    return json.dumps(host.put(gvr, obj))
+
+
+def _replaced(gvr: str, found: Any, obj: Any, dry_run: bool) -> str:
+    """Keeps the new state of an object. The fields of the server stay as they are."""
+    metadata = {name: value for name, value in obj["metadata"].items() if name not in _OF_SERVER}
+    metadata.update((name, value) for name, value in found["metadata"].items() if name in _OF_SERVER)
+    return _kept(gvr, {**obj, "metadata": metadata}, dry_run)
+
+
 def _create(gvr: str, namespace: str, text: str, options: Any) -> str:
     obj = json.loads(text)
     if namespace:
         obj["metadata"]["namespace"] = namespace
     if _key(obj["metadata"]) in host.of(gvr):
         raise api_error("already-exists", "it exists", 409)
-    return json.dumps(host.put(gvr, obj))
+    return _kept(gvr, obj, options.dry_run)
 
 
 def _update(gvr: str, key: Any, text: str, options: Any) -> str:
     found, obj = _find(gvr, key), json.loads(text)
-    metadata = obj["metadata"]
-    if metadata.get("resourceVersion") not in (None, found["metadata"]["resourceVersion"]):
-        raise api_error("conflict", "it has changed", 409)
-    if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
-        del host.of(gvr)[_wire_key(key)]
-        return text
-    return json.dumps(host.put(gvr, obj))
+    _holds(found, obj["metadata"].get("uid") or None, obj["metadata"].get("resourceVersion") or None)
+    return _replaced(gvr, found, obj, options.dry_run)
 
 
 def _patch(gvr: str, key: Any, kind: Any, text: str, options: Any) -> str:
     body = json.loads(text)
-    if kind is _PatchKind.APPLY:
-        found = host.of(gvr).get(_wire_key(key), {})
-    elif kind is _PatchKind.MERGE:
-        found = _find(gvr, key)
-    else:
-        raise api_error("invalid", f"the fake host has no patch of the kind {kind.name}", 400)
-    return json.dumps(host.put(gvr, _merged(found, body)))
+    if kind not in (_PatchKind.APPLY, _PatchKind.MERGE):
+        raise api_error("invalid", f"the fake host has no patch of the kind {kind.name}", 415)
+    if kind is _PatchKind.APPLY and _wire_key(key) not in host.of(gvr):
+        return _kept(gvr, _merged({}, body), options.dry_run)
+    found, sent = _find(gvr, key), body.get("metadata") or {}
+    _holds(found, None, sent.get("resourceVersion") or None)
+    if (sent.get("uid") or None) not in (None, found["metadata"].get("uid")):
+        raise api_error("invalid", "metadata.uid: field is immutable", 422)
+    return _replaced(gvr, found, _merged(found, body), options.dry_run)
 
 
 def _merged(target: Any, patch: Any) -> Any:
@@ -310,8 +385,11 @@ def _merged(target: Any, patch: Any) -> Any:
 
 def _delete(gvr: str, key: Any, options: Any) -> None:
     found = _find(gvr, key)
+    _holds(found, options.uid, options.resource_version)
+    if options.dry_run:
+        return
     if found["metadata"].get("finalizers"):
-        host.put(gvr, _merged(found, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}))
+        host.put(gvr, {**found, "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z", **found["metadata"]}})
     else:
         del host.of(gvr)[_wire_key(key)]
 
@@ -385,7 +463,7 @@ def _install() -> None:
             "json": lambda token: json.dumps(host._token(token)),
             "get": lambda token, pointer: _at(host._token(token), pointer),
             "get_many": lambda token, pointers: [_at(host._token(token), pointer) for pointer in pointers],
-            "differs": lambda old, now, pointers: any(_at(host._token(old), p) != _at(host._token(now), p) for p in pointers),
+            "differs": _differs,
         },
     )
     _interface(
@@ -393,11 +471,9 @@ def _install() -> None:
         {
             "get": lambda gvr, key: _optional(gvr, key, json.dumps),
             "get_fields": lambda gvr, key, pointers: _optional(gvr, key, lambda obj: [_at(obj, p) for p in pointers]),
-            "list_json": lambda gvr, of, part: _page(gvr, of.namespace, of.labels, part.limit, part.token, json.dumps),
-            "list_meta": lambda gvr, of, part: _page(gvr, of.namespace, of.labels, part.limit, part.token, _meta),
-            "list_fields": lambda gvr, of, pointers, part: _page(
-                gvr, of.namespace, of.labels, part.limit, part.token, lambda obj: _fields(obj, pointers)
-            ),
+            "list_json": lambda gvr, of, part: _cached(gvr, of, part, json.dumps),
+            "list_meta": lambda gvr, of, part: _cached(gvr, of, part, _meta),
+            "list_fields": lambda gvr, of, pointers, part: _cached(gvr, of, part, lambda obj: _fields(obj, pointers)),
             "has_synced": lambda gvr: True,
             "index_values": _index_values,
             "state": lambda gvr: SimpleNamespace(synced=True, resource_version=str(host._version), age_ms=0),
@@ -409,7 +485,7 @@ def _install() -> None:
         "client",
         {
             "get": lambda gvr, key, subresource: json.dumps(_find(gvr, key)),
-            "list_objects": lambda gvr, of: _page(gvr, of.namespace, of.labels, of.limit, of.token, json.dumps),
+            "list_objects": _listed,
             "create": _create,
             "update": _update,
             "patch": _patch,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wit_world.imports import workqueue as host
 
-from .errors import call, millis
+from .errors import call, millis, text
 from .objects import ObjectName, format_key
 
 
@@ -43,4 +43,4 @@ def length() -> int:
 
 
 def _wire(key: ObjectName) -> str:
-    return key if isinstance(key, str) else format_key(key)
+    return text(key, "key") if isinstance(key, str) else format_key(key)

@@ -132,6 +132,23 @@ class Handlers(Case):
         with self.assertRaisesRegex(TypeError, "the pointers are a string"):
             lister.get_fields(PODS, "a/b", "/spec")
 
+    def test_half_of_a_character_is_an_error_in_an_argument_and_replaced_in_the_log(self):
+        for attempt in (
+            lambda: lister.get(PODS, "shop/\ud83d"),
+            lambda: workqueue.add("\ud83d"),
+            lambda: metrics.counter_add("writes", 1, {1: "a"}),
+            lambda: lister.get(PODS, ObjectKey("shop", None)),
+            lambda: http.get("https://chat.example.com", headers={"x-\ud83d": "a"}),
+        ):
+            with self.assertRaises(TypeError):
+                attempt()
+        self.assertEqual((host.calls, host.requests), ([], []))
+
+        host.start(App().Plugin())
+        logging.warning("half \ud83d of one", extra={"a": "\ude00", 2: 3})
+        line = host.lines[-1]
+        self.assertEqual((line["message"], line["fields"]), ("half \ufffd of one", {"a": "\ufffd", "2": "3"}))
+
     def test_start_gets_the_configuration_and_what_it_raises_is_text(self):
         app = App("name", "1.0")
 
@@ -152,6 +169,19 @@ class Handlers(Case):
             @app.on_add
             async def added(obj, cause):
                 pass
+
+        # A call of a generator does nothing.
+        with self.assertRaisesRegex(TypeError, "on_add is a generator"):
+
+            @app.on_add
+            def generated(obj, cause):
+                yield
+
+        with self.assertRaisesRegex(TypeError, "on_add is async"):
+
+            @app.on_add
+            async def both(obj, cause):
+                yield
 
         app.on_add(lambda obj, cause: None)
         with self.assertRaisesRegex(TypeError, "twice"):
@@ -208,7 +238,9 @@ class Handlers(Case):
         answer = lambda *args: json.dumps(foreign)  # noqa: E731
         with mock.patch.object(client.host, "update", answer), mock.patch.object(client.host, "patch", answer):
             client.update(PODS, foreign)
-            client.merge_patch(PODS, "shop/web", {"metadata": {"resourceVersion": foreign["metadata"]["resourceVersion"]}})
+            version = foreign["metadata"]["resourceVersion"]
+            client.merge_patch(PODS, "shop/web", {"metadata": {"resourceVersion": version}})
+            client.json_patch(PODS, "shop/web", [{"op": "test", "path": "/metadata/resourceVersion", "value": version}])
             self.assertFalse(is_own_write(foreign))
             client.json_patch(PODS, "shop/web", [])
             self.assertTrue(is_own_write(foreign), "the version before the write is not known")
@@ -218,6 +250,15 @@ class Handlers(Case):
             retry_after = "Wed, 21 Oct 2015 07:28:00 GMT"
 
         self.assertEqual(type(self.fail(Throttled("slow down"))).__name__, "Failure_Retry")
+
+
+    def test_an_exception_without_a_text_is_a_failure_and_half_of_a_character_is_replaced(self):
+        class Silent(Exception):
+            def __str__(self):
+                raise LookupError("no text")
+
+        self.assertIn("Silent: (its text raises LookupError)", self.fail(Silent()).value)
+        self.assertIn("ValueError: half \ufffd of one", self.fail(ValueError("half \ud83d of one")).value)
 
 
 class Reconcilers(Case):
@@ -263,7 +304,7 @@ class Interfaces(Case):
         self.assertEqual(len(host.calls), 4)
         (found,) = lister.list_fields(PODS, ["/spec/name", "/none"], labels="app=c")
         self.assertEqual((str(found.key), found.values), ("shop/c", ["c", None]))
-        self.assertEqual(format_key(list(client.list(PODS, page_size=4))[-1]), "other/x")
+        self.assertEqual([format_key(obj) for obj in client.list(PODS, page_size=4)][:2], ["other/x", "shop/a"])
 
     def test_a_key_of_the_workqueue_says_what_it_is_of_if_it_names_a_resource(self):
         self.assertEqual(parse_key("v1/pods shop/web"), ("v1/pods", ObjectKey("shop", "web")))
@@ -327,6 +368,25 @@ class Interfaces(Case):
         self.assertFalse(reconcile())
         self.assertEqual(len(cleaned), 1)
         self.assertIsNone(lister.get(PODS, "shop/web"))
+
+    def test_an_object_that_was_deleted_meanwhile_gets_no_finalizer_and_does_not_live(self):
+        seen = host.put(PODS, pod("web"))
+        client.delete(PODS, "shop/web")
+        host.put(PODS, pod("web"))
+
+        self.assertFalse(finalize(PODS, seen, "example.com/x", self.fail))
+
+        self.assertNotIn("finalizers", lister.get(PODS, "shop/web")["metadata"])
+
+    def test_an_object_that_is_gone_after_the_cleanup_is_no_failure(self):
+        seen = host.put(PODS, pod("web"))
+        seen["metadata"].update(finalizers=["example.com/x"], deletionTimestamp="2026-01-01T00:00:00Z")
+        client.delete(PODS, "shop/web")
+        cleaned = []
+
+        self.assertFalse(finalize(PODS, seen, "example.com/x", cleaned.append))
+
+        self.assertEqual(len(cleaned), 1)
 
     def test_an_owner_is_set_once_and_only_one_controller(self):
         owner = host.put(PODS, pod("owner"))
@@ -459,6 +519,17 @@ class Interfaces(Case):
         self.assertEqual(failures, ["Failure_Permanent", "Failure_RetryAfter", "Failure_Permanent"])
         self.assertIn("an outcome of on_batch is 3", found[4].value.value)
 
+    def test_a_wrong_time_of_one_notification_is_no_failure_of_the_others(self):
+        app = App()
+        app.on_batch(lambda notifications: [None, Again("soon"), Again(-1)])
+
+        good, *wrong = host.batch(app.BatchHandler(), PODS, *({"obj": pod(name)} for name in ("a", "b", "c")))
+
+        self.assertEqual(type(good).__name__, "Outcome_Handled")
+        for outcome in wrong:
+            self.assertEqual(type(outcome.value).__name__, "Failure_Permanent")
+            self.assertIn("after is no time in seconds", outcome.value.value)
+
     def test_a_batch_that_raises_is_delivered_one_by_one(self):
         app = App()
 
@@ -509,7 +580,10 @@ class Http(Case):
             http.get("http://other.example.com/secret")
         self.assertEqual(raised.exception.code, "http-request-denied")
         self.assertIn("GET http://other.example.com: the host denies it", str(raised.exception))
-        for malformed in ("", "chat.example.com", "ftp://a/", "https:///a"):
+        with self.assertRaises(HostError) as raised:
+            http.get("http://me:password@other.example.com/secret")
+        self.assertNotIn("password", str(raised.exception))
+        for malformed in ("", "chat.example.com", "ftp://a/", "https:///a", "https://[::1/"):
             with self.assertRaises(HostError) as raised:
                 http.get(malformed)
             self.assertEqual(raised.exception.code, "invalid")
@@ -528,6 +602,7 @@ class Used(unittest.TestCase):
         self.assertEqual(modules, ["client", "lister"])
         self.assertEqual(interfaces, [*always, "informer:plugin/client@0.2.0", "informer:plugin/lister@0.2.0"])
         self.assertEqual(len(self.used("import informer_sdk")[0]), 9)
+        self.assertEqual(self.used("import informer_sdk.client\ninformer_sdk.lister.get")[0], ["client", "lister"])
 
     def test_a_plugin_that_ignores_its_own_writes_reads_the_number_of_the_attempt(self):
         for text in ("app = App(ignore_own_writes=True)", "app.ignore_own_writes = True", 'App(**{"ignore_own_writes": True})'):

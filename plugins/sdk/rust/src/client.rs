@@ -141,10 +141,8 @@ pub fn create(
     object: &impl Serialize,
     options: &WriteOptions,
 ) -> Result<Written, Error> {
-    Ok(Written::new(
-        host::client::create(gvr, namespace, &encode("the object", object)?, options.wire())?,
-        options,
-    ))
+    let json = host::client::create(gvr, namespace, &encode("the object", object)?, options.wire())?;
+    Ok(Written::new(json, options, ""))
 }
 
 /// Replaces an object.
@@ -158,7 +156,9 @@ pub fn update(
     object: &impl Serialize,
     options: &WriteOptions,
 ) -> Result<Written, Error> {
-    Ok(Written::new(host::client::update(gvr, key, &encode("the object", object)?, options.wire())?, options))
+    let sent = encode("the object", object)?;
+    let json = host::client::update(gvr, key, &sent, options.wire())?;
+    Ok(Written::new(json, options, &version_of(&sent)))
 }
 
 /// Changes parts of an object. The field manager is `informer/<name of the plugin>`.
@@ -168,7 +168,7 @@ pub fn update(
 /// manager owns, without [`WriteOptions::force`].
 pub fn patch(gvr: &str, key: &ObjectKey, patch: &Patch, options: &WriteOptions) -> Result<Written, Error> {
     let json = host::client::patch(gvr, key, patch.kind, &patch.body.to_string(), options.wire())?;
-    Ok(Written::new(json, options))
+    Ok(Written::new(json, options, patch.version()))
 }
 
 /// Deletes an object. An object with finalizers stays until its finalizers are removed.
@@ -197,6 +197,12 @@ pub fn record(event: &ObjectEvent) -> Result<(), Error> {
         action,
         note,
     })?)
+}
+
+/// The resource version in the JSON text of an object. It is empty if the text has none.
+fn version_of(json: &str) -> String {
+    let versioned = serde_json::from_str::<Versioned>(json).ok();
+    versioned.and_then(|object| object.metadata.resource_version).unwrap_or_default()
 }
 
 // === impl ObjectEvent ===
@@ -261,17 +267,30 @@ impl Patch {
     pub fn apply(object: Value) -> Self {
         Self { kind: wit::PatchKind::Apply, body: object }
     }
+
+    /// The version in the metadata of the patch, or the one that an operation of a JSON patch compares or sets. It is empty if the
+    /// patch has none.
+    fn version(&self) -> &str {
+        const POINTER: &str = "/metadata/resourceVersion";
+        let is_version = |operation: &&Value| operation.get("path").and_then(Value::as_str) == Some(POINTER);
+        let named = match &self.body {
+            Value::Array(operations) => {
+                operations.iter().rfind(is_version).and_then(|operation| operation.get("value"))
+            }
+            object => object.pointer(POINTER),
+        };
+        named.and_then(Value::as_str).unwrap_or_default()
+    }
 }
 
 // === impl Written ===
 
 impl Written {
-    fn new(json: String, options: &WriteOptions) -> Self {
-        let versioned = serde_json::from_str::<Versioned>(&json).ok();
-        let resource_version =
-            versioned.and_then(|object| object.metadata.resource_version).unwrap_or_default();
+    /// `before` is the version that the request had, or an empty text.
+    fn new(json: String, options: &WriteOptions, before: &str) -> Self {
+        let resource_version = version_of(&json);
         if !options.wire().dry_run {
-            own_writes::wrote(&resource_version);
+            own_writes::wrote(&resource_version, before);
         }
         Self { json, resource_version }
     }

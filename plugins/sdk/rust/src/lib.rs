@@ -66,6 +66,7 @@
 //! - [`keyvalue`]: state that survives restarts.
 //! - [`workqueue`], [`timer`], [`log`](mod@log), [`metrics`] and [`delivery`].
 //! - [`Failure`] and [`ReconcileError`]: what the host does after a failed call.
+//! - [`labels`]: label selectors from annotations and from the configuration.
 //! - `patterns`: lists of names and regular expressions from annotations, with the feature of this name.
 //! - [`wasi`]: the standard interfaces for state, configuration and logging.
 //! - `testing`: a host for native tests.
@@ -84,6 +85,7 @@ mod handler;
 mod host;
 mod json;
 pub mod keyvalue;
+pub mod labels;
 pub mod lister;
 pub mod log;
 pub mod metadata;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::client::{WriteOptions, modify};
+use crate::client::{ApiCode, WriteOptions, modify};
 use crate::{Failure, ObjectKey};
 
 /// Why an object cannot belong to an owner.
@@ -37,7 +37,8 @@ pub enum OwnerError {
 ///
 /// Returns true if the object lives and has the finalizer: go on. Returns false if the object is being deleted; then `cleanup`
 /// was called and the finalizer is removed, unless this had happened before. If `cleanup` fails, the finalizer stays and the call
-/// is repeated, so `cleanup` may be called several times for an object.
+/// is repeated, so `cleanup` may be called several times for an object. Returns false without a call of `cleanup` if the finalizer
+/// comes too late, because the object was deleted after the state in `object`.
 ///
 /// `object` is the parsed object, for example from [`lister::get`](crate::lister::get). `finalizer` is a name with a domain of
 /// yours, such as `example.com/cleanup`. The plugin needs the resource in `read`, and its verb `update` in `write` of the grant.
@@ -79,7 +80,7 @@ pub fn finalize(
         cleanup(object)?;
     }
     let key = key_of(object);
-    modify(gvr, &key, &WriteOptions::new(), |current| {
+    let modified = modify(gvr, &key, &WriteOptions::new(), |current| {
         // The object may be deleted by now, and the API server then refuses new finalizers. A new object may have its name.
         if has(current, finalizer) == lives || !is_same(current, object) {
             return;
@@ -93,9 +94,13 @@ pub fn finalize(
         if let Some(metadata) = metadata(current) {
             metadata.insert("finalizers".to_owned(), names.into());
         }
-    })
-    .map_err(Failure::from)?;
-    Ok(lives)
+    });
+    match modified {
+        Ok(now) => Ok(lives && has(&now, finalizer) && is_same(&now, object)),
+        // The object is gone, so it has no finalizer.
+        Err(error) if !lives && error.api_code() == Some(ApiCode::NotFound) => Ok(false),
+        Err(error) => Err(Failure::from(error)),
+    }
 }
 
 /// The entry of `metadata.ownerReferences` that names an owner as the controller. If the owner is deleted in the foreground, this
@@ -172,7 +177,6 @@ fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::ApiCode;
     use crate::testing::TestHost;
 
     const GVR: &str = "v1/configmaps";
@@ -227,6 +231,36 @@ mod tests {
         assert_eq!((cleaned, finalizers(&key_of(&deleted))), (1, json!(["other"])));
         let never = |_: &Value| Err(Failure::retry("it was cleaned up"));
         assert!(!finalize(GVR, &object(&["other"], true), MINE, never).unwrap());
+    }
+
+    /// The plugin must not create what it could not clean up.
+    #[test]
+    fn an_object_that_was_deleted_meanwhile_gets_no_finalizer_and_does_not_live() {
+        let host = TestHost::new();
+        let mut replaced = object(&[], false);
+        replaced["metadata"]["uid"] = json!("u2");
+        for now in [object(&["other"], true), replaced] {
+            host.store(GVR, now.clone());
+            let never = |_: &Value| Err(Failure::retry("not to be cleaned up"));
+
+            assert!(!finalize(GVR, &object(&["other"], false), MINE, never).unwrap());
+
+            assert_eq!(finalizers(&key_of(&now)), now["metadata"]["finalizers"]);
+        }
+    }
+
+    #[test]
+    fn an_object_that_is_gone_after_the_cleanup_is_no_failure() {
+        let _host = TestHost::new();
+        let mut cleaned = false;
+        let clean = |_: &Value| {
+            cleaned = true;
+            Ok(())
+        };
+
+        assert!(!finalize(GVR, &object(&[MINE], true), MINE, clean).unwrap());
+
+        assert!(cleaned);
     }
 
     #[test]

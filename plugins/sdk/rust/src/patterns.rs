@@ -14,7 +14,7 @@ const LONGEST: usize = 1024;
 const COMPILED_BYTES: usize = 16 << 10;
 
 /// The entries of a list: names, and regular expressions that match whole names. An expression may have 1,024 bytes. A list may
-/// have any number of names and 100 expressions: from the next expression on, the rest of the list is ignored, names included.
+/// have any number of names and 100 expressions. Further expressions match nothing ([`is_cut`](Self::is_cut)).
 ///
 /// ```
 /// let list = informer_sdk::patterns::Patterns::parse("shop, team-.*");
@@ -24,6 +24,7 @@ const COMPILED_BYTES: usize = 16 << 10;
 pub struct Patterns {
     entries: Vec<Pattern>,
     problems: Vec<String>,
+    is_cut: bool,
 }
 
 #[derive(Debug)]
@@ -62,8 +63,7 @@ impl Patterns {
             }
             expressions += 1;
             if expressions > MOST_EXPRESSIONS {
-                patterns.problems.push(format!("it has more than {MOST_EXPRESSIONS} regular expressions"));
-                break;
+                continue;
             }
             match expression(entry) {
                 Ok(expression) => patterns.entries.push(Pattern::Expression(expression)),
@@ -72,6 +72,12 @@ impl Patterns {
                     shortened(entry)
                 )),
             }
+        }
+        if expressions > MOST_EXPRESSIONS {
+            patterns.is_cut = true;
+            patterns.problems.push(format!(
+                "it has more than {MOST_EXPRESSIONS} regular expressions: join some of them with `|`"
+            ));
         }
         patterns
     }
@@ -100,6 +106,13 @@ impl Patterns {
     #[must_use]
     pub fn has_expressions(&self) -> bool {
         self.entries.iter().any(|pattern| matches!(pattern, Pattern::Expression(_)))
+    }
+
+    /// Returns true if the list has more expressions than are allowed, so that the further ones match nothing. One of the
+    /// [`problems`](Self::problems) is about it.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// What is wrong with entries, for a line of the log. At most 101 sentences.
@@ -195,8 +208,15 @@ mod tests {
         }
         let many = format!("{}shop", "team-.,".repeat(30_000));
         let patterns = Patterns::parse(&many);
-        assert_eq!(patterns.problems, ["it has more than 100 regular expressions"]);
-        assert!(patterns.matches("team-a"));
+        assert_eq!(
+            patterns.problems,
+            ["it has more than 100 regular expressions: join some of them with `|`"]
+        );
+        assert!(patterns.is_cut() && patterns.matches("team-a"));
+        assert!(patterns.matches("shop"), "a name behind the last expression counts");
+        let further = format!("{}other-.*", "team-.,".repeat(100));
+        assert!(!Patterns::parse(&further).matches("other-a"));
+        assert!(!Patterns::parse(&"team-.,".repeat(100)).is_cut());
         let names = format!("{}team-b", "team-a,".repeat(30_000));
         assert!(Patterns::parse(&names).matches("team-b"), "names have no limit");
     }

@@ -69,7 +69,7 @@ mod tests {
 
     fn host() -> (TestHost, ObjectKey) {
         let host = TestHost::new();
-        host.store(GVR, json!({"metadata": {"namespace": "shop", "name": "a", "resourceVersion": "1"}, "data": {"n": "1"}}));
+        host.store(GVR, json!({"metadata": {"namespace": "shop", "name": "a", "resourceVersion": "before"}, "data": {"n": "1"}}));
         (host, ObjectKey::new("shop", "a"))
     }
 

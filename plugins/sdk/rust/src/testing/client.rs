@@ -62,8 +62,10 @@ pub(crate) fn update(
     let object = parse(object)?;
     note("update", gvr, key, &object, options.dry_run);
     next_write_failure()?;
-    let (now, sent) = (meta(&find(gvr, key)?).resource_version, meta(&object).resource_version);
-    if !sent.is_empty() && sent != now {
+    let (now, sent) = (meta(&find(gvr, key)?), meta(&object));
+    let is_other = !sent.uid.is_empty() && !now.uid.is_empty() && sent.uid != now.uid;
+    let is_stale = !sent.resource_version.is_empty() && sent.resource_version != now.resource_version;
+    if is_other || is_stale {
         return Err(error(ApiCode::Conflict, 409, format!("{gvr} {key} has been modified")));
     }
     Ok(keep(gvr, key, object, options.dry_run))
@@ -89,8 +91,12 @@ pub(crate) fn patch(
     };
     let (now, sent) = (meta(&object), meta(&body));
     let differs = |sent: &str, now: &str| !sent.is_empty() && !now.is_empty() && sent != now;
-    if differs(&sent.uid, &now.uid) || differs(&sent.resource_version, &now.resource_version) {
+    if differs(&sent.resource_version, &now.resource_version) {
         return Err(error(ApiCode::Conflict, 409, format!("{gvr} {key} has been modified")));
+    }
+    if differs(&sent.uid, &now.uid) {
+        // The API server compares the UID of a patch as it does for every field that cannot change.
+        return Err(error(ApiCode::Invalid, 422, "metadata.uid: field is immutable".to_owned()));
     }
     let arrays = if kind == PatchKind::StrategicMerge { Arrays::Merged } else { Arrays::Replaced };
     merge(&mut object, &body, arrays);

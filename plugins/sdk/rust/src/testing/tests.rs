@@ -220,7 +220,7 @@ fn a_dry_run_changes_nothing_and_a_prepared_failure_is_returned() {
 }
 
 #[test]
-fn a_patch_may_name_the_version_and_the_uid_that_it_is_about() {
+fn a_write_may_name_the_version_and_the_uid_that_it_is_about() {
     let host = TestHost::new();
     let mut object = pod("default", "a", "n1");
     object["metadata"]["uid"] = json!("u");
@@ -232,7 +232,10 @@ fn a_patch_may_name_the_version_and_the_uid_that_it_is_about() {
     };
 
     assert_eq!(patch(json!({"resourceVersion": "6"})).unwrap_err(), Some(ApiCode::Conflict));
-    assert_eq!(patch(json!({"uid": "v"})).unwrap_err(), Some(ApiCode::Conflict));
+    assert_eq!(patch(json!({"uid": "v"})).unwrap_err(), Some(ApiCode::Invalid));
+    let other = json!({"metadata": {"uid": "v"}});
+    let update = requests::update(PODS, &key, &other, &WriteOptions::new());
+    assert_eq!(update.unwrap_err().api_code(), Some(ApiCode::Conflict));
     patch(json!({"uid": "u", "resourceVersion": "7"})).unwrap();
 }
 

@@ -1,0 +1,111 @@
+//go:build !wasip1
+
+package informertest_test
+
+import (
+	"errors"
+	"testing"
+
+	informer "github.com/informer-host/informer/plugins/sdk/go"
+	"github.com/informer-host/informer/plugins/sdk/go/client"
+	"github.com/informer-host/informer/plugins/sdk/go/informertest"
+	"github.com/informer-host/informer/plugins/sdk/go/lister"
+)
+
+const maps = "v1/configmaps"
+
+var key = informer.Key{Namespace: "default", Name: "a"}
+
+// text is the object without a UID.
+const text = `{"metadata": {"namespace": "default", "name": "a"}}`
+
+// written is the object with a UID, or without one if it is empty.
+func written(uid string) map[string]any {
+	metadata := map[string]any{"namespace": "default", "name": "a"}
+	if uid != "" {
+		metadata["uid"] = uid
+	}
+	return map[string]any{"metadata": metadata}
+}
+
+func TestADeletionOfAnObjectThatWasReplacedIsAConflict(t *testing.T) {
+	host := informertest.New(t)
+	gone := *host.Store(maps, text)
+	host.Remove(maps, key)
+	present := *host.Store(maps, text)
+	// Without a version, the UID is the only precondition.
+	gone.ResourceVersion, present.ResourceVersion = "", ""
+
+	if err := client.Delete(maps, key, client.Only(&gone)); !errors.Is(err, informer.Conflict) {
+		t.Error("another object has this name now", err)
+	}
+	if err := client.Delete(maps, key, client.Only(&present)); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Get(maps, key); !errors.Is(err, informer.NotFound) {
+		t.Error(err)
+	}
+}
+
+func TestAnObjectKeepsItsUIDUntilItIsRemoved(t *testing.T) {
+	host := informertest.New(t)
+	before := host.Store(maps, text)
+	removal := map[string]any{"metadata": map[string]any{"uid": nil}}
+
+	for name, write := range map[string]func() (*informer.Object, error){
+		"Update":                     func() (*informer.Object, error) { return client.Update(maps, written("")) },
+		"Update with it":             func() (*informer.Object, error) { return client.Update(maps, written(before.UID)) },
+		"Apply":                      func() (*informer.Object, error) { return client.Apply(maps, written("")) },
+		"MergePatch":                 func() (*informer.Object, error) { return client.MergePatch(maps, key, written(before.UID)) },
+		"a second Store":             func() (*informer.Object, error) { return host.Store(maps, text), nil },
+		"MergePatch that removes it": func() (*informer.Object, error) { return client.MergePatch(maps, key, removal) },
+	} {
+		after, err := write()
+		if err != nil || after.UID != before.UID || after.ResourceVersion == before.ResourceVersion {
+			t.Error(name, after, err)
+		}
+	}
+
+	host.Remove(maps, key)
+	if after := host.Store(maps, text); after.UID == before.UID || after.UID == "" {
+		t.Error("a new object has a new UID", after)
+	}
+}
+
+func TestAWriteToAnObjectWithAnotherUIDIsRefused(t *testing.T) {
+	informertest.New(t).Store(maps, text)
+
+	if _, err := client.Update(maps, written("other")); !errors.Is(err, informer.Conflict) {
+		t.Error(err)
+	}
+	if _, err := client.MergePatch(maps, key, written("other")); !errors.Is(err, informer.Invalid) {
+		t.Error(err)
+	}
+}
+
+func TestALabelSelectorThatTheFakeHostDoesNotKnowIsRefusedAlsoWithoutAMatch(t *testing.T) {
+	host := informertest.New(t)
+	list := func(gvr, labels string) (names string, failed error) {
+		for object, err := range lister.Objects(gvr, lister.Selector{Labels: labels}) {
+			if err != nil {
+				return "", err
+			}
+			names += object.Name
+		}
+		return names, nil
+	}
+	host.Store(maps, `{"metadata": {"namespace": "default", "name": "a", "labels": {"app": "web"}}}`)
+
+	for selector, expected := range map[string]string{"": "a", "app=web": "a", "app==web": "a", "app=db": "", "other=": ""} {
+		if names, err := list(maps, selector); names != expected || err != nil {
+			t.Error(selector, names, err)
+		}
+	}
+	for _, selector := range []string{"app", "!app", "app!=db", "app===web", "app in (web)", "app=db,tier in (a)", "=web"} {
+		for _, gvr := range []string{maps, "v1/pods"} {
+			if _, err := list(gvr, selector); !errors.Is(err, informer.Invalid) {
+				t.Error(gvr, selector, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,134 @@
+// The fake host refuses what it does not know, and does what the API server does.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { ApiError, HostError, client, isOwnWrite, lister } from "informer-sdk";
+import { host } from "informer-sdk/testing";
+
+const PODS = "v1/pods";
+const CONFLICT = (error) => error instanceof ApiError && error.code === "conflict" && error.status === 409;
+
+beforeEach(() => host.reset());
+
+function pod(name, namespace = "shop", more = {}) {
+  return { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, labels: { app: name }, ...more }, spec: { x: 1 } };
+}
+
+/** The object as the cluster has it, and no request. */
+function kept(name) {
+  return host.cluster.of(PODS).get(`shop/${name}`);
+}
+
+test("a list is sorted by namespace and name", () => {
+  for (const [namespace, name] of [["b", "x"], ["a", "z"], ["b", "a"], ["a-b", "y"]]) host.put(PODS, pod(name, namespace));
+  const expected = ["a/z", "a-b/y", "b/a", "b/x"];
+
+  assert.deepEqual([...lister.listMeta(PODS, { pageSize: 3 })].map(({ key }) => key), expected);
+  assert.deepEqual([...client.list(PODS)].map(({ metadata: { namespace, name } }) => `${namespace}/${name}`), expected);
+});
+
+test("a list by the index `namespace` selects, and one by another index is refused", () => {
+  host.put(PODS, pod("a"));
+  host.put(PODS, pod("b", "blog"));
+  const index = ["node", "n1"];
+
+  assert.deepEqual([...lister.listMeta(PODS, { index: ["namespace", "blog"] })].map(({ key }) => key), ["blog/b"]);
+  for (const list of [() => lister.list(PODS, { index }), () => lister.listMeta(PODS, { index }), () => lister.listFields(PODS, [], { index })]) {
+    assert.throws(() => [...list()], (error) => error instanceof HostError && error.code === "invalid" && /no index but/.test(error.message));
+  }
+});
+
+test("a field selector is refused", () => {
+  assert.throws(() => [...client.list(PODS, { fields: "spec.nodeName=n1" })], (error) => {
+    return error instanceof ApiError && error.code === "invalid" && error.status === 400 && /no field selectors/.test(error.message);
+  });
+});
+
+test("a label selector that the fake host does not know is refused, and not without a match", () => {
+  for (const name of ["a", "b"]) host.put(PODS, pod(name));
+
+  assert.deepEqual([...lister.listMeta(PODS, { labels: "app==a" })].map(({ name }) => name), ["a"]);
+  for (const labels of ["app", "!app", "app!=a", "app in (a, b)", "app=a, tier=x"]) {
+    assert.throws(() => [...lister.list(PODS, { labels })], (error) => error instanceof HostError && error.code === "invalid");
+    assert.throws(() => [...client.list(PODS, { labels })], (error) => error instanceof ApiError && error.code === "invalid");
+  }
+});
+
+test("a dry run answers, and changes nothing", () => {
+  host.cluster.version = 5000;
+  const web = host.put(PODS, pod("web"));
+  const dryRun = true;
+
+  assert.equal(client.create(PODS, pod("new"), { dryRun }).metadata.name, "new");
+  assert.equal(client.apply(PODS, pod("new"), { dryRun }).metadata.name, "new");
+  assert.equal(client.update(PODS, { ...web, spec: { x: 2 } }, { dryRun }).spec.x, 2);
+  assert.equal(client.mergePatch(PODS, "shop/web", { spec: { x: 3 } }, { dryRun }).spec.x, 3);
+  assert.equal(client.modify(PODS, "shop/web", (object) => void (object.spec.x = 4), { dryRun }).spec.x, 4);
+  client.deleteObject(PODS, "shop/web", { dryRun });
+
+  assert.deepEqual([...host.cluster.of(PODS).values()], [web]);
+  assert.ok(!isOwnWrite(web));
+  assert.throws(() => client.create(PODS, pod("web"), { dryRun }), (error) => error.code === "already-exists");
+  assert.throws(() => client.deleteObject(PODS, "shop/none", { dryRun }), (error) => error.code === "not-found");
+});
+
+test("a dry run keeps a finalizer of an object that is being deleted", () => {
+  const gone = host.put(PODS, pod("web", "shop", { finalizers: ["example.com/x"], deletionTimestamp: "2026-01-01T00:00:00Z" }));
+  const without = { ...gone, metadata: { ...gone.metadata, finalizers: [] } };
+
+  client.update(PODS, without, { dryRun: true });
+  assert.deepEqual(kept("web"), gone);
+  client.mergePatch(PODS, "shop/web", { metadata: { finalizers: null } });
+  assert.equal(kept("web"), undefined, "its last finalizer is gone");
+});
+
+test("a write of another version or of another object is a conflict", () => {
+  const old = host.put(PODS, pod("web"));
+  const web = host.put(PODS, { ...old, spec: { x: 2 } });
+  const { uid, resourceVersion } = web.metadata;
+
+  for (const metadata of [{ resourceVersion: old.metadata.resourceVersion }, { uid: "another" }]) {
+    // The API server compares the UID of a patch with that of the object as it does for every field that cannot change.
+    const refused = metadata.uid === undefined ? CONFLICT : { name: "ApiError", code: "invalid", status: 422 };
+    assert.throws(() => client.update(PODS, { ...web, metadata: { ...web.metadata, ...metadata } }), CONFLICT);
+    assert.throws(() => client.mergePatch(PODS, "shop/web", { metadata, spec: { x: 3 } }), refused);
+    assert.throws(() => client.apply(PODS, { ...pod("web"), metadata: { namespace: "shop", name: "web", ...metadata } }), refused);
+    assert.throws(() => client.deleteObject(PODS, "shop/web", metadata), CONFLICT);
+  }
+
+  assert.deepEqual(kept("web"), web);
+  assert.equal(client.mergePatch(PODS, "shop/web", { metadata: { uid, resourceVersion }, spec: { x: 3 } }).spec.x, 3);
+  client.deleteObject(PODS, "shop/web", { uid, resourceVersion: kept("web").metadata.resourceVersion });
+  assert.equal(kept("web"), undefined);
+});
+
+test("a write does not change the fields of the server", () => {
+  const { uid } = host.put(PODS, pod("web", "shop", { finalizers: ["example.com/x"] })).metadata;
+  client.deleteObject(PODS, "shop/web");
+  const { deletionTimestamp } = kept("web").metadata;
+  assert.ok(deletionTimestamp);
+
+  const { metadata } = client.update(PODS, pod("web", "shop", { finalizers: ["example.com/x", "example.com/y"] }));
+  assert.deepEqual([metadata.uid, metadata.deletionTimestamp], [uid, deletionTimestamp]);
+
+  client.mergePatch(PODS, "shop/web", { metadata: { uid: null, deletionTimestamp: null } });
+  assert.deepEqual([kept("web").metadata.uid, kept("web").metadata.deletionTimestamp], [uid, deletionTimestamp]);
+});
+
+test("the object that `put` returns is a copy", () => {
+  host.put(PODS, pod("web")).spec.x = 2;
+
+  assert.equal(lister.get(PODS, "shop/web").spec.x, 1);
+});
+
+test("a pointer finds the fields of an object, and nothing else", () => {
+  host.put(PODS, pod("web"));
+  const pointers = ["/spec/x", "/spec/constructor", "/spec/x/y", "", "/spec/none/deep", "/kind/0"];
+
+  const values = lister.getFields(PODS, "shop/web", pointers);
+
+  assert.equal(values[3].kind, "Pod");
+  values[3] = undefined;
+  assert.deepEqual(values, [1, undefined, undefined, undefined, undefined, undefined]);
+});
