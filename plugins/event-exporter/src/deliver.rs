@@ -6,7 +6,7 @@ use informer_sdk::{ReconcileError, ReconcileResult, Reconciled, delivery, log, m
 use jiff::Timestamp;
 
 use crate::{
-    http::{Post, Verdict},
+    http::{LONGEST_PAUSE, Post, Verdict},
     record::Record,
     sink::{Destination, Sink},
     state::{Refused, State, StateError, Stuck},
@@ -67,7 +67,8 @@ impl Delivery<'_> {
         let begun = (self.now)();
         if let Some(until) = self.state.paused(self.name)? {
             let rest = Duration::try_from(until.duration_since(begun)).unwrap_or_default();
-            if !rest.is_zero() {
+            // A pause that is longer than any began before the clock was set back.
+            if !rest.is_zero() && rest <= LONGEST_PAUSE {
                 return Ok(Reconciled::RequeueAfter(rest));
             }
             self.state.set_pause(self.name, None)?;
@@ -88,13 +89,18 @@ impl Delivery<'_> {
             None if queue.len() < AT_ONCE => Ok(Reconciled::Done),
             None | Some(Stop::Budget) => Ok(Reconciled::RequeueAfter(Duration::from_millis(1))),
             Some(Stop::State(error)) => Err(error.into()),
-            Some(Stop::Failed(why, None)) => Err(ReconcileError::retry(why)),
-            Some(Stop::Failed(why, Some(pause))) => {
-                log::warn!(receiver = self.name; "{why}; the next attempt is in {} s", pause.as_secs());
-                self.state.set_pause(self.name, (self.now)().checked_add(pause).ok())?;
-                Ok(Reconciled::RequeueAfter(pause.max(Duration::from_millis(1))))
-            }
+            Some(Stop::Failed(why, pause)) => self.later(why, pause),
         }
+    }
+
+    /// Waits for the time that the receiver named, or else for the backoff. A time of zero would repeat the request without end.
+    fn later(&self, why: String, pause: Option<Duration>) -> ReconcileResult {
+        let Some(pause) = pause.filter(|pause| !pause.is_zero()) else {
+            return Err(ReconcileError::retry(why));
+        };
+        log::warn!(receiver = self.name; "{why}; the next attempt is in {} s", pause.as_secs());
+        self.state.set_pause(self.name, (self.now)().checked_add(pause).ok())?;
+        Ok(Reconciled::RequeueAfter(pause))
     }
 
     /// Sends an Event again that the receiver refused before.
@@ -344,3 +350,6 @@ impl From<StateError> for Stop {
 pub(crate) fn about(receiver: &str, why: &str) -> String {
     format!("receiver `{receiver}`: {why}")
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,7 +58,7 @@ pub(crate) trait Post {
 }
 
 /// The longest time that a receiver can ask for.
-const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
 
 /// The value of `Authorization` for a name and a password.
 pub(crate) fn basic(name: &str, password: &str) -> String {

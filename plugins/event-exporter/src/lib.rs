@@ -153,8 +153,8 @@ impl Exporter {
 
     fn since(&mut self, now: Timestamp) -> Result<Timestamp> {
         let since = match self.since {
-            Some(since) => since,
-            None => self.state.since(now)?,
+            Some(since) if since <= now => since,
+            _ => self.state.since(now)?,
         };
         self.since = Some(since);
         Ok(since)

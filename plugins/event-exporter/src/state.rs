@@ -92,7 +92,8 @@ impl State {
     /// When the exporter started for the first time: now, if this is the first time.
     pub(crate) fn since(&self, now: Timestamp) -> Result<Timestamp, StateError> {
         let kept = self.store.get(SINCE)?.and_then(|text| String::from_utf8(text).ok()?.parse().ok());
-        if let Some(since) = kept {
+        // A start in the future would discard all Events until then: the clock was ahead at that time.
+        if let Some(since) = kept.filter(|since| *since <= now) {
             return Ok(since);
         }
         self.store.set(&[(SINCE.to_owned(), now.to_string().into_bytes())])?;

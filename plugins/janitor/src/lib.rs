@@ -32,6 +32,9 @@ const EVENTS: &str = "events.k8s.io/v1/events";
 /// The reason of the Event that announces a deletion, as kube-janitor writes it.
 const ANNOUNCED: &str = "DeleteNotification";
 
+/// The most characters of the object's name in the name of its Event, which has at most 253 bytes, with a UID and a time.
+const NAME: usize = 190;
+
 /// The longest time after which a key is reconciled again. The host bounds such delays, and the clock of the machine may be set
 /// during one.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
@@ -137,7 +140,8 @@ impl Janitor {
         Ok(wait(now, expiry.at))
     }
 
-    /// Announces the deletion of an object by an Event, and marks the object, so that this happens once.
+    /// Announces the deletion of an object by an Event, and marks the object, so that this happens once. The Event comes first: the
+    /// mark says that it exists. Its name is the same in each attempt, so a second attempt after a crash makes no second Event.
     fn announce(&self, key: &Key, expiry: &Expiry) -> std::result::Result<(), ReconcileError> {
         let note = format!("{key} is deleted at {}: {}", expiry.at, expiry.cause.announced());
         if self.settings.dry_run {
@@ -145,6 +149,12 @@ impl Janitor {
             return Ok(());
         }
         let Some(live) = live(key)? else { return Ok(()) };
+        let id = format!("{}.{:x}", live.metadata.uid, expiry.at.as_nanosecond());
+        match self.record(key, &live, &id, ANNOUNCED, &note) {
+            Err(error) if error.api_code() == Some(ApiCode::AlreadyExists) => {}
+            Err(error) if is_passing(&error) => return Err(error.into()),
+            recorded => warn_without_event(key, recorded),
+        }
         let patch =
             Patch::merge(json!({"metadata": {"uid": live.metadata.uid, "annotations": {NOTIFIED: "yes"}}}));
         match client::patch(&key.gvr, &key.object, &patch, &WriteOptions::new()) {
@@ -152,7 +162,6 @@ impl Janitor {
             written => written?,
         };
         count("janitor_announced_total", key);
-        self.record(key, &live, ANNOUNCED, &note);
         log::info!("{note}");
         Ok(())
     }
@@ -183,24 +192,32 @@ impl Janitor {
         }
         let note = format!("{key} was deleted: {}", expiry.cause);
         count("janitor_deleted_total", key);
-        self.record(key, &live, expiry.cause.reason(), &note);
+        let id = format!("{:x}", now.as_nanosecond());
+        warn_without_event(key, self.record(key, &live, &id, expiry.cause.reason(), &note));
         log::info!("{note}");
         Ok(Reconciled::Done)
     }
 
-    /// Creates an Event. If that fails, the plugin logs a warning, and the deletion or announcement stands.
+    /// Creates an Event. `id` is the end of its name.
     ///
     /// `client::record` is of no use here: it refuses a watch with `metadata-only`, as the janitor's watches have.
-    fn record(&self, key: &Key, live: &Live, reason: &str, note: &str) {
+    fn record(
+        &self,
+        key: &Key,
+        live: &Live,
+        id: &str,
+        reason: &str,
+        note: &str,
+    ) -> std::result::Result<(), Error> {
         let now = (self.now)();
         // The Event of an object without a namespace is in `default`.
         let namespace =
             if key.object.namespace.is_empty() { "default" } else { key.object.namespace.as_str() };
-        let name: String = key.object.name.chars().take(200).collect();
+        let name: String = key.object.name.chars().take(NAME).collect();
         let event = json!({
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
-            "metadata": {"namespace": namespace, "name": format!("{name}.{:x}", now.as_nanosecond())},
+            "metadata": {"namespace": namespace, "name": format!("{name}.{id}")},
             "type": "Normal",
             "reason": reason,
             "action": "Deleting",
@@ -216,10 +233,29 @@ impl Janitor {
                 "uid": live.metadata.uid,
             },
         });
-        if let Err(error) = client::create(EVENTS, namespace, &event, &WriteOptions::new()) {
-            log::warn!("no Event about {key}: {error}");
-        }
+        client::create(EVENTS, namespace, &event, &WriteOptions::new()).map(drop)
     }
+}
+
+/// Logs that there is no Event. The deletion or announcement stands.
+fn warn_without_event(key: &Key, recorded: std::result::Result<(), Error>) {
+    if let Err(error) = recorded {
+        log::warn!("no Event about {key}: {error}");
+    }
+}
+
+/// Returns true if another attempt of the request may succeed.
+fn is_passing(error: &Error) -> bool {
+    matches!(
+        error.api_code(),
+        Some(
+            ApiCode::TooManyRequests
+                | ApiCode::LimitExceeded
+                | ApiCode::Timeout
+                | ApiCode::Unavailable
+                | ApiCode::Internal
+        )
+    )
 }
 
 /// The object as the API server has it now. Returns `None` if it is gone.

@@ -196,8 +196,31 @@ fn a_deletion_is_announced_once() {
         let left = Duration::from_secs(5 * 60);
         assert_eq!(reconcile(&mut janitor(config.clone())), Reconciled::RequeueAfter(left));
     }
-    assert_eq!(verbs(&host), ["patch", "create"]);
+    assert_eq!(verbs(&host), ["create", "patch"]);
     assert_eq!(event(&host).body["reason"], "DeleteNotification");
+}
+
+#[test]
+fn an_announcement_that_fails_or_that_a_crash_cuts_off_is_one_event() {
+    let config = json!({"delete-notification": "10m"});
+    let host = host(map(json!({"janitor/ttl": "65m"})));
+    host.fail_write(ApiCode::Unavailable, "down");
+    assert!(janitor(config.clone()).reconcile("v1/configmaps shop/web").is_err());
+    assert_eq!(verbs(&host), ["create"], "an object without an announcement has no mark");
+
+    for _ in ["the host ends before the mark", "it is there again"] {
+        host.store(MAPS, map(json!({"janitor/ttl": "65m"})));
+        reconcile(&mut janitor(config.clone()));
+    }
+    assert_eq!(verbs(&host), ["create", "create", "patch", "create", "patch"]);
+    let events: Vec<_> = host.requests().into_iter().filter(|request| request.verb == "create").collect();
+    assert!(events.iter().all(|request| request.key == events[0].key), "{events:?}");
+
+    host.store(MAPS, map(json!({"janitor/ttl": "66m"})));
+    host.fail_write(ApiCode::Forbidden, "no permission");
+    reconcile(&mut janitor(config));
+    assert_eq!(verbs(&host)[5..], ["create", "patch"], "the announcement is in the log");
+    assert!(host.log().iter().any(|line| line.message.starts_with("no Event about v1/configmaps shop/web")));
 }
 
 #[test]

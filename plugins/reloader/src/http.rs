@@ -53,13 +53,17 @@ fn parse(url: &str) -> Option<Url<'_>> {
 mod component {
     use wasip2::http::{
         outgoing_handler,
-        types::{Fields, Method, OutgoingBody, OutgoingRequest, Scheme},
+        types::{Fields, Method, OutgoingBody, OutgoingRequest, RequestOptions, Scheme},
     };
 
     use super::Url;
 
     /// The most bytes that the interface takes at once.
     const CHUNK: usize = 4096;
+
+    /// The longest wait for an answer. A receiver that never answers must not use up the deadline of the call: several such calls
+    /// in a row would end in a quarantine, and then nothing is rolled.
+    const PATIENCE_NANOS: u64 = 8_000_000_000;
 
     pub(super) fn send(url: &Url<'_>, body: &[u8]) -> Result<u16, String> {
         let fields = Fields::new();
@@ -75,7 +79,9 @@ mod component {
         request.set_authority(Some(url.authority)).map_err(refused("host"))?;
         request.set_path_with_query(Some(url.path)).map_err(refused("path"))?;
         let outgoing = request.body().map_err(refused("body"))?;
-        let answer = outgoing_handler::handle(request, None).map_err(|code| shown(&code))?;
+        let options = RequestOptions::new();
+        options.set_first_byte_timeout(Some(PATIENCE_NANOS)).map_err(refused("timeout"))?;
+        let answer = outgoing_handler::handle(request, Some(options)).map_err(|code| shown(&code))?;
         let stream = outgoing.write().map_err(refused("body"))?;
         let written = body.chunks(CHUNK).try_for_each(|chunk| stream.blocking_write_and_flush(chunk));
         drop(stream);

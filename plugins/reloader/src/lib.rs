@@ -47,6 +47,7 @@ use memory::Memory;
 use pace::Pace;
 use pause::Pause;
 use plan::Plan;
+use recreate::Progress;
 use roll::Rolled;
 use rollouts::Rollouts;
 use settings::Settings;
@@ -135,7 +136,7 @@ impl Controller for Reloader {
             key.parse().map_err(|unnamed: kind::Unnamed| ReconcileError::terminal(unnamed.to_string()))?;
         let before = self.remembered(&workload)?;
         if let Some(memory) = &before
-            && let Some(again) = recreate::resume(&workload, memory)?
+            && let Some(again) = self.complete(&workload, memory)?
         {
             return Ok(again);
         }
@@ -152,6 +153,9 @@ impl Controller for Reloader {
         }
         let plan = subject.plan(&self.settings, before.as_ref())?;
         report::problems(&workload, &subject.problems);
+        if subject.is_cut() {
+            report::cut(&workload);
+        }
         plan.memory.write(&workload, before.as_ref())?;
         if plan.changes.is_empty() {
             self.pace.calm(&workload);
@@ -175,7 +179,8 @@ impl Reloader {
     /// Adds the keys of the workloads that an object may roll.
     fn changed(&self, object: &Event, is_initial: bool) -> Result {
         if let Some(kind) = WorkloadKind::of_gvr(object.gvr()) {
-            if self.settings.rolls(kind) && self.settings.covers(object.namespace()) {
+            let is_covered = self.settings.rolls(kind) && self.settings.covers(object.namespace());
+            if is_covered || self.is_paused(object)? {
                 workqueue::add(Workload::new(kind, &object.key()))?;
             }
             return Ok(());
@@ -197,6 +202,13 @@ impl Reloader {
             _ => return Ok(()),
         };
         affected.iter().try_for_each(|workload| Ok(workqueue::add(workload)?))
+    }
+
+    /// Returns true if the plugin has paused the workload. The pause ends even if the plugin no longer rolls the workload.
+    fn is_paused(&self, workload: &Event) -> Result<bool> {
+        Ok(workload
+            .get::<serde_json::Value>(&source::annotation(&self.settings.annotations.paused_at))?
+            .is_some())
     }
 
     /// Adds the keys of workloads that the plugin remembers and the cache does not have. `reconcile` then removes their memory,
@@ -224,6 +236,27 @@ impl Reloader {
         let settled = attempt::settle(workload, memory.clone(), &self.settings)?;
         settled.write(workload, Some(&memory))?;
         Ok(Some(settled))
+    }
+
+    /// Completes the replacement of a Job that an earlier call began. Returns `None` if the workload is to be reconciled as usual
+    /// afterwards.
+    fn complete(
+        &mut self,
+        workload: &Workload,
+        memory: &Memory,
+    ) -> std::result::Result<Option<Reconciled>, ReconcileError> {
+        let Some(job) = &memory.recreate else { return Ok(None) };
+        let progress = recreate::create(workload, memory, job)?;
+        if progress == Progress::Wait {
+            return Ok(Some(Reconciled::Requeue));
+        }
+        Memory { recreate: None, ..memory.clone() }.write(workload, Some(memory))?;
+        if progress == Progress::Created {
+            self.pace.rolled(workload, (self.now)());
+            let how = "was replaced: the Job was deleted before, and is created now";
+            report::reloaded(&self.settings, workload, &recreate::changes(memory, job), how);
+        }
+        Ok(None)
     }
 
     /// Forgets a workload that is gone, or that no source may roll any more.

@@ -191,6 +191,12 @@ fn marks_of(container: &Value, names: &BTreeSet<String>) -> Value {
     json!({"name": text(container, "name"), "env": env.filter(is_mark).collect::<Vec<_>>()})
 }
 
+/// The hashes in [`APPLIED`] of an object.
+pub(crate) fn applied_of(object: &Value) -> BTreeMap<SourceId, String> {
+    let written = object.pointer("/metadata/annotations").and_then(|all| text(all, APPLIED));
+    written.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+}
+
 /// The value of [`APPLIED`] after a roll.
 pub(crate) fn applied(hashes: &BTreeMap<SourceId, String>) -> String {
     json!(hashes).to_string()

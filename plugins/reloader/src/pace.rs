@@ -25,10 +25,11 @@ pub(crate) struct Pace {
 impl Pace {
     /// The workload has changes. Returns the time to wait before its roll, or `None` if it may be rolled now.
     pub(crate) fn wait(&mut self, workload: &Workload, settings: &Settings, now: Timestamp) -> Option<Wait> {
-        let first = *self.first_seen.entry(workload.clone()).or_insert(now);
+        let first = self.first_seen.entry(workload.clone()).or_insert(now);
+        // If the clock was set back, the settle time begins anew, and only once.
+        *first = now.min(*first);
+        let since = now.duration_since(*first);
         let settled = SignedDuration::try_from(settings.settle()).unwrap_or(MINUTE);
-        // A clock that was set back must not delay a roll for longer than the settle time.
-        let since = now.duration_since(first).max(SignedDuration::ZERO);
         if since < settled {
             return Some(Wait { time: rest(settled - since), why: "changes settle" });
         }
@@ -97,6 +98,16 @@ mod tests {
         assert_eq!(wait("2026-05-01T12:00:01Z"), Some(Duration::from_secs(1)));
         assert_eq!(wait("2026-04-01T12:00:00Z"), Some(Duration::from_secs(2)));
         assert_eq!(wait("2026-05-01T12:00:02Z"), None);
+    }
+
+    #[test]
+    fn a_clock_that_stays_behind_delays_a_roll_by_the_settle_time_only() {
+        let (settings, mut pace) = (settings(json!({"settle": "2s"})), Pace::default());
+        let mut wait = |time: &str| pace.wait(&workload("web"), &settings, at(time)).map(|wait| wait.time);
+        assert_eq!(wait("2026-05-01T12:00:00Z"), Some(Duration::from_secs(2)));
+        assert_eq!(wait("2026-04-01T12:00:00Z"), Some(Duration::from_secs(2)));
+        assert_eq!(wait("2026-04-01T12:00:01Z"), Some(Duration::from_secs(1)));
+        assert_eq!(wait("2026-04-01T12:00:02Z"), None);
     }
 
     #[test]

@@ -31,8 +31,12 @@ pub(crate) fn state(subject: &mut Subject, names: &Names, now: Timestamp) -> Pau
         return Pause::Over;
     };
     let Some(period) = period(subject, names) else { return Pause::Over };
+    if at.duration_since(now) > period {
+        // The clock was set back. The pause would otherwise last until the clock has its earlier time again.
+        return Pause::Over;
+    }
     let end = at.checked_add(period).unwrap_or(now);
-    // A clock that was set back must not extend the pause.
+    // A clock that was set back by less than the period extends the pause by less than the period.
     match Duration::try_from(end.duration_since(now).min(period)) {
         Ok(rest) if !rest.is_zero() => Pause::For(rest),
         _ => Pause::Over,

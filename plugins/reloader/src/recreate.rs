@@ -1,15 +1,26 @@
 //! Jobs: their pods cannot change, so a Job is deleted and created anew. The new Job is in the memory before the old one is
 //! deleted, so that a crash between both requests loses nothing.
 
+use std::{collections::BTreeMap, time::Duration};
+
 use informer_sdk::{
-    Error, ReconcileError, Reconciled,
+    Error,
     client::{self, ApiCode, DeleteOptions, Propagation, WriteOptions},
-    log,
+    lister,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{kind::Workload, memory::Memory, subject::Subject};
+use crate::{
+    kind::{SourceId, Workload},
+    marker::{self, Change},
+    memory::Memory,
+    source::NOTHING,
+    subject::Subject,
+};
+
+/// The longest time to wait until the cache has the new Job. The Event about it needs the UID that the cache has.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Labels that the API server sets from the UID or the name of a Job.
 const OWN_LABELS: [&str; 4] =
@@ -18,7 +29,7 @@ const OWN_LABELS: [&str; 4] =
 /// How far the creation of the new Job is.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The new Job exists.
+    /// The new Job exists. This call or an earlier one created it.
     Created,
     /// The old Job still exists because its deletion was not sent, another Job has its name, or its namespace is gone.
     Other,
@@ -36,6 +47,18 @@ struct Live {
 struct Metadata {
     uid: String,
     deletion_timestamp: Option<String>,
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+// === impl Live ===
+
+impl Live {
+    /// Returns true if the object has the hashes of the new Job, which no other client writes.
+    fn has_marks_of(&self, job: &Value) -> bool {
+        let own = self.metadata.annotations.as_ref().and_then(|all| all.get(marker::APPLIED));
+        let marks = job.pointer("/metadata/annotations").and_then(|all| all.get(marker::APPLIED));
+        own.is_some_and(|own| marks.and_then(Value::as_str) == Some(own.as_str()))
+    }
 }
 
 /// The Job that replaces this one, with the template of its pods.
@@ -76,14 +99,22 @@ pub(crate) fn delete(subject: &Subject) -> Result<(), Error> {
 /// Creates the new Job of the memory, if its place is free.
 pub(crate) fn create(workload: &Workload, memory: &Memory, job: &Value) -> Result<Progress, Error> {
     match client::get::<Live>(workload.gvr(), &workload.key()) {
-        Ok(live) if live.metadata.uid != memory.uid => return Ok(Progress::Other),
+        Ok(live) if live.metadata.uid != memory.uid => {
+            // An earlier call created the new Job, and then the host ended, or the answer was lost.
+            return Ok(if live.has_marks_of(job) { Progress::Created } else { Progress::Other });
+        }
         Ok(live) if live.metadata.deletion_timestamp.is_some() => return Ok(Progress::Wait),
         Ok(_) => return Ok(Progress::Other),
         Err(error) if error.api_code() == Some(ApiCode::NotFound) => {}
         Err(error) => return Err(error),
     }
     match client::create(workload.gvr(), &workload.namespace, job, &WriteOptions::new()) {
-        Ok(_) => Ok(Progress::Created),
+        Ok(new) => {
+            // A cache that stays behind costs the Event, and nothing else.
+            let (namespace, version) = (Some(workload.namespace.as_str()), new.resource_version());
+            lister::wait_until(workload.gvr(), namespace, version, PATIENCE).ok();
+            Ok(Progress::Created)
+        }
         // A person was faster, or the namespace is gone.
         Err(error) if matches!(error.api_code(), Some(ApiCode::AlreadyExists | ApiCode::NotFound)) => {
             Ok(Progress::Other)
@@ -92,17 +123,12 @@ pub(crate) fn create(workload: &Workload, memory: &Memory, job: &Value) -> Resul
     }
 }
 
-/// Completes a replacement that an earlier call began. Returns `None` if the workload is to be reconciled as usual afterwards.
-pub(crate) fn resume(workload: &Workload, memory: &Memory) -> Result<Option<Reconciled>, ReconcileError> {
-    let Some(job) = &memory.recreate else { return Ok(None) };
-    match create(workload, memory, job)? {
-        Progress::Wait => Ok(Some(Reconciled::Requeue)),
-        progress => {
-            if progress == Progress::Created {
-                log::info!("{workload} was replaced: the Job was deleted before, and is created now");
-            }
-            Memory { recreate: None, ..memory.clone() }.write(workload, Some(memory))?;
-            Ok(None)
-        }
-    }
+/// The changes that the new Job is created for: the hashes that mark it, as far as the memory has others.
+pub(crate) fn changes(memory: &Memory, job: &Value) -> Vec<Change> {
+    let is_new = |(source, hash): &(SourceId, String)| memory.hashes.get(source) != Some(hash);
+    let change = |(source, hash): (SourceId, String)| {
+        let hash = Some(hash).filter(|hash| hash != NOTHING);
+        Change { source, hash, container: 0 }
+    };
+    marker::applied_of(job).into_iter().filter(is_new).map(change).collect()
 }

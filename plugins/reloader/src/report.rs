@@ -65,6 +65,13 @@ pub(crate) fn problems(workload: &Workload, problems: &[String]) {
     }
 }
 
+/// A `reload` list of the workload has too many regular expressions. Only its author can change that, and may not see the log.
+pub(crate) fn cut(workload: &Workload) {
+    let event = ObjectEvent::new(workload.gvr(), &workload.key(), "InvalidAnnotation", "Reloading").warning();
+    let note = "a list of sources has too many regular expressions, and the last ones name nothing: join some of them with `|`";
+    record(workload, event, note);
+}
+
 fn reasons(changes: &[Change]) -> String {
     changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

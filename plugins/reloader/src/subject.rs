@@ -54,11 +54,9 @@ impl Subject {
         Self { is_live: true, problems: Vec::new(), ..self }
     }
 
-    /// Reads a workload from the cache. Returns `None` if it is gone, or if the plugin does not roll it.
+    /// Reads a workload from the cache. Returns `None` if it is gone, or if the plugin does not roll it. A workload that the plugin
+    /// has paused is returned in any case, because no other client ends its pause.
     pub(crate) fn cached(workload: &Workload, settings: &Settings) -> Result<Option<Self>, Error> {
-        if !settings.rolls(workload.kind) || !settings.covers(&workload.namespace) {
-            return Ok(None);
-        }
         // Most workloads have no annotation for this plugin: the rest of the object is not read then.
         let pointers = ["/metadata/annotations", workload.kind.template_annotations()];
         let Some([own, template]) = lister::get_fields(workload.gvr(), &workload.key(), pointers)? else {
@@ -67,15 +65,16 @@ impl Subject {
         let own: Annotations = own.parse::<Option<_>>()?.flatten().unwrap_or_default();
         let template: Annotations = template.parse::<Option<_>>()?.flatten().unwrap_or_default();
         let choices = Choices::of(settings, &own, &template, &mut Vec::new());
-        let is_open = choices.is_open(settings.auto_reload_all);
+        let is_covered = settings.rolls(workload.kind) && settings.covers(&workload.namespace);
+        let is_open = is_covered
+            && choices.is_open(settings.auto_reload_all)
+            && is_in_selected_namespace(workload, settings)?;
         if !is_open && !own.contains_key(&settings.annotations.paused_at) {
             return Ok(None);
         }
-        if !is_in_selected_namespace(workload, settings)? {
-            return Ok(None);
-        }
-        let object = lister::get(workload.gvr(), &workload.key())?;
-        Ok(object.map(|object| Self::new(workload.clone(), object, settings)))
+        let Some(object) = lister::get(workload.gvr(), &workload.key())? else { return Ok(None) };
+        let subject = Self::new(workload.clone(), object, settings);
+        Ok(Some(if is_open { subject } else { Self { choices: Choices::default(), ..subject } }))
     }
 
     /// Returns true if some source may roll this workload.
@@ -88,6 +87,11 @@ impl Subject {
         !is_owned
             && self.text("/metadata/deletionTimestamp").is_none()
             && self.choices.is_open(settings.auto_reload_all)
+    }
+
+    /// Returns true if a `reload` list has more regular expressions than are allowed, so that some of them name nothing.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.choices.iter().any(|(_, choice)| choice.named().is_cut())
     }
 
     pub(crate) fn uid(&self) -> &str {

@@ -14,7 +14,6 @@ mod key;
 mod kind;
 mod pair;
 mod rules;
-mod selector;
 mod settings;
 mod spread;
 mod target;

@@ -73,6 +73,13 @@ impl State<'_> {
             return Ok(Reconciled::Done);
         }
         let relation = self.relation();
+        if self.pair.source == self.pair.target {
+            // The object is its own source, so it has no content of another object: nothing is copied, and nothing is removed.
+            if matches!(relation, Relation::Bound(..)) {
+                self.writer.refuse(&self.pair.target, "it names itself as its source");
+            }
+            return Ok(Reconciled::Done);
+        }
         if self.target.extent == Extent::Parts && !matches!(relation, Relation::Foreign(_)) {
             return self.with_live_target();
         }

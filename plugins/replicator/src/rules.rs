@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use informer_sdk::{ObjectKey, patterns::Patterns};
+use informer_sdk::{ObjectKey, labels::LabelSelector, patterns::Patterns};
 
 use crate::{
     annotations::{
@@ -10,7 +10,6 @@ use crate::{
         REFLECTION_AUTO_ENABLED, REFLECTION_AUTO_NAMESPACES, REFLECTION_AUTO_SELECTOR, REPLICATE_TO,
         REPLICATE_TO_MATCHING, REPLICATION_ALLOWED, REPLICATION_ALLOWED_NAMESPACES, flag,
     },
-    selector::Selector,
     settings::Settings,
     target::Style,
 };
@@ -34,6 +33,8 @@ pub(crate) struct Rules<'a> {
     lists: BTreeMap<&'static str, Patterns>,
     /// The problems with invalid annotations so far, for the log.
     pub(crate) problems: Vec<String>,
+    /// A list of namespaces that has too many expressions, so that some of them match nothing.
+    pub(crate) cut: Option<&'static str>,
 }
 
 // === impl Verdict ===
@@ -64,7 +65,7 @@ impl Verdict {
 
 impl<'a> Rules<'a> {
     pub(crate) fn new(settings: &'a Settings, annotations: &'a Annotations) -> Self {
-        Self { settings, annotations, lists: BTreeMap::new(), problems: Vec::new() }
+        Self { settings, annotations, lists: BTreeMap::new(), problems: Vec::new(), cut: None }
     }
 
     /// Returns whether the source asks for a copy in a namespace, and in which style.
@@ -127,6 +128,9 @@ impl<'a> Rules<'a> {
     fn names(&mut self, name: &'static str, namespace: &str) -> Verdict {
         let text = self.annotations.get(name).unwrap_or_default();
         let patterns = self.lists.entry(name).or_insert_with(|| Patterns::parse(text));
+        if patterns.is_cut() {
+            self.cut = Some(name);
+        }
         if patterns.matches(namespace) {
             return Verdict::Yes;
         }
@@ -140,9 +144,10 @@ impl<'a> Rules<'a> {
     /// An empty selector selects no namespace here, in contrast to Kubernetes: an annotation without a value must not copy a
     /// source to all namespaces.
     fn labels(&mut self, name: &'static str, labels: &Labels) -> Verdict {
-        match self.annotations.filled(name).map(str::parse::<Selector>) {
+        let label = |key: &str| labels.iter().find(|(own, _)| own == key).map(|(_, value)| value.as_str());
+        match self.annotations.filled(name).map(str::parse::<LabelSelector>) {
             None => Verdict::No,
-            Some(Ok(selector)) => Verdict::of(selector.matches(labels)),
+            Some(Ok(selector)) => Verdict::of(selector.matches(label)),
             Some(Err(error)) => {
                 self.problems.push(format!("{name}: {error}"));
                 Verdict::Unclear

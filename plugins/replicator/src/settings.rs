@@ -37,7 +37,7 @@ impl TryFrom<Vec<String>> for Excluded {
     fn try_from(entries: Vec<String>) -> Result<Self, String> {
         let patterns = Patterns::of(entries.iter().map(String::as_str));
         match patterns.problems().first() {
-            Some(problem) => Err(problem.clone()),
+            Some(problem) => Err(format!("exclude-namespaces: {problem}")),
             None => Ok(Self(patterns)),
         }
     }
@@ -53,6 +53,9 @@ mod tests {
 
         assert!(refused(r#"{"dryrun": true}"#).contains("unknown field `dryrun`"));
         assert!(refused(r#"{"exclude-namespaces": ["a("]}"#).contains("`a(` is neither"));
+        let many = serde_json::json!({"exclude-namespaces": vec!["team-.*"; 101]}).to_string();
+        let why = "exclude-namespaces: it has more than 100 regular expressions: join some of them with `|`";
+        assert!(refused(&many).starts_with(why), "{}", refused(&many));
         let settings: Settings = serde_json::from_str(r#"{"exclude-namespaces": ["kube-.*"]}"#).unwrap();
         assert!(settings.excludes("kube-system") && !settings.excludes("shop"));
     }

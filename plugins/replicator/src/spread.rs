@@ -1,4 +1,4 @@
-//! Adds the keys of all pairs that a change may concern. Nothing is written here.
+//! Adds the keys of all pairs that a change may concern. No target is written here.
 
 use std::collections::BTreeSet;
 
@@ -12,6 +12,7 @@ use crate::{
     rules::{Rules, Verdict},
     settings::Settings,
     target::{Style, Target},
+    write,
 };
 
 /// Adds the pairs of a source: with the copies that it requests, and with the objects that name it. If the object does not exist,
@@ -95,6 +96,10 @@ fn push(settings: &Settings, gvr: &str, source: &ObjectKey, annotations: &Annota
     }
     for problem in rules.problems.into_iter().collect::<BTreeSet<_>>() {
         log::warn!("{gvr} {source}: {problem}");
+    }
+    if let Some(name) = rules.cut.filter(|_| !settings.dry_run) {
+        let note = format!("{name} has too many regular expressions, and the last ones select nothing");
+        write::notify(gvr, source, &format!("{note}: join some of them with `|`"));
     }
     Ok(())
 }

@@ -101,18 +101,22 @@ impl Writer<'_> {
         if self.settings.dry_run {
             return;
         }
-        let note = format!("{self} stays as it is: {note}");
-        let short: String = note.chars().take(250).collect();
-        let event = ObjectEvent::new(self.kind.gvr, regarding, "NotReplicated", "Replicating").warning();
-        if let Err(error) = client::record(&event.note(short)) {
-            log::debug!("no Event about {} {regarding}: {error}", self.kind.gvr);
-        }
+        notify(self.kind.gvr, regarding, &format!("{self} stays as it is: {note}"));
     }
 }
 
 impl std::fmt::Display for Writer<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.kind.gvr, self.target)
+    }
+}
+
+/// Records an Event about an object that is not replicated, or not to each namespace that it asks for.
+pub(crate) fn notify(gvr: &str, regarding: &ObjectKey, note: &str) {
+    let short: String = note.chars().take(250).collect();
+    let event = ObjectEvent::new(gvr, regarding, "NotReplicated", "Replicating").warning();
+    if let Err(error) = client::record(&event.note(short)) {
+        log::debug!("no Event about {gvr} {regarding}: {error}");
     }
 }
 

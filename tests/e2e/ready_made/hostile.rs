@@ -11,7 +11,11 @@ use informer_tests::{
     ready_made::fragments,
 };
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use tokio::{
+    net::TcpListener,
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
 
 use super::{cluster::Cluster, fixture::source};
 
@@ -39,7 +43,7 @@ impl World {
     }
 
     async fn host(&self, plugins: &'static [&'static str], adjust: fn(&str, String) -> String) -> TestHost {
-        let text = tokio::task::spawn_blocking(move || fragments(plugins, ready_made, adjust).unwrap());
+        let text = spawn_blocking(move || fragments(plugins, ready_made, adjust).unwrap());
         let host = TestHost::start(&self.gateway.url(), &text.await.unwrap()).await.unwrap();
         host.synced().await;
         host
@@ -196,6 +200,33 @@ async fn annotations_that_explode_stop_neither_a_plugin_nor_its_other_objects() 
     for name in plugins {
         assert_eq!(host.plugin(name)["calls"]["failures"], json!({}), "{name}: {:#}", host.plugin(name));
     }
+    host.stop().await;
+}
+
+/// A receiver that uses up the deadline of each call would end in a quarantine, and then nothing is rolled.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_of_alerts_that_never_answers_fails_no_call() {
+    let world = World::start(&["shop"]).await;
+    // The connections wait in its queue.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    let shipped = spawn_blocking(|| fragments(&["reloader"], ready_made, as_shipped).unwrap()).await.unwrap();
+    let text = shipped.replace("http = []", &format!("http = [\"{url}\"]"))
+        + &format!("\n  [plugin.config]\n  settle = \"100ms\"\n  alert = {{ url = \"{url}\" }}\n");
+    let host = TestHost::start(&world.gateway.url(), &text).await.unwrap();
+    host.synced().await;
+    world.map("shop", "app", json!({})).await;
+    world.cluster.create("deployments", "shop", web("web", "reloader.stakater.com/auto", "true")).await;
+    host.lines.said("reloader", "apps/v1/deployments shop/web has no changes", "").await;
+
+    world.cluster.merge("configmaps", "shop", "app", json!({"data": {"key": "2"}})).await;
+    host.lines
+        .said("reloader", "no alert about apps/v1/deployments shop/web: POST http://127.0.0.1", "")
+        .await;
+    world.quiet(&host).await;
+    assert_eq!(host.plugin("reloader")["calls"]["failures"], json!({}), "{:#}", host.plugin("reloader"));
+    let patches = world.writes().iter().filter(|passed| passed.method == Method::PATCH).count();
+    assert_eq!(patches, 1, "the roll");
     host.stop().await;
 }
 

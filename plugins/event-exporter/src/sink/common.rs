@@ -13,8 +13,22 @@ use crate::{
 
 /// Headers, whose values are templates.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "BTreeMap<String, Text>")]
 pub(super) struct Headers(BTreeMap<String, Text>);
+
+/// Headers that the host, or the exporter itself, writes. The host refuses each request that has one of them.
+const RESERVED: [&str; 10] = [
+    "connection",
+    "content-length",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// `tls`. The host makes the connections, so its certificate authorities count.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -68,6 +82,24 @@ impl Headers {
         add("Content-Type", Some(content_type.to_owned()));
         add("Authorization", url.authorization.clone());
         Ok(headers)
+    }
+}
+
+impl TryFrom<BTreeMap<String, Text>> for Headers {
+    type Error = String;
+
+    /// Refuses what no request can have. Otherwise each Event would become a dead letter.
+    fn try_from(headers: BTreeMap<String, Text>) -> Result<Self, String> {
+        for name in headers.keys() {
+            if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+                return Err(format!("headers.{name}: the host writes this header itself"));
+            }
+            let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+            if name.is_empty() || !name.bytes().all(fits) {
+                return Err(format!("headers.{name}: this is not the name of a header"));
+            }
+        }
+        Ok(Self(headers))
     }
 }
 

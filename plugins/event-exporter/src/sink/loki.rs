@@ -53,14 +53,13 @@ impl Sink for Loki {
         }
         let streams: Vec<_> =
             streams.into_iter().map(|(stream, values)| json!({"stream": stream, "values": values})).collect();
-        let mut headers = self.headers.of(&self.url, first)?;
-        if let Some(name) = &self.username {
-            headers.push((
-                "Authorization".to_owned(),
-                basic(name, self.password.as_deref().unwrap_or_default()),
-            ));
-        }
-        Ok(Request { url: self.url.clone(), headers, body: json!({"streams": streams}).to_string() })
+        let mut url = self.url.clone();
+        // The headers of the configuration win over both.
+        let own =
+            self.username.as_ref().map(|name| basic(name, self.password.as_deref().unwrap_or_default()));
+        url.authorization = own.or(url.authorization);
+        let headers = self.headers.of(&url, first)?;
+        Ok(Request { url, headers, body: json!({"streams": streams}).to_string() })
     }
 
     fn takes_updates(&self) -> bool {

@@ -129,6 +129,47 @@ fn loki_gets_streams_with_times_in_nanoseconds() {
 }
 
 #[test]
+fn loki_gets_one_authorization() {
+    let authorization = |more: Value| {
+        let mut table = json!({"url": "http://of:url@loki/push"});
+        table.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let request = sink("loki", table).request(&[record("u", 1)], 1).unwrap();
+        let is_it = |(name, _): &&(String, String)| name.eq_ignore_ascii_case("authorization");
+        let sent: Vec<&str> = request.headers.iter().filter(is_it).map(|(_, value)| value.as_str()).collect();
+        sent.join(" and ")
+    };
+    let name = json!({"username": "u", "password": "p"});
+    assert_eq!(authorization(json!({})), "Basic b2Y6dXJs");
+    assert_eq!(authorization(name.clone()), "Basic dTpw");
+    for header in ["Authorization", "authorization"] {
+        let mut both = name.clone();
+        both["headers"] = json!({header: "Bearer token"});
+        assert_eq!(authorization(both), "Bearer token", "{header}");
+    }
+}
+
+#[test]
+fn a_header_that_the_host_writes_is_refused_at_the_start() {
+    for name in ["Host", "content-length", "Connection", "Transfer-Encoding", "a b", ""] {
+        for kind in ["webhook", "teams", "loki", "elasticsearch"] {
+            let table = json!({
+                "endpoint": "http://a", "url": "http://a", "hosts": ["http://a"], "index": "i", "headers": {name: "x"},
+            });
+            let keys: &[&str] = match kind {
+                "webhook" | "teams" => &["endpoint", "headers"],
+                "loki" => &["url", "headers"],
+                _ => &["hosts", "index", "headers"],
+            };
+            let fits = |(key, _): &(&String, &Value)| keys.contains(&key.as_str());
+            let fields = table.as_object().unwrap().iter().filter(fits);
+            let table: Map<String, Value> = fields.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let refused = Destination::new(kind, Value::Object(table)).err().unwrap();
+            assert!(refused.contains(&format!("headers.{name}: ")), "{refused}");
+        }
+    }
+}
+
+#[test]
 fn elasticsearch_gets_a_bulk_request_at_one_host_after_the_other() {
     let elastic = sink(
         "elasticsearch",

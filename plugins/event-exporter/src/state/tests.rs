@@ -61,7 +61,8 @@ fn damaged_values_are_as_if_they_were_not_there() {
     }
     let now: Timestamp = "2026-05-01T12:00:00Z".parse().unwrap();
 
-    assert_eq!((state.since(now), state.since(Timestamp::UNIX_EPOCH)), (Ok(now), Ok(now)));
+    let later = "2026-05-01T13:00:00Z".parse().unwrap();
+    assert_eq!((state.since(now), state.since(later)), (Ok(now), Ok(now)));
     assert_eq!((state.paused("a"), state.load("out/a/1/shop/x")), (Ok(None), Ok(None)));
     assert_eq!(state.seen(&ObjectKey::new("shop", "x")), Ok(None));
     assert!(state.refused("undelivered/a/1/shop/x").unwrap().is_none());
@@ -99,4 +100,13 @@ fn a_crash_while_a_refused_event_moves_neither_loses_nor_repeats_it() {
     let refused = state.refused(&moved).unwrap().unwrap();
     state.reported(&moved, &refused).unwrap();
     assert_eq!(state.unreported(&[moved]), Ok(Vec::new()));
+}
+
+#[test]
+fn a_first_start_in_the_future_is_corrected_for_good() {
+    let state = State::new(Box::new(Memory::default()));
+    let [ahead, now, later] = ["2030-01-01T00:00:00Z", "2026-05-01T12:00:00Z", "2026-05-01T13:00:00Z"]
+        .map(|text| text.parse::<Timestamp>().unwrap());
+
+    assert_eq!([ahead, now, later].map(|at| state.since(at)), [Ok(ahead), Ok(now), Ok(now)]);
 }

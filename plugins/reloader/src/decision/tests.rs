@@ -151,7 +151,9 @@ fn a_list_that_asks_for_too_much_is_reported_and_its_names_count() {
     assert!(name);
     assert_eq!(
         problems,
-        ["configmap.reloader.stakater.com/reload: it has more than 100 regular expressions"]
+        [
+            "configmap.reloader.stakater.com/reload: it has more than 100 regular expressions: join some of them with `|`"
+        ]
     );
     assert!(judged(&format!("{}app", "team-a,".repeat(30_000))).0, "names have no limit");
 }

@@ -201,6 +201,65 @@ fn a_job_that_waits_for_its_finalizers_is_created_afterwards() {
     assert_eq!(created(&host).len(), 1);
 }
 
+/// A host whose Job `web` is to be replaced for a change of the ConfigMap, and the new Job. One such Job was reported before.
+fn being_replaced(reloader: &mut Reloader) -> (TestHost, Value) {
+    let host = host();
+    host.store(JOBS, job());
+    reloader.reconcile(IMPORT).unwrap();
+    host.store(MAPS, map("app", "2"));
+    let workload: Workload = IMPORT.parse().unwrap();
+    let before = Memory::read(&workload).unwrap().unwrap();
+    reloader.reconcile(IMPORT).unwrap();
+    let new = created(&host).remove(0);
+    Memory { recreate: Some(new.clone()), ..before }.write(&workload, None).unwrap();
+    (host, new)
+}
+
+#[test]
+fn a_job_that_is_created_after_the_finalizers_of_the_old_one_is_reported() {
+    let mut reloader = reloader(json!({"alert": {"url": "https://chat.example/x"}}));
+    let (host, _) = being_replaced(&mut reloader);
+    let mut deleting = job();
+    deleting["metadata"]["deletionTimestamp"] = json!("2026-05-01T12:30:00Z");
+    host.store(JOBS, deleting);
+    let events = || of_verb(&host, "event").len();
+    assert_eq!(reloader.reconcile(IMPORT).unwrap(), Reconciled::Requeue);
+    assert_eq!(events(), 1);
+
+    host.remove(JOBS, &ObjectKey::new("shop", "web"));
+    for _ in 0..2 {
+        reloader.reconcile(IMPORT).unwrap();
+        assert_eq!((events(), created(&host).len(), http::native::sent().len()), (2, 2, 2));
+    }
+    assert_eq!(of_verb(&host, "event")[1].body, "Reloaded");
+    assert!(logged(&host, "and is created now: ConfigMap/app changed"));
+}
+
+#[test]
+fn a_job_whose_creation_had_no_answer_is_reported_and_not_created_again() {
+    let mut reloader = reloader(json!({}));
+    let (host, mut new) = being_replaced(&mut reloader);
+    new["metadata"]["uid"] = json!("second");
+    host.store(JOBS, new);
+
+    for _ in 0..2 {
+        reloader.reconcile(IMPORT).unwrap();
+        assert_eq!((of_verb(&host, "event").len(), created(&host).len()), (2, 1));
+    }
+}
+
+#[test]
+fn a_job_of_a_person_in_the_place_of_the_new_one_is_not_reported() {
+    let mut reloader = reloader(json!({}));
+    let (host, _) = being_replaced(&mut reloader);
+    let mut other = job();
+    other["metadata"]["uid"] = json!("other");
+    host.store(JOBS, other);
+
+    reloader.reconcile(IMPORT).unwrap();
+    assert_eq!((of_verb(&host, "event").len(), created(&host).len()), (1, 1));
+}
+
 #[test]
 fn a_job_whose_namespace_is_gone_is_not_created_for_ever() {
     let host = host();

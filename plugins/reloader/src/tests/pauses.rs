@@ -55,6 +55,7 @@ fn a_pause_that_could_never_end_ends_now() {
         (just_now.as_str(), "soon", true),
         (just_now.as_str(), "5m", false),
         ("2020-01-01T00:00:00Z", "5m", true),
+        ("2030-01-01T00:00:00Z", "5m", true),
     ] {
         let host = host();
         host.store(DEPLOYMENTS, paused(Some(at), period, is_paused));
@@ -68,6 +69,32 @@ fn a_pause_that_could_never_end_ends_now() {
     host.store(DEPLOYMENTS, left);
     reloader(json!({})).reconcile(WEB).unwrap();
     assert_eq!(stored(DEPLOYMENTS)["spec"].get("paused"), None, "the workload has no annotation any more");
+}
+
+/// Otherwise the Deployment would stay paused for ever.
+#[test]
+fn a_pause_ends_on_time_although_the_plugin_no_longer_rolls_the_workload() {
+    for config in [
+        json!({"namespaces-to-ignore": ["shop"]}),
+        json!({"ignored-workload-types": ["deployments"]}),
+        json!({"namespace-selector": "env=prod"}),
+    ] {
+        let host = host();
+        host.set_synced("v1/namespaces", true);
+        let object = paused(Some(&now().to_string()), "5m", true);
+        host.store(DEPLOYMENTS, object.clone());
+        host.store(MAPS, map("app", "2"));
+        let mut reloader = reloader(config.clone());
+        reloader.on_add(host.event(DEPLOYMENTS, object), Cause::Initial).unwrap();
+        assert_eq!(host.take_key().as_deref(), Some(WEB), "{config}");
+
+        let rest = Duration::from_secs(300);
+        assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::RequeueAfter(rest), "{config}");
+        pass(300);
+        assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Requeue, "{config}");
+        assert_eq!(stored(DEPLOYMENTS)["spec"].get("paused"), None, "{config}");
+        assert_eq!(stored(DEPLOYMENTS)["spec"]["template"], template(), "{config}: and nothing is rolled");
+    }
 }
 
 #[test]

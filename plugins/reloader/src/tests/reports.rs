@@ -20,6 +20,19 @@ fn a_roll_has_an_event() {
 }
 
 #[test]
+fn a_list_with_too_many_expressions_is_an_event_of_the_workload() {
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    for (expressions, expected) in [(100, 0), (101, 1)] {
+        let list = "x.,".repeat(expressions);
+        host.store(DEPLOYMENTS, deployment(json!({"configmap.reloader.stakater.com/reload": list})));
+        reloader.reconcile(WEB).unwrap();
+        assert_eq!(of_verb(&host, "event").len(), expected, "{expressions}");
+    }
+    assert_eq!(of_verb(&host, "event")[0].body, "InvalidAnnotation");
+    assert!(logged(&host, "/reload: it has more than 100 regular expressions: join some of them with `|`"));
+}
+
+#[test]
 fn a_webhook_replaces_the_roll() {
     let (host, result) = change(json!({"webhook-url": "https://hooks.example/x"}));
     result.unwrap();

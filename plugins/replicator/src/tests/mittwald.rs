@@ -185,6 +185,37 @@ fn objects_that_name_each_other_are_refused() {
     assert!(world.logged(chain), "{:?}", world.host.log());
 }
 
+/// A person has restored the source from one of its copies.
+#[test]
+fn an_object_that_names_itself_as_its_source_keeps_its_content() {
+    let reflector = "reflector.v1.k8s.emberstack.com";
+    for marks in [
+        json!({"replicator.v1.mittwald.de/replicated-from": "shop/web", KEYS: "a"}),
+        json!({FROM: "shop/web", AT: "2025-01-01T00:00:00Z", KEYS: "a"}),
+        json!({format!("{reflector}/reflects"): "shop/web", format!("{reflector}/auto-reflects"): "True"}),
+    ] {
+        let mut world = World::new(json!({}), ["shop"]);
+        world.put(MAPS, map("shop/web", marks.clone(), json!({"a": "1"})));
+        assert_eq!(world.requests(), ["event shop/web"], "{marks}");
+        assert_eq!(data(&world, "shop/web"), Some(json!({"a": "1"})), "{marks}");
+        assert!(world.logged("v1/configmaps shop/web stays as it is: it names itself as its source"));
+    }
+}
+
+#[test]
+fn a_list_with_too_many_expressions_is_an_event_and_its_names_count() {
+    let mut world = World::new(json!({}), ["shop", "blog", "team-a", "other"]);
+    let list = format!("{}other,blog,team-.*", "x.,".repeat(100));
+    world.put(MAPS, map("shop/web", json!({TO: list}), json!({"a": "1"})));
+
+    let mut requests = world.requests();
+    requests.sort();
+    assert_eq!(requests, ["create blog/web", "create other/web", "event shop/web"]);
+    assert!(world.logged(
+        "v1/configmaps shop/web: replicator.v1.mittwald.de/replicate-to: it has more than 100 regular expressions"
+    ));
+}
+
 #[test]
 fn an_object_of_another_origin_is_kept_until_it_makes_room() {
     let mut world = World::new(json!({}), ["shop", "blog"]);
