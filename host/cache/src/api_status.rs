@@ -83,7 +83,9 @@ impl ApiStatus {
 }
 
 /// Go writes `null` for an empty value.
-fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(source: D) -> Result<T, D::Error> {
+pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    source: D,
+) -> Result<T, D::Error> {
     Ok(Option::deserialize(source)?.unwrap_or_default())
 }
 

@@ -137,11 +137,9 @@ impl Decoder {
     /// Decodes one object whose text is known to be UTF-8.
     fn object_of(&self, text: &str) -> Result<Arc<Object>, Undecodable> {
         let text = text.trim_ascii();
-        let parsed =
-            header::parse(text, self.drop_managed_fields).map_err(|error| match error.classify() {
-                serde_json::error::Category::Data => quarantine(text, ObjectProblem::Metadata(error)),
-                _ => Undecodable::NotJson(error),
-            })?;
+        // A parser reports half a surrogate pair, or a number beyond every type, as it reports a text that is not JSON.
+        let parsed = header::parse(text, self.drop_managed_fields)
+            .map_err(|error| quarantine(text, ObjectProblem::Metadata(error)))?;
         self.check_type(&parsed)?;
         let Some(metadata) = &parsed.metadata else {
             return Err(Undecodable::Foreign("an object has no metadata".to_owned()));

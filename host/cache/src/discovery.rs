@@ -6,6 +6,7 @@ use serde_json::Value;
 use informer_types::Gvr;
 
 use crate::{
+    api_status::or_default,
     error::{Problem, RequestError},
     error_class::ErrorClass,
     transport::Transport,
@@ -43,6 +44,7 @@ pub(crate) enum DiscoveryError {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ApiResourceList {
+    #[serde(deserialize_with = "or_default")]
     resources: Vec<ApiResource>,
 }
 
@@ -50,10 +52,13 @@ struct ApiResourceList {
 #[serde(rename_all = "camelCase", default)]
 struct ApiResource {
     name: String,
+    #[serde(deserialize_with = "or_default")]
     singular_name: String,
     kind: String,
     namespaced: bool,
+    #[serde(deserialize_with = "or_default")]
     verbs: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
     short_names: Vec<String>,
 }
 

@@ -63,7 +63,8 @@ impl InDoubt {
                     if before.uid() != object.uid() {
                         replaced.push(before);
                     }
-                    version(before) != version(object)
+                    // The store keeps the very object if it is unchanged.
+                    !Arc::ptr_eq(before, object)
                 });
                 replaced.into_iter().chain(before.into_values()).map(gone).collect()
             }
@@ -72,6 +73,28 @@ impl InDoubt {
     }
 }
 
-fn version(object: &Object) -> (&str, &str) {
-    (object.uid(), object.resource_version())
+#[cfg(test)]
+mod tests {
+    use informer_types::{Body, Header};
+
+    use super::*;
+
+    fn object(json: &str) -> Arc<Object> {
+        let header = Header { name: "a".into(), resource_version: "1".into(), ..Header::default() };
+        Arc::new(Object::new(&header, Body::Raw(json.into())).unwrap())
+    }
+
+    /// A server may send another form of an object at the same version (D-5).
+    #[test]
+    fn an_object_that_a_list_replaced_at_the_same_version_is_distributed_again_and_an_unchanged_one_is_not() {
+        let (before, replaced) = (object("{}"), object(r#"{"x":1}"#));
+        let list = InDoubt::List { namespace: None, before: vec![Arc::clone(&before)] };
+
+        assert!(list.changes(vec![before]).is_empty());
+        let changes = list.changes(vec![Arc::clone(&replaced)]);
+        assert!(
+            matches!(changes.as_slice(), [Change::Added { object }] if Arc::ptr_eq(object, &replaced)),
+            "{changes:?}"
+        );
+    }
 }

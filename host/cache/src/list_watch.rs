@@ -61,13 +61,14 @@ impl ListWatch {
         &self,
         decoder: &Decoder,
         resource_version: &str,
-        limit: Option<u32>,
+        mut limit: Option<u32>,
     ) -> Result<(ListPage, bool), RequestError> {
         let options = ListOptions { resource_version, limit, ..ListOptions::default() };
         let mut extent = self.extent(decoder);
         let mut list = self.page(options, decoder, &mut extent).await?;
         let mut token = std::mem::take(&mut list.continue_token);
         let paged = !token.is_empty();
+        let mut has_expired = false;
         let error = |problem| self.transport.error(&self.list_call(), problem);
         if paged {
             extent.page(&list).map_err(error)?;
@@ -84,13 +85,20 @@ impl ListWatch {
                     list.undecodable.extend(page.undecodable);
                     token = page.continue_token;
                 }
-                // The continue token has expired, so the pages so far are useless: fetch the list without pages.
-                Err(error) if error.has_reason_expired() => {
-                    drop((list, extent));
+                // The continue token has expired, so the pages so far are useless: fetch the list without pages, once.
+                // A server that ignores the limit may send pages nevertheless, and they belong to the list.
+                Err(expired) if expired.has_reason_expired() && !has_expired => {
+                    (has_expired, limit) = (true, None);
+                    drop(list);
+                    extent = self.extent(decoder);
                     let whole = ListOptions { resource_version, ..ListOptions::default() };
-                    return Ok((self.whole(whole, decoder).await?, true));
+                    list = self.page(whole, decoder, &mut extent).await?;
+                    token = std::mem::take(&mut list.continue_token);
+                    if !token.is_empty() {
+                        extent.page(&list).map_err(error)?;
+                    }
                 }
-                Err(error) => return Err(error),
+                Err(failed) => return Err(failed),
             }
         }
         Ok((list, paged))

@@ -62,9 +62,9 @@ use crate::{
 /// **Late listeners.** A listener may join at any time. It first receives an initial addition for every object in the
 /// cache, and then all further changes; it misses none and receives none twice (C-10, P-11).
 ///
-/// **Unchanged objects.** If a relist or an event of the watch brings an object with the UID and resource version that the
-/// cache already has, only listeners with `relist_all` are notified (D-5). If the resync period of a listener has elapsed, this
-/// listener is notified of every object in the cache. Each listener has its own period.
+/// **Unchanged objects.** If a relist or an event of the watch brings an object with the UID, the resource version and the content
+/// that the cache already has, only listeners with `relist_all` are notified (D-5). If the resync period of a listener has elapsed,
+/// this listener is notified of every object in the cache. Each listener has its own period.
 ///
 /// **Recreated objects.** An object with another UID is another object. If an object was deleted and created again
 /// under the same name, a listener receives a deletion and an addition, never an update, even if the watch missed both
@@ -338,14 +338,6 @@ impl SharedInformer {
     /// Returns true once the informer was stopped and its tasks have ended. It never starts again.
     pub fn has_ended(&self) -> bool {
         self.inner.ended.is_cancelled()
-    }
-
-    /// Returns true if both informers keep the same parts of objects. Then the same resource version of an object has
-    /// the same text in both caches.
-    pub fn keeps_as(&self, other: &Self) -> bool {
-        let (own, other) = (&self.inner.config, &other.inner.config);
-        (&own.drop, &own.keep, &own.whole_if, own.metadata_only)
-            == (&other.drop, &other.keep, &other.whole_if, other.metadata_only)
     }
 
     /// Returns a snapshot of the informer's state.

@@ -69,7 +69,11 @@ impl Decoder {
         };
         let repaired = matches!(text, Cow::Owned(_));
         if let Some((kind, object)) = split_plain(&text) {
-            return self.event_of(kind, object, repaired);
+            match self.event_of(kind, object, repaired) {
+                // The object may end earlier, because another field follows.
+                Err(EventError::Frame(Problem::NotJson(_))) => {}
+                event => return event,
+            }
         }
         let envelope: Envelope<'_> = serde_json::from_str(&text).map_err(not_json)?;
         self.event_of(&envelope.kind, envelope.object.get(), repaired)
@@ -138,7 +142,7 @@ fn error_event(object: &str) -> Result<WatchEvent, EventError> {
 }
 
 /// Splits the form that every API server writes, `{"type":"X","object":Y}`, without parsing `Y` twice: if `Y` is one
-/// JSON value, the whole frame was one too.
+/// JSON value, the whole frame was one too. Otherwise the frame may have another form.
 fn split_plain(frame: &str) -> Option<(&str, &str)> {
     let rest = frame.strip_prefix(r#"{"type":""#)?.strip_suffix('}')?;
     let (kind, rest) = rest.split_once('"')?;

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use informer_types::{IndexPaths, Object};
+use informer_types::{IndexPaths, Object, Pointer, differs};
 
 use super::{
     ObjectSet,
@@ -28,7 +28,7 @@ pub(crate) enum Present {
     New(Arc<Object>),
     /// Stored before, in another state.
     Changed { old: Arc<Object>, new: Arc<Object> },
-    /// Stored before with the same UID and resource version: the stored copy stays.
+    /// Stored before with the same UID, resource version and content: the stored copy stays.
     Unchanged(Arc<Object>),
 }
 
@@ -157,11 +157,21 @@ impl Present {
 }
 
 /// Returns true for the same state of the same object (D-5). Without resource versions, two states cannot be identified
-/// as the same.
-pub(crate) fn is_unchanged(old: &Object, new: &Object) -> bool {
+/// as the same. The content counts, too: after a change of a CRD or an upgrade of the API server, the server sends another
+/// form of the stored object, with new defaults for example, at the same resource version.
+pub(crate) fn is_unchanged(old: &Arc<Object>, new: &Arc<Object>) -> bool {
     !new.resource_version().is_empty()
         && old.resource_version() == new.resource_version()
         && old.uid() == new.uid()
+        && (Arc::ptr_eq(old, new) || has_same_content(old, new))
+}
+
+/// Compares the texts, and only if they differ the values: the order of keys has no meaning. If a text cannot be read, the
+/// contents differ, so that the new object replaces the old one.
+fn has_same_content(old: &Object, new: &Object) -> bool {
+    let (Ok(old), Ok(new)) = (old.json(), new.json()) else { return false };
+    let whole = Pointer::of::<&str>([]);
+    *old == *new || matches!(differs(&old, &new, &[whole]), Ok(false))
 }
 
 // === impl Values ===

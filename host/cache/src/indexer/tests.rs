@@ -209,6 +209,22 @@ fn objects_without_a_version_are_never_taken_as_unchanged() {
     assert!(matches!(indexer.put(object("", "x", "", "{}")), Present::Changed { .. }));
 }
 
+/// The server may send another form of a stored object, for example with new defaults of its CRD (D-5).
+#[test]
+fn the_same_version_with_other_content_is_a_change_and_another_order_of_keys_is_not() {
+    let indexer = by_node();
+    indexer.put(object("shop", "x", "1", r#"{"node":"a","x":1}"#));
+
+    let reordered = object("shop", "x", "1", r#"{ "x":1, "node":"a" }"#);
+    assert!(matches!(indexer.put(reordered), Present::Unchanged(_)));
+    let defaulted = object("shop", "x", "1", r#"{"node":"b","x":1}"#);
+    let replaced = indexer.replace(None, vec![Arc::clone(&defaulted)], &[]);
+
+    assert!(matches!(replaced.present.as_slice(), [Present::Changed { .. }]), "{replaced:?}");
+    assert!(Arc::ptr_eq(&indexer.get("shop", "x").unwrap(), &defaulted));
+    assert_eq!((found(&indexer, "a").len(), found(&indexer, "b").len()), (0, 1));
+}
+
 #[test]
 fn a_table_that_shrank_releases_its_memory() {
     let indexer = Indexer::default();

@@ -221,11 +221,11 @@ impl<'a> Follower<'a> {
         });
         self.watch.accepted += 1;
         self.watch.objects += 1;
-        if self.watch.synthetic {
-            self.target.cell.event("");
-        } else {
-            self.target.cell.event(object.resource_version());
-            self.state.observe(object.resource_version());
+        let version = if self.watch.synthetic { "" } else { object.resource_version() };
+        self.target.cell.event(version);
+        // A watch from no version would begin anew and miss the deletions in between.
+        if !version.is_empty() {
+            self.state.observe(version);
         }
         self.burst.push(Delta::of_event(kind(object), trace));
     }

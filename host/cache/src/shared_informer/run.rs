@@ -37,8 +37,8 @@ use crate::{
 /// Why the watching ended.
 enum End {
     Stopped,
-    /// The server does not serve the resource any more.
-    Gone,
+    /// The server does not serve the resource any more; why.
+    Gone(String),
     /// The server serves another resource of this name.
     Another,
 }
@@ -77,7 +77,11 @@ async fn live(inner: &Arc<Inner>, transport: &Transport, config: &FactoryConfig)
         match watch(inner, transport, config, &resource).await? {
             End::Stopped => break,
             // The controller has ended by then.
-            End::Gone => in_background(inner, Inner::vanish).await?,
+            End::Gone(reason) => {
+                in_background(inner, Inner::vanish).await?;
+                // Not before: a subscription to a kind that waits for its resource may end, and the deletions belong to it (D-22).
+                inner.cells.iter().for_each(|cell| cell.vanished(&reason));
+            }
             End::Another => {}
         }
     }
@@ -171,8 +175,7 @@ impl Inner {
         match change {
             Change::Gone(error) => {
                 tracing::warn!(resource = %self.key, reason = %error, "the resource is not served any more");
-                self.cells.iter().for_each(|cell| cell.vanished(&error.to_string()));
-                End::Gone
+                End::Gone(error.to_string())
             }
             Change::Another(found) => {
                 tracing::warn!(resource = %self.key, kind = found.kind, "another resource took the name, listing it");

@@ -210,11 +210,13 @@ impl ReflectorCell {
         self.doubt.notify_one();
     }
 
-    /// The cache now has the change that was received at `observed`.
+    /// The cache now has the change that was received at `observed`. An object without a version leaves the version as it was.
     pub(crate) fn applied(&self, resource_version: &str, observed: std::time::Instant) {
         let mut state = self.state.lock();
-        state.status.applied_version.clear();
-        state.status.applied_version.push_str(resource_version);
+        if !resource_version.is_empty() {
+            state.status.applied_version.clear();
+            state.status.applied_version.push_str(resource_version);
+        }
         state.applied_observed = Some(observed);
         if state.status.applied_version == state.status.observed_version {
             state.behind_since = None;

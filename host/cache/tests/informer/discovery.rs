@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     server::{Answer, Script},
-    world::{World, config, pod, pods},
+    world::{World, config, core_v1, pod, pods},
 };
 
 fn gvr(text: &str) -> WatchConfig {
@@ -48,6 +48,22 @@ async fn unwatchable_and_cluster_scoped_resources_are_reported() {
     let world = World::start_with(Script::new(), config(), nodes);
     let text = world.fails(ErrorClass::UnknownResource).await;
     assert_eq!(text, "v1/nodes is cluster-scoped: leave out `namespaces`");
+}
+
+/// Go writes `null` for an empty list.
+#[tokio::test(start_paused = true)]
+async fn a_resource_is_found_beside_others_whose_lists_are_null() {
+    let script = Script::new();
+    let with_null =
+        json!({"name": "pods/log", "kind": "Pod", "namespaced": true, "verbs": null, "shortNames": null});
+    let pods_too = core_v1()["resources"][0].clone();
+    script.always("/api/v1", Some(json!({"resources": [with_null, pods_too]})));
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let world = World::start(script);
+
+    world.caches(&["shop/a@1"]).await;
+
+    assert_eq!(world.informer.status().counters.failures, 0);
 }
 
 #[tokio::test(start_paused = true)]

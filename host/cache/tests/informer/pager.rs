@@ -88,6 +88,40 @@ async fn a_token_that_expires_during_a_relist_leads_to_a_whole_list_at_that_vers
     assert_eq!((world.objects().len(), world.watch_versions()[1].as_str()), (8, "12"));
 }
 
+/// An aggregated API server may ignore the limit. If the list of R-13 ended with its first page, the informer would delete the
+/// other objects.
+#[tokio::test(start_paused = true)]
+async fn pages_that_the_server_sends_without_a_limit_belong_to_the_list() {
+    let script = Script::new();
+    script.list(Answer::page("11", "t1", &some_pods(0, 4)));
+    script.list(Answer::error(410, "Expired", "the token is too old"));
+    script.list(Answer::page("12", "t2", &some_pods(0, 4)));
+    script.list(Answer::page("12", "", &some_pods(4, 4)));
+    let world = World::start_with(script, paged(4), pods());
+
+    world.watches(1).await;
+
+    assert_eq!(asked(&world), ["0 4 ", " 4 t1", "0  ", "  t2"]);
+    assert_eq!((world.objects().len(), world.watch_versions()), (8, vec!["12".to_owned()]));
+}
+
+/// A token that expires again is an expired version, which leads to a list of the newest state.
+#[tokio::test(start_paused = true)]
+async fn a_list_whose_tokens_expire_twice_has_failed() {
+    let script = Script::new();
+    script.list(Answer::page("11", "t1", &some_pods(0, 4)));
+    script.list(Answer::error(410, "Expired", "the token is too old"));
+    script.list(Answer::page("12", "t2", &some_pods(0, 4)));
+    script.list(Answer::error(410, "Expired", "the token is too old"));
+    script.list(Answer::list("20", &some_pods(0, 2)));
+    let world = World::start_with(script, paged(4), pods());
+
+    world.watches(1).await;
+
+    assert_eq!(asked(&world), ["0 4 ", " 4 t1", "0  ", "  t2", " 4 "]);
+    assert_eq!(world.objects().len(), 2);
+}
+
 /// After an expired token the version may have expired too.
 #[tokio::test(start_paused = true)]
 async fn if_the_whole_list_has_expired_too_the_newest_state_is_listed_at_once() {

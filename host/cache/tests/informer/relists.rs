@@ -182,6 +182,27 @@ async fn unchanged_objects_are_delivered_only_to_listeners_that_requested_them()
     );
 }
 
+/// After a change of a CRD the server sends stored objects with new defaults, at the versions that they have (D-5). The cache has
+/// to equal the collection (C-17).
+#[tokio::test(start_paused = true)]
+async fn an_object_that_a_relist_brings_in_another_form_at_the_same_version_is_updated() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
+    let watch = script.live_watch();
+    let mut defaulted = pod("b", "2");
+    defaulted["spec"] = serde_json::json!({"added": "default"});
+    script.list(Answer::list("20", &[pod("a", "1"), defaulted.clone()]));
+    let world = World::start(script);
+    world.informer.wait_synced().await;
+
+    watch.frame(&gone());
+
+    world.receives(&["add shop/a@1 initial", "add shop/b@2 initial", "update shop/b@2->2 relist"]).await;
+    let cached: serde_json::Value = serde_json::from_str(&world.objects()[1].json().unwrap()).unwrap();
+    assert_eq!(cached, defaulted);
+    assert_eq!(world.informer.status().counters.suppressed_unchanged, 1);
+}
+
 /// An object with another UID is another object (D-6).
 #[tokio::test(start_paused = true)]
 async fn an_object_with_another_uid_is_delivered_as_a_deletion_and_an_addition() {

@@ -164,6 +164,21 @@ async fn the_version_is_recorded_verbatim_even_if_it_goes_back() {
     assert_eq!(world.watch_versions(), ["10", "32"]);
 }
 
+/// A watch from no version begins anew, and misses the deletions since the last event.
+#[tokio::test(start_paused = true)]
+async fn an_object_without_a_version_leaves_the_last_version_as_it_was() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[]));
+    script.watch(Answer::watch(&[event("MODIFIED", pod("a", "55")), event("ADDED", pod("b", ""))]));
+    let world = World::start(script);
+
+    world.watches(2).await;
+
+    assert_eq!(world.watch_versions(), ["10", "55"]);
+    world.caches(&["shop/a@55", "shop/b@"]).await;
+    assert_eq!(world.informer.last_synced_version(), Ok(Some("55".to_owned())));
+}
+
 /// A watch without a version starts with ADDED events in any order.
 #[tokio::test(start_paused = true)]
 async fn a_synthetic_snapshot_does_not_move_the_version() {

@@ -31,7 +31,8 @@ pub(super) async fn list(request: ApiRequest) -> ApiResult<Response> {
     let view = request.view()?;
     let options = VersionOptions::parse(&request.query, false)?;
     let limit = request.query.number("limit")?.filter(|limit| *limit > 0);
-    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    // Like the watch cache of kube-apiserver, answer a list of any state as a whole.
+    let limit = limit.filter(|_| options.rv != Some(0)).and_then(|limit| usize::try_from(limit).ok());
     let filter = request.filter()?;
     let page = match request.query.get("continue") {
         Some(token) => continued(&request, &ContinueToken::decode(token)?)?,

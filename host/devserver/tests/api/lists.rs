@@ -78,6 +78,18 @@ async fn all_pages_show_one_state_while_the_collection_changes() {
     assert_eq!(third.body["metadata"].get("continue"), None);
 }
 
+/// The watch cache of kube-apiserver ignores the limit of such a list. An informer that receives pages concludes that the
+/// server has no watch cache.
+#[tokio::test]
+async fn a_list_of_any_state_is_not_paged() {
+    let cluster = with_config_maps(&["a", "b", "c"]).await;
+
+    let list = cluster.get(&format!("{CONFIG_MAPS}?limit=2&resourceVersion=0")).await;
+
+    assert_eq!(list.names(), ["a", "b", "c"]);
+    assert_eq!(list.body["metadata"].get("continue"), None);
+}
+
 #[tokio::test]
 async fn a_page_of_a_forgotten_version_is_410_with_a_token_for_the_rest() {
     let cluster = with_config_maps(&["a", "b", "c"]).await;
