@@ -45,7 +45,7 @@ use informer_telemetry::{CollectorError, Exporter, Pending};
 use informer_types::{Gvr, Tracer};
 use tokio::{
     signal::unix::Signal,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -57,6 +57,7 @@ use crate::{
     admin::{BindError, Endpoint, IfTaken, Probe, Reviewer, serve_admin, serve_health},
     config::{self, Config, Host, MetricsAuth, StateDir},
     connect::{ConnectError, Connection, KubeClient, Reviews, connect},
+    election::{Elector, Leadership, Timing},
     logging::{PluginLog, RecentLines},
     state::{KeyValues, State},
 };
@@ -88,6 +89,9 @@ const HEALTH: &str = "the host's health endpoint";
 
 /// Time for the last requests to the endpoints, on top of the time to stop.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
+
+/// Time for the release of the lease, on top of the time to stop.
+const RELEASED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Options for commands and tests.
 pub struct Options {
@@ -201,9 +205,8 @@ impl App {
         let engine = Engine::new(&(options.engine)(&config.host))?;
         (options.adjust)(&mut config);
         let connection = connected(options.connection, &config).await?;
-        log_start(&connection, &config);
         let state = open_state(&config.host.state_dir).await;
-        let api = KubeClient::new(connection.client.clone());
+        let (elector, leadership, api) = election(&config.host, &connection.client);
         let (stage, server) = (Stage::new(options.staging), &connection.server);
         let http = http_client(&config.host, server, Arc::new(api.clone()), stage.wire.clone()).await?;
         let observers = Observers::new(config.host.trace, config.telemetry.as_ref())?;
@@ -211,7 +214,6 @@ impl App {
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let lines = Arc::new(RecentLines::new(options.log, config.host.admin.is_some()));
         let guests = GuestThreads::start().map_err(StartError::Threads)?;
-        let supply = Supply::new(puller(&config), file.as_deref());
         let parts = running_plugin::Parts {
             engine: engine.clone(),
             guests: guests.handle().clone(),
@@ -221,7 +223,7 @@ impl App {
             keyvalue: Arc::new(KeyValues::new(state.clone())),
             http: http.clone(),
             directories: Directories::new(),
-            supply,
+            supply: Supply::new(puller(&config), file.as_deref(), leadership),
             stop: stop.clone(),
             abort: abort.clone(),
             state: state.clone(),
@@ -252,6 +254,8 @@ impl App {
         };
         app.run_background(reloader, connection.client.clone(), observers.exporter);
         app.listen(&host, options.if_taken, connection.client, &http).await?;
+        // After everything that may fail: a host that does not start never leads.
+        app.compete(elector);
         Ok(app)
     }
 
@@ -296,12 +300,23 @@ impl App {
         join_all(plugins.iter().map(|plugin| plugin.subscriptions().synced())).await;
     }
 
+    /// Returns once this host has lost its lease, so that another host may lead. The process must end at once then, also while
+    /// it stops: calls in flight may still act. It never returns if that does not happen.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub fn lost(&self) -> impl Future<Output = ()> + use<> {
+        let leadership = self.applier.leadership().clone();
+        async move { leadership.ends().await }
+    }
+
     /// The host as the admin endpoint sees it.
     pub fn probe(&self) -> impl Probe + use<> {
         HostProbe {
             factory: Arc::clone(&self.factory),
             plugins: self.applier.plugins().clone(),
             state: self.state.clone(),
+            leadership: self.applier.leadership().clone(),
             reload: self.reload.clone(),
             in_force: self.applier.in_force().clone(),
             objects: self.applier.objects().clone(),
@@ -370,6 +385,10 @@ impl App {
         if timeout_at(deadline, self.tasks.wait()).await.is_err() {
             tracing::error!("background tasks did not stop in time");
         }
+        // The calls may have used all the time until the deadline; the lease is released all the same.
+        if timeout(RELEASED_WITHIN, self.applier.leadership().over()).await.is_err() {
+            tracing::warn!("the election has not ended in time; a lease that this host holds ends by itself");
+        }
         self.endpoint_stop.cancel();
         // A slow request does not hold up the stop.
         let answered = deadline.max(Instant::now() + ANSWERED_WITHIN);
@@ -434,12 +453,24 @@ impl App {
         self.tasks.spawn(async move { stop.run_until_cancelled(applier.follow_declarations()).await });
         let tenants =
             Tenants::new(Arc::clone(&self.applier), Arc::clone(&self.factory), client, self.state.clone());
-        let stop = self.stop.clone();
-        self.tasks.spawn(async move { stop.run_until_cancelled(tenants.run()).await });
+        let (leadership, stop) = (self.applier.leadership().clone(), self.stop.clone());
+        let tenants = async move {
+            // Only the leader writes the status of Plugin objects.
+            leadership.begins().await;
+            tenants.run().await;
+        };
+        self.tasks.spawn(async move { stop.run_until_cancelled(tenants).await });
         if let Some((exporter, pending)) = exporter {
             self.exporter = Some(exporter.clone());
             // Until the last calls have ended.
             self.tasks.spawn(exporter.run(pending, self.abort.clone()));
+        }
+    }
+
+    /// Competes for the lease until the host stops, and holds it until the last calls have ended.
+    fn compete(&self, elector: Option<Elector>) {
+        if let Some(elector) = elector {
+            self.tasks.spawn(elector.run(self.stop.clone(), self.abort.clone()));
         }
     }
 }
@@ -452,18 +483,36 @@ fn reviewer(auth: MetricsAuth, client: kube::Client) -> Option<Arc<dyn Reviewer>
     }
 }
 
+/// The elector, if the host competes for a lease, the role of the host, and the client that the role fences.
+fn election(host: &Host, client: &kube::Client) -> (Option<Elector>, Leadership, KubeClient) {
+    // Pods with one name may follow one another: the number distinguishes them.
+    let identity = || format!("{}_{:016x}", running_plugin::event_instance(), fastrand::u64(..));
+    let (elector, leadership) = match host.lease.clone() {
+        Some(lease) => {
+            let timing = Timing::of(host.lease_duration);
+            let (elector, leadership) = Elector::new(client.clone(), lease, timing, identity());
+            (Some(elector), leadership)
+        }
+        None => (None, Leadership::unconditional()),
+    };
+    let api = KubeClient::new(client.clone(), leadership.clone());
+    (elector, leadership, api)
+}
+
 fn factory(config: &Config, connection: &Connection, tracer: Tracer) -> Arc<InformerFactory> {
     let settings = settings::factory(&config.cluster, &config.host, connection);
     let settings = FactoryConfig { tracer, ..settings };
     Arc::new(InformerFactory::new(connection.client.clone(), settings))
 }
 
-/// The given connection, or the one that the configuration names.
+/// The given connection, or the one that the configuration names. Logs what starts with it.
 async fn connected(given: Option<Connection>, config: &Config) -> Result<Connection, ConnectError> {
-    match given {
-        Some(connection) => Ok(connection),
-        None => connect(&config.cluster.access).await,
-    }
+    let connection = match given {
+        Some(connection) => connection,
+        None => connect(&config.cluster.access).await?,
+    };
+    log_start(&connection, config);
+    Ok(connection)
 }
 
 /// Opens the state. If that fails, the host runs without and reports it.

@@ -1,6 +1,7 @@
 //! The arguments that commands have in common.
 //!
-//! A flag overrides its environment variable, a variable overrides the file, and the file overrides the default.
+//! A flag overrides its environment variable, a variable overrides the file, and the file overrides the default. An empty variable
+//! counts as unset.
 
 use std::path::{Path, PathBuf};
 

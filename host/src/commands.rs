@@ -23,7 +23,9 @@ mod status;
 mod test;
 mod wit;
 
-use clap::{Parser, Subcommand};
+use std::env;
+
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use output::{unwritten, visible};
 
@@ -129,6 +131,17 @@ pub enum Command {
     Explain(explain::ExplainArgs),
 }
 
+// === impl Cli ===
+
+impl Cli {
+    /// Reads the arguments of this process. If they are wrong or ask for help, prints that and ends the process.
+    pub fn of_process() -> Self {
+        let mut matches = without_empty_variables(Self::command()).get_matches();
+        Self::from_arg_matches_mut(&mut matches)
+            .unwrap_or_else(|error| error.format(&mut Self::command()).exit())
+    }
+}
+
 // === impl Command ===
 
 impl Command {
@@ -202,6 +215,14 @@ impl Command {
             | Self::Wit(_) => None,
         }
     }
+}
+
+/// The same command, in which an empty environment variable counts as unset: scripts and manifests often set a variable to an empty
+/// text if they have no value for it.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
+    let unset = |arg: Arg| if is_empty(&arg) { arg.env(None::<&'static str>) } else { arg };
+    command.mut_args(unset).mut_subcommands(without_empty_variables)
 }
 
 #[cfg(test)]

@@ -54,7 +54,8 @@ pub use environment::Environment;
 pub use host::{Host, LOG, MetricsAuth, StateDir};
 pub use objects::{CLUSTER_PLUGINS, PLUGINS, PluginObject, Refused, host_name};
 pub use plugin::{
-    Enqueue, Limits, OnReload, Plugin, Queue, Relist, Retry, Schedule, Subscription, Timer, Workqueue,
+    Enqueue, Limits, OnReload, Plugin, Queue, Reading, Relist, Retry, Schedule, Subscription, Timer,
+    Workqueue,
 };
 pub use problem::{ConfigError, Problem};
 pub use source::Source;

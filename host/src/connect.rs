@@ -17,6 +17,7 @@ mod user_agent;
 
 use std::path::PathBuf;
 
+use http::{Uri, uri::Authority};
 use kube::{
     Client, Config,
     config::{InClusterError, Kubeconfig, KubeconfigError},
@@ -77,7 +78,7 @@ pub struct Connection {
     /// The client has no retries and no read timeout: the reflectors have both, and show them. A connection whose peer is gone
     /// breaks within 75 seconds.
     pub client: Client,
-    /// URL of the API server, for texts.
+    /// URL of the API server, for texts. It has no credentials.
     pub server: String,
     /// The remedy if the API server does not accept the credentials.
     pub renewal: String,
@@ -92,7 +93,7 @@ pub async fn connect(access: &Access) -> Result<Connection, ConnectError> {
     let (mut config, named) = configured(access).await?;
     config.default_retry = false;
     config.read_timeout = None;
-    let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+    let server = without_credentials(&config.cluster_url);
     if named.authority.is_some() {
         config.root_cert_file = named.authority;
     }
@@ -144,6 +145,16 @@ impl Named {
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Connection({})", self.server)
+    }
+}
+
+/// The URL without a slash at its end, and without the user and the password that a kubeconfig may have in it.
+fn without_credentials(server: &Uri) -> String {
+    let text = server.to_string();
+    let text = text.trim_end_matches('/');
+    match server.authority().map(Authority::as_str).and_then(|whole| Some((whole, whole.rsplit_once('@')?))) {
+        Some((whole, (_, host))) => text.replacen(whole, host, 1),
+        None => text.to_owned(),
     }
 }
 
@@ -246,6 +257,23 @@ mod tests {
         let (config, named) = inferred(&[absent, empty, bare, full], in_pod).await.ok().unwrap();
         assert_eq!(config.cluster_url, "https://a.example/");
         assert_eq!(named.proxy.as_deref(), Some("http://proxy.example:3128"));
+    }
+
+    /// The log, the status and errors show the URL.
+    #[tokio::test]
+    async fn no_text_shows_the_password_in_the_url_of_a_kubeconfig() {
+        let directory = TempDir::new().unwrap();
+        let with_password = text("a", "proxy-url: ''").replace("https://", "http://jane:hunter2@");
+        let path = write(&directory, "kubeconfig", &with_password);
+
+        let connection = connect(&Access::Kubeconfig { path: Some(path), context: None }).await.unwrap();
+
+        assert_eq!(connection.server, "http://a.example");
+        for (url, shown) in
+            [("https://a:b@[::1]:6443/k8s/", "https://[::1]:6443/k8s"), ("http://a:1/", "http://a:1")]
+        {
+            assert_eq!(without_credentials(&url.parse().unwrap()), shown);
+        }
     }
 
     #[tokio::test]

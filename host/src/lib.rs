@@ -11,6 +11,7 @@ pub mod config;
 mod config_files;
 pub mod connect;
 mod cron;
+mod election;
 pub mod lock;
 pub mod logging;
 pub mod metrics;

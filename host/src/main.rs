@@ -5,14 +5,13 @@ use std::{
     process::ExitCode,
 };
 
-use clap::Parser;
 use informer::{
     cli::WrongInput,
     commands::{Cli, unwritten, visible},
 };
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::of_process();
     // Before the first file or connection is opened.
     informer_system::descriptors::raise();
     let status = match cli.command.run(&cli.global) {

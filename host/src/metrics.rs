@@ -9,7 +9,7 @@ mod format;
 
 pub(crate) use exposition::Exposition;
 pub(crate) use families::{
-    CACHE_MEMORY, CONFIGURATION, FILTER, GUEST_MEMORY, LOADED, PULLS, QUEUE, RECEIPTS, RUNTIME, SIGNALS,
-    TELEMETRY, VERSION, WORKQUEUE, expose, informer, process,
+    CACHE_MEMORY, CONFIGURATION, ELECTION, FILTER, GUEST_MEMORY, LOADED, PULLS, QUEUE, RECEIPTS, RUNTIME,
+    SIGNALS, TELEMETRY, VERSION, WORKQUEUE, expose, informer, process,
 };
 pub(crate) use format::answer;

@@ -11,6 +11,7 @@
 //! | `contract` | the ten points of the contract with a handler, shown by real components |
 //! | `controllers` | reconcilers and their workqueue |
 //! | `custom_resources` | a watch follows its CRD |
+//! | `election` | several hosts with one lease: one calls its plugins, and the others stand by |
 //! | `examples` | the host accepts the `informer.toml` of each example |
 //! | `filters` | the filter of a subscription |
 //! | `isolation` | bad plugins affect neither a good plugin nor the informers |
@@ -51,6 +52,7 @@ mod contract;
 mod controllers;
 mod custom_resources;
 mod echo;
+mod election;
 mod event_exporter;
 mod examples;
 mod filters;

@@ -79,7 +79,8 @@ async fn every_metric_is_well_formed_documented_and_served() {
         let lines = format!("[plugin.config]\nvalues = {values}");
         plugin(name, &guest("gauger"), "v1/configmaps", &lines)
     };
-    let toml = watch("v1/configmaps") + &plugin("one", "counter") + &plugin("other", "gauge");
+    let lease = "lease = \"default/informer\"\n".to_owned();
+    let toml = lease + &watch("v1/configmaps") + &plugin("one", "counter") + &plugin("other", "gauge");
     let host = TestHost::start(&server.url(), &toml).await.unwrap();
     host.synced().await;
 

@@ -24,7 +24,7 @@ pub use record::{RecordRequest, RecordedCall, RecordedObject, Recording};
 pub(crate) use reload::Reported;
 pub use reload::{Change, ReloadRequest, Report, Verdict};
 pub use status::{
-    Configuration, Identity, Informer, PluginObjects, RefusedObject, Selector, Status, Trouble,
+    Configuration, Election, Identity, Informer, PluginObjects, RefusedObject, Selector, Status, Trouble,
 };
 
 /// The answer to a request that is refused or fails.

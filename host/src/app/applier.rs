@@ -32,6 +32,7 @@ use crate::{
     admin::types::{Report, Verdict},
     config::{Config, Host, Plugin},
     connect::Connection,
+    election::Leadership,
     logging,
     wiring::WitnessStand,
 };
@@ -112,6 +113,11 @@ impl Applier {
 
     pub(super) fn plugins(&self) -> &RunningPlugins {
         &self.plugins
+    }
+
+    /// The role of the host.
+    pub(super) fn leadership(&self) -> &Leadership {
+        self.parts.supply.leadership()
     }
 
     /// The place of the witness that observes the calls.
@@ -243,6 +249,7 @@ impl Applier {
         }
         if let Some(old) = &applied.config {
             configure_log(&old.host, &new.host, &mut report);
+            note_keys(old, &new, &mut report);
         }
         // First, because components that are loaded from now on are verified by it.
         self.configure_registries(&new, &mut report);
@@ -513,6 +520,17 @@ fn configure_log(old: &Host, new: &Host, report: &mut Report) {
     match logging::configure(&new.log) {
         Ok(()) => report.note("key", "[host] log", Verdict::Changed, ""),
         Err(error) => report.note("key", "[host] log", Verdict::NeedsRestart, error.to_string()),
+    }
+}
+
+/// Notes the changed keys that concern no watch and no plugin of the file.
+fn note_keys(old: &Config, new: &Config, report: &mut Report) {
+    let same = [
+        ("[host] shutdown-timeout", old.host.shutdown_timeout == new.host.shutdown_timeout),
+        ("[tenancy]", old.tenancy == new.tenancy),
+    ];
+    for (key, _) in same.into_iter().filter(|(_, same)| !same) {
+        report.note("key", key, Verdict::Changed, "");
     }
 }
 

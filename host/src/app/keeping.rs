@@ -20,6 +20,15 @@ pub(crate) enum Keeping {
     },
 }
 
+/// What a plugin sees of the objects of one subscription: the parts that it declares to read, and those that its conditions read.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    /// `None` means the whole object.
+    parts: Option<Vec<Part>>,
+    /// An object that meets this condition is seen as a whole.
+    whole_if: Option<Condition>,
+}
+
 /// Why a watch keeps whole objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
@@ -75,6 +84,28 @@ impl Keeping {
             Self::Whole(_) => (Vec::new(), Vec::new()),
             // An empty list would mean everything.
             Self::Parts { parts, whole_if } => (Part::union(identity().chain(parts)), whole_if),
+        }
+    }
+}
+
+// === impl View ===
+
+impl View {
+    pub(crate) fn of(on: &Subscription) -> Self {
+        let declared = on.reads.parts().zip(conditions(on));
+        let parts = declared.map(|(reads, conditions)| reads.iter().cloned().chain(conditions).collect());
+        Self { parts, whole_if: on.whole_if.clone().map(Condition::new) }
+    }
+
+    /// Returns true if the plugin sees no difference between two texts of the same version of an object, of which two caches may
+    /// have kept different parts. A text that cannot be read differs from every other text. A condition for whole objects that reads
+    /// what is not kept may hold for more objects, so a difference may be seen that the plugin does not read.
+    pub(crate) fn is_same(&self, before: &str, after: &str) -> bool {
+        let is_whole = || self.whole_if.as_ref().is_some_and(|condition| condition.holds(after));
+        match &self.parts {
+            _ if before == after => true,
+            Some(parts) if !is_whole() => Part::differ(parts, before, after).is_ok_and(|differs| !differs),
+            _ => false,
         }
     }
 }
@@ -144,6 +175,12 @@ mod tests {
     use super::*;
     use crate::config::{self, Components, Environment, Place};
 
+    fn parsed(text: &str) -> Config {
+        let environment = Environment { home: None, cache_dir: None, state_dir: None };
+        let place = Place { file: Path::new("f"), base: Path::new("/"), environment: &environment };
+        config::parse(text, &place, Components::Unseen).unwrap()
+    }
+
     /// What the watch of pods keeps, with these lines of its own, if these are the subscriptions, one plugin each. A line that
     /// begins with `+` is a plugin that may list pods and does not subscribe to them.
     fn keeping(own: &str, subscriptions: &[&str]) -> Option<String> {
@@ -157,9 +194,7 @@ mod tests {
                 "[[plugin]]\nname = \"p{index}\"\nsource = \"p\"\n[[plugin.on]]\nwatch = \"v1/nodes\"\n{on}\n"
             ));
         }
-        let environment = Environment { home: None, cache_dir: None, state_dir: None };
-        let place = Place { file: Path::new("f"), base: Path::new("/"), environment: &environment };
-        let config = config::parse(&text, &place, Components::Unseen).unwrap();
+        let config = parsed(&text);
         Keeping::of(&config.watches[0], &config).map(|keeping| keeping.to_string())
     }
 
@@ -182,6 +217,39 @@ mod tests {
         assert_eq!(parts("index = { by = \"/spec/l/*/n\" }", &["reads = []"]), "/spec/l");
         assert_eq!(parts("", &["reads = [\"sha256:/data\"]\nchanged = [\"/data\"]"]), "sha256:/data");
         assert_eq!(parts("", &["reads = [\"sha256:/data\"]", "reads = []\nchanged = [\"/data\"]"]), "/data");
+    }
+
+    #[test]
+    fn a_plugin_sees_only_the_parts_that_it_or_its_conditions_read() {
+        let on = |lines: &str| {
+            let text = format!(
+                "[[watch]]\ngvr = \"v1/pods\"\n[[plugin]]\nname = \"p\"\nsource = \"p\"\n[[plugin.on]]\n\
+                 watch = \"v1/pods\"\n{lines}"
+            );
+            View::of(&parsed(&text).plugins[0].subscriptions[0])
+        };
+        let (less, more) = (r#"{"spec":{"a":1}}"#, r#"{"spec":{"a":1},"status":{"b":2}}"#);
+        let is_same = |lines: &str| on(lines).is_same(less, more);
+
+        assert!(is_same("reads = [\"/spec/a\"]"));
+        assert!(is_same("reads = []"));
+        assert!(is_same("reads = [\"sha256:/spec\"]\nwhole-if = \"object.spec.a > 1\""));
+        assert!(on("").is_same(less, less));
+        for lines in [
+            "",
+            "reads = [\"/spec/a\", \"/status/b\"]",
+            "reads = []\nchanged = [\"/status\"]",
+            "reads = []\nwhen = \"object.status.b == 2\"",
+            "reads = []\nwhole-if = \"object.spec.a > 0\"",
+        ] {
+            assert!(!is_same(lines), "{lines}");
+        }
+        assert!(!on("reads = [\"/spec/a\"]").is_same("{", less), "a text that is no JSON");
+        let digest = informer_types::stand_in(informer_types::DigestForm::Sha256, r#"{"a":1}"#);
+        assert!(
+            on("reads = [\"sha256:/spec\"]").is_same(less, &format!(r#"{{"spec":{digest}}}"#)),
+            "another plugin reads the value of the digest"
+        );
     }
 
     #[test]

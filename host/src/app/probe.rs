@@ -29,10 +29,12 @@ use crate::{
     admin::{
         Check, Probe,
         types::{
-            Chosen, Configuration, DeadLetters, Dropped, ExplainRequest, Explanation, Identity, Informer,
-            PluginObjects, Queues, RecordRequest, Recording, RefusedObject, Replays, Report, Status,
+            Chosen, Configuration, DeadLetters, Dropped, Election, ExplainRequest, Explanation, Identity,
+            Informer, PluginObjects, Queues, RecordRequest, Recording, RefusedObject, Replays, Report,
+            Status,
         },
     },
+    election::{Leadership, Role},
     logging::{self, RecentLines, UnknownLevel, WrittenLevel},
     metrics::{self, Exposition},
     state::State,
@@ -48,6 +50,7 @@ pub(super) struct HostProbe {
     pub(super) factory: Arc<InformerFactory>,
     pub(super) plugins: RunningPlugins,
     pub(super) state: State,
+    pub(super) leadership: Leadership,
     pub(super) reload: Reload,
     pub(super) in_force: InForce,
     pub(super) objects: Objects,
@@ -94,6 +97,20 @@ impl HostProbe {
         let Standing { stats, failure } = exporter.standing();
         let (endpoint, lost) = (exporter.endpoint(), stats.failed + stats.dropped);
         Some(format!("spans cannot be sent to {endpoint}, and {lost} were dropped so far: {}", failure?))
+    }
+
+    /// The election that the host takes part in, if there is one.
+    fn election(&self) -> Option<Election> {
+        let lease = self.leadership.lease()?.to_string();
+        let role = self.leadership.role();
+        let leads = matches!(role, Role::Leads { .. });
+        let leader = if let Role::StandsBy { leader } = role { leader } else { None };
+        Some(Election { lease, leads, leader })
+    }
+
+    /// Returns true if no version is in service because the host stands by.
+    fn stands_by(&self) -> bool {
+        matches!(self.leadership.role(), Role::StandsBy { .. })
     }
 
     /// The state of the configuration file.
@@ -146,10 +163,11 @@ impl Probe for HostProbe {
 
     fn unready(&self) -> Vec<String> {
         let plugins = self.plugins.of_file();
+        let waits = (!self.stands_by()).then(|| "it is being compiled".to_owned());
         let without = plugins.iter().filter(|plugin| plugin.plugin().version().is_none());
-        let without = without.map(|plugin| {
-            let why = plugin.versions().refused().unwrap_or_else(|| "it is being compiled".to_owned());
-            format!("plugin {}: no version in service: {why}", plugin.name())
+        let without = without.filter_map(|plugin| {
+            let why = plugin.versions().refused().or_else(|| waits.clone())?;
+            Some(format!("plugin {}: no version in service: {why}", plugin.name()))
         });
         let stopping = self.stop.is_cancelled().then(|| "the host stops".to_owned());
         stopping.into_iter().chain(self.kinds.unready()).chain(self.unsynced(false)).chain(without).collect()
@@ -212,7 +230,8 @@ impl Probe for HostProbe {
         let awaited = self.awaited(false);
         let watches = awaited.iter().map(|informer| checks::watch(&informer.status()));
         let plugins = self.plugins.of_file();
-        let plugins = plugins.iter().map(|plugin| checks::plugin(plugin));
+        let stands_by = self.stands_by();
+        let plugins = plugins.iter().map(|plugin| checks::plugin(plugin, stands_by));
         let state = checks::state(self.state.problem().is_some());
         let configuration = checks::configuration(self.reload.refused().is_some());
         let stopping = checks::stopping(self.stop.is_cancelled());
@@ -257,6 +276,7 @@ impl Probe for HostProbe {
             informers: informers.collect(),
             objects: self.objects.tenancy().map(|_| self.plugin_objects()),
             configuration: self.configuration_file(),
+            election: self.election(),
             cache_memory: self.factory.memory(),
             guest_memory: self.engine.guest_memory(),
             plugins: self.plugins.all().iter().map(|one| plugin(one)).collect(),
@@ -301,6 +321,9 @@ impl Probe for HostProbe {
         let mut exposition = Exposition::default();
         metrics::process(&mut exposition);
         metrics::expose(metrics::CONFIGURATION, &self.configuration_file(), &[], &mut exposition);
+        if let Some(election) = self.election() {
+            metrics::expose(metrics::ELECTION, &election, &[], &mut exposition);
+        }
         // One series for each key: if two informers have the same key, the one that serves, which comes first.
         let mut informers = BTreeMap::new();
         for informer in self.informers() {

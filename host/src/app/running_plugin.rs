@@ -2,6 +2,7 @@
 
 mod gate;
 mod letters;
+mod plugins;
 mod pulls;
 mod receipts;
 mod signals;
@@ -20,7 +21,7 @@ use informer_runtime::{
     capabilities::{ClientSource, HttpClient, KeyValueSource},
 };
 use informer_types::{ServiceAccount, SyncToken, Tracer, Workqueue};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use tokio::{
     runtime::Handle,
     time::{Instant, timeout, timeout_at},
@@ -28,8 +29,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    advice, blocking::off_the_workers, directories::Directories, objects::is_of_object, origin::Origin,
-    settings, staging::Stage,
+    advice, blocking::off_the_workers, directories::Directories, origin::Origin, settings, staging::Stage,
 };
 use crate::{
     admin::types::{Report, Verdict},
@@ -43,6 +43,7 @@ use crate::{
 
 use gate::Gate;
 pub(super) use letters::{Letters, NotReplayed};
+pub(super) use plugins::RunningPlugins;
 use receipts::KeptBehind;
 use signals::Signals;
 pub use subscriptions::SubscribeError;
@@ -109,10 +110,6 @@ pub(super) struct RunningPlugin {
     /// Ends the background tasks of this plugin.
     stop: CancellationToken,
 }
-
-/// The plugins, in the order of the configuration. Cheap to clone; all clones share one list.
-#[derive(Clone, Default)]
-pub(super) struct RunningPlugins(Arc<RwLock<Arc<[Arc<RunningPlugin>]>>>);
 
 // === impl RunningPlugin ===
 
@@ -468,6 +465,10 @@ impl RunningPlugin {
             if std::mem::take(&mut is_first) {
                 // Before the first call, so that each receipt belongs to a version that is recorded.
                 self.begin(true).await;
+                if self.parts.supply.leadership().lease().is_some() {
+                    // The leader before made the calls for the times that passed while this host stood by.
+                    self.signals.timers().restart();
+                }
             }
             self.gate.open(round);
             self.gate.closed_since(round).await;
@@ -557,6 +558,7 @@ fn differing(old: &config::Plugin, new: &config::Plugin) -> Vec<&'static str> {
         ("source", old.source == new.source),
         ("digest", old.digest == new.digest),
         ("poll", old.poll == new.poll),
+        ("build", old.build == new.build),
         ("as", old.account == new.account),
         ("instance", old.instance == new.instance),
         ("on", old.subscriptions == new.subscriptions),
@@ -574,26 +576,4 @@ fn differing(old: &config::Plugin, new: &config::Plugin) -> Vec<&'static str> {
         ("log-level", old.log_level == new.log_level),
     ];
     same.into_iter().filter_map(|(key, same)| (!same).then_some(key)).collect()
-}
-
-// === impl RunningPlugins ===
-
-impl RunningPlugins {
-    /// The present plugins.
-    pub(super) fn all(&self) -> Arc<[Arc<RunningPlugin>]> {
-        Arc::clone(&self.0.read())
-    }
-
-    /// The present plugins of the file. The readiness of the host depends on them alone, and not on Plugin objects.
-    pub(super) fn of_file(&self) -> Vec<Arc<RunningPlugin>> {
-        self.all().iter().filter(|plugin| !is_of_object(plugin.name())).cloned().collect()
-    }
-
-    pub(super) fn find(&self, name: &str) -> Option<Arc<RunningPlugin>> {
-        self.0.read().iter().find(|plugin| plugin.name() == name).cloned()
-    }
-
-    pub(super) fn replace(&self, plugins: Vec<Arc<RunningPlugin>>) {
-        *self.0.write() = plugins.into();
-    }
 }

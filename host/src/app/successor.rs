@@ -8,18 +8,20 @@ use informer_types::{
 };
 use parking_lot::Mutex;
 
+use super::keeping::View;
+
 /// Stands between the listener of a new informer and the plugin until the new informer has reached every state that the plugin
 /// has received from the previous informer. It turns the first list into what a relist delivers (C-14): an unchanged object is
 /// not delivered again, a changed object is an update, and an object that is gone, or no longer selected, is a deletion with
-/// unknown final state. An object that is newer than everything the previous informer had is a normal addition and not an initial
-/// one (C-11): a plugin with `initial = "skip"` receives it.
+/// unknown final state. An unchanged object is an update too if the new informer keeps other parts of it and the plugin reads one
+/// of these parts (D-21). An object that is newer than everything the previous informer had is a normal addition and not an
+/// initial one (C-11): a plugin with `initial = "skip"` receives it.
 ///
 /// The new informer may be behind the previous one. States that are older than those the plugin has received are withheld: an
 /// object never goes back in time (point 2 of the contract).
 pub(super) struct Successor {
     source: Source,
-    /// True if both informers keep the same parts of an object.
-    alike: bool,
+    view: View,
     tracer: Tracer,
     /// The version up to which the previous informer delivered everything; `None` if it had not synced.
     until: Option<String>,
@@ -34,8 +36,8 @@ pub(super) struct Received {
     pub(super) newer: HashMap<ObjectKey, Arc<Object>>,
     /// The version up to which that informer delivered everything; `None` if it had not synced.
     pub(super) until: Option<String>,
-    /// True if both informers keep the same parts of an object.
-    pub(super) alike: bool,
+    /// What the plugin sees of an object.
+    pub(super) view: View,
 }
 
 struct State {
@@ -54,10 +56,10 @@ impl Successor {
         sink: Arc<dyn NotificationSink>,
         tracer: Tracer,
     ) -> Self {
-        let Received { cached, newer, until, alike } = received;
+        let Received { cached, newer, until, view } = received;
         let mut known: HashMap<_, _> = cached.into_iter().map(|object| (object.key(), object)).collect();
         known.extend(newer);
-        Self { source, alike, until, tracer, state: Mutex::new(State { known, sink }) }
+        Self { source, view, until, tracer, state: Mutex::new(State { known, sink }) }
     }
 
     /// The new informer has offered every object that exists at this version: an object that the plugin has received in an earlier
@@ -173,11 +175,12 @@ impl Successor {
         sink.offer(Notification { cause, ..notification });
     }
 
-    /// Returns true if the object is unchanged (D-5). If the informers keep different parts of an object, the parts must be equal.
+    /// Returns true if the object is unchanged (D-5). The informers may keep different parts of an object, and the API server may
+    /// send other content for the same version: the plugin must see the same in both.
     fn same(&self, before: &Object, new: &Object) -> bool {
+        let texts = || before.json().ok().zip(new.json().ok());
         before.resource_version() == new.resource_version()
-            && (self.alike
-                || before.json().ok().zip(new.json().ok()).is_some_and(|(before, new)| *before == *new))
+            && texts().is_some_and(|(before, new)| self.view.is_same(&before, &new))
     }
 }
 

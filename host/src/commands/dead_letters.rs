@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use clap::{Args, Subcommand};
+use informer_types::Gvr;
 use serde::Serialize;
 
 use super::output::show;
@@ -54,7 +55,7 @@ pub struct FilterArgs {
     pub plugin: Option<String>,
     /// Letters of this resource only, such as `v1/pods`. The keys of a reconciler belong to no resource.
     #[arg(long, value_name = "GVR")]
-    pub gvr: Option<String>,
+    pub gvr: Option<Gvr>,
 }
 
 /// The letters that are replayed or dropped, as a request to the admin endpoint.

@@ -17,7 +17,7 @@ use informer_devserver::DevServer;
 use informer_system::HttpAddress;
 use tempfile::TempDir;
 
-use projects::Projects;
+use projects::{Projects, Wanted};
 
 use crate::{
     admin::IfTaken,
@@ -79,18 +79,24 @@ pub(super) async fn serve(
         ..informer_devserver::Config::default()
     };
     let server = DevServer::start(settings).await?;
-    let mut projects = Projects::default();
+    let wanted = Wanted::default();
+    let mut projects = Projects::new(wanted.clone());
     let app = match config {
         Some((config, file)) => {
-            projects = Projects::of(&config);
+            wanted.set(&config);
             projects.build_changed().await;
             let url = server.url().parse().context("the embedded API server's own URL")?;
             let connection = connect(&Access::Server(url)).await?;
             let options = Options {
                 connection: Some(connection),
                 file: Some(file),
-                // The objects end with the API server, and the state about them would be stale.
-                adjust: Arc::new(|config| config.host.state_dir = StateDir::Off),
+                adjust: Arc::new(move |config| {
+                    // The objects end with the API server, and the state about them would be stale.
+                    config.host.state_dir = StateDir::Off;
+                    // No other host uses this API server.
+                    config.host.lease = None;
+                    wanted.set(config);
+                }),
                 // Several commands run at a time.
                 if_taken: IfTaken::AnyPort,
                 engine: author_engine,
@@ -108,7 +114,7 @@ pub(super) async fn serve(
     }
     tokio::select! {
         () = token.cancelled() => {}
-        () = projects.follow() => {}
+        () = projects.follow(), if app.is_some() => {}
     }
     if let Some(app) = app {
         app.stop().await;

@@ -178,7 +178,9 @@ fn world(exports: &[String]) -> Option<String> {
         (Some(version), Some(_)) => Some(format!("{PACKAGE}/controller-with-handlers@{version}")),
         (Some(version), None) => Some(format!("{PACKAGE}/event-handler@{version}")),
         (None, Some(version)) => Some(format!("{PACKAGE}/controller@{version}")),
-        (None, None) => None,
+        (None, None) => {
+            has("batch-handler").map(|version| format!("{PACKAGE}/batch-event-handler@{version}"))
+        }
     }
 }
 
@@ -290,6 +292,8 @@ mod tests {
         assert_eq!(named(&[handler]).unwrap(), "informer:plugin/event-handler@0.1.0");
         assert_eq!(named(&[reconciler, "a:b/c"]).unwrap(), "informer:plugin/controller@0.1.0");
         assert_eq!(named(&[handler, reconciler]).unwrap(), "informer:plugin/controller-with-handlers@0.1.0");
+        let batches = named(&["informer:plugin/batch-handler@0.2.0"]).unwrap();
+        assert_eq!(batches, "informer:plugin/batch-event-handler@0.2.0");
         assert_eq!(named(&["wasi:cli/run@0.2.0"]), None);
     }
 }

@@ -207,6 +207,7 @@ impl Rules {
         }
         host.tenancy(config);
         host.reviews(&config.host);
+        host.lease(&config.host);
         for scopes in accounts.values_mut().chain([&mut host]) {
             scopes.reduce();
         }
@@ -315,6 +316,15 @@ impl Scopes {
             let what = What::of(&Gvr::new(group, "v1", resource), None);
             self.add(&Namespaces::All, &what, &[Verb::Create]);
         }
+    }
+
+    /// Adds the rules to hold the lease of the host. RBAC cannot restrict `create` to a name.
+    fn lease(&mut self, host: &Host) {
+        let Some(lease) = &host.lease else { return };
+        let leases = What::of(&Gvr::new("coordination.k8s.io", "v1", "leases"), None);
+        self.add(&only(&lease.namespace), &leases, &[Verb::Create]);
+        let own = What { name: Some(lease.name.clone()), ..leases };
+        self.add(&only(&lease.namespace), &own, &[Verb::Get, Verb::Update]);
     }
 
     /// Adds rules for a resource; for Secrets, only for those that `secrets` also grants, and only to read them if digests are granted.

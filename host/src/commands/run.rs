@@ -4,7 +4,10 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    select,
+    signal::unix::{SignalKind, signal},
+};
 
 use crate::{
     app::{Adjust, App, Options},
@@ -18,6 +21,9 @@ Examples:
   informer run
   informer run --kubeconfig ~/.kube/dev.yaml --context dev
   informer run --config /etc/informer/informer.toml --log-format json";
+
+/// The exit status of a host that lost its lease.
+const EXIT_LOST: i32 = 1;
 
 /// `informer run`
 #[derive(Clone, Debug, Args)]
@@ -43,7 +49,15 @@ pub(super) async fn run(args: RunArgs, global: &GlobalArgs) -> anyhow::Result<bo
     let adjust: Adjust = Arc::new(move |config| cluster.apply(&mut config.cluster.access));
     let options = Options { file: Some(args.config), adjust, ..Options::default() };
     let app = App::start(config, options).await?;
-    token.run_until_cancelled(app.reload_on_signals(hangup)).await;
-    app.stop().await;
-    Ok(true)
+    let lost = app.lost();
+    let serving = async {
+        token.run_until_cancelled(app.reload_on_signals(hangup)).await;
+        app.stop().await;
+    };
+    select! {
+        biased;
+        () = serving => Ok(true),
+        // Calls in flight must not act beside those of the next leader.
+        () = lost => std::process::exit(EXIT_LOST),
+    }
 }

@@ -13,7 +13,7 @@ use crate::{
     admin::{
         Client,
         types::{
-            Configuration, FailingPull, Informer, Plugin, Pull, Receipts, RefusedObject, Status,
+            Configuration, Election, FailingPull, Informer, Plugin, Pull, Receipts, RefusedObject, Status,
             Subscription, Workqueue,
         },
     },
@@ -55,6 +55,9 @@ fn text(status: &Status, address: &HttpAddress) -> String {
     };
     let mut text = format!("informer {} at {address}, {}: {verdict}\n", status.version, status.identity);
     // Writing to a string does not fail.
+    if let Some(election) = &status.election {
+        let _ = writeln!(text, "  {}", role(election));
+    }
     if let Some(memory) = cache_memory(&status.cache_memory) {
         let _ = writeln!(text, "  {memory}");
     }
@@ -89,6 +92,15 @@ fn text(status: &Status, address: &HttpAddress) -> String {
         }
     }
     text
+}
+
+/// The role of the host in its election.
+fn role(Election { lease, leads, leader }: &Election) -> String {
+    match leader {
+        _ if *leads => format!("leads, and holds the lease {lease}"),
+        Some(leader) => format!("stands by, and calls no plugin: {leader} holds the lease {lease}"),
+        None => format!("stands by, and calls no plugin: it has not read a holder of the lease {lease}"),
+    }
 }
 
 /// A line for each problem of the configuration file, and one for the keys that wait for a restart.

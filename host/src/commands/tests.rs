@@ -89,6 +89,22 @@ fn a_misspelt_command_is_a_usage_error_with_a_suggestion() {
 }
 
 #[test]
+fn dead_letters_of_a_text_that_is_no_resource_are_a_usage_error() {
+    let Command::DeadLetters(letters) = parse("informer dead-letters list --gvr v1/pods").unwrap().command
+    else {
+        panic!()
+    };
+    let dead_letters::DeadLettersCommand::List(filter) = letters.command else { panic!() };
+    let request = serde_json::to_value(filter).unwrap();
+    assert_eq!(request, serde_json::json!({"plugin": null, "gvr": "v1/pods"}));
+
+    for line in ["list --gvr pods", "replay --all --gvr v1/Pod", "drop --all --gvr apps/*/*"] {
+        let refused = refusal(&format!("informer dead-letters {line}"));
+        assert!(refused.contains("is not a resource"), "{refused}");
+    }
+}
+
+#[test]
 fn the_options_of_a_recording_need_a_recording() {
     for option in ["--calls 5", "--seconds 5", "--bytes 5"] {
         assert!(refusal(&format!("informer test {option}")).contains("--record <FILE>"), "{option}");

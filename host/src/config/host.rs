@@ -12,12 +12,13 @@ use informer_system::HttpAddress;
 use ipnet::IpNet;
 
 use super::{
-    context::{Context, useless},
+    context::{Components, Context, useless},
     environment::Environment,
     key::{Draft, Key, Section},
+    problem::Fault,
     value::{Choice, Count, Holds, LogFilter, Size},
 };
-use crate::logging::LogFormat;
+use crate::{election::LeaseName, logging::LogFormat};
 
 /// Loopback only, because the admin endpoint requires no credentials.
 const ADMIN: HttpAddress = HttpAddress::Tcp(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080)));
@@ -28,6 +29,9 @@ pub const LOG: &str = "info";
 /// Kubernetes kills the process after 30 s (`terminationGracePeriodSeconds`). Five are left to log which calls did not
 /// finish.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
+
+/// The duration of a lease that client-go's leader election has by default (E-1).
+const LEASE_DURATION: Duration = Duration::from_secs(15);
 
 /// About two thousand notifications with one plugin, in 4 MiB.
 const TRACE: u32 = 16_384;
@@ -70,6 +74,10 @@ pub struct Host {
     pub log_format: LogFormat,
     /// How long calls in flight may take to finish after the first signal. Never zero.
     pub shutdown_timeout: Duration,
+    /// The lease that one of several hosts holds while it calls its plugins; `None` means that this host is alone.
+    pub lease: Option<LeaseName>,
+    /// How long a host that does not renew its lease is waited for, in whole seconds. Never zero.
+    pub lease_duration: Duration,
     /// The directory of compiled components, absolute; `None` compiles each component at each start.
     pub cache_dir: Option<PathBuf>,
     /// The place of the state of plugins and of their queues.
@@ -96,6 +104,8 @@ type K<V> = Key<Host, V>;
 
 /// Less would cut off calls that are almost done; no operator waits longer than an hour.
 const SHUTDOWN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60 * 60));
+/// Less would lose the lease at each delay of the API server; more would leave the plugins without a host for too long.
+const LEASE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(10 * 60));
 /// The smallest component that does something, and more than any toolchain makes.
 const COMPONENT: (Size, Size) = (Size(4 << 10), Size(1 << 30));
 /// A second is the least that a small component needs on a busy machine.
@@ -140,6 +150,20 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
         K::<Duration>::new("shutdown-timeout", |host| &mut host.shutdown_timeout).within(SHUTDOWN).doc(
             "How long calls in flight may take to finish after SIGTERM. Kubernetes kills the process \
              after 30s, so leave some seconds.",
+        ),
+        K::<LeaseName>::new("lease", |host| &mut host.lease).example("\"informer/informer\"").doc(
+            "Leader election: of all hosts that name the same Lease (coordination.k8s.io/v1), one calls its \
+             plugins. The others stand by: they follow all watches, so their caches are complete, and call \
+             no plugin. When the leader stops, another host leads within a few seconds. When it vanishes, or \
+             does not reach the API server, another one leads after `lease-duration`, and a leader that \
+             cannot renew its lease ends before. A host that begins to lead delivers every object, as after \
+             a restart. Give each host a `state-dir` of its own: key-values, dead letters and what \
+             `initial = \"changed\"` acknowledged stay with the host that wrote them. `informer rbac` prints \
+             the role for the Lease. The default is no election.",
+        ),
+        K::<Duration>::new("lease-duration", |host| &mut host.lease_duration).within(LEASE).doc(
+            "How long other hosts wait for a leader that does not renew its lease. A leader gives up after \
+             two thirds of it. It is rounded down to whole seconds. All hosts should have the same value.",
         ),
         K::<PathBuf>::new("cache-dir", |host| &mut host.cache_dir).default("\"~/.cache/informer\"").doc(
             "The directory of compiled components. The default is below $XDG_CACHE_HOME if that is set. \
@@ -262,6 +286,8 @@ impl Default for Host {
             log: LOG.to_owned(),
             log_format: LogFormat::default(),
             shutdown_timeout: SHUTDOWN_TIMEOUT,
+            lease: None,
+            lease_duration: LEASE_DURATION,
             cache_dir: None,
             state_dir: StateDir::default(),
             component_bytes: size(component_bytes),
@@ -283,6 +309,7 @@ pub(super) fn host(draft: Draft<Host>, context: &mut Context<'_, '_>) -> Host {
         let remedy = "set `health`, or remove this key";
         useless(&mut context.problems, draft.written("metrics-auth"), message, remedy);
     }
+    judge_endpoints(&draft, context);
     let Environment { cache_dir, state_dir, .. } = context.environment;
     let mut path = |key, path: &PathBuf| context.path(path, draft.written(key)?);
     let own = &draft.value;
@@ -301,7 +328,31 @@ pub(super) fn host(draft: Draft<Host>, context: &mut Context<'_, '_>) -> Host {
         HttpAddress::Unix(socket) => path("admin", &socket).map(HttpAddress::Unix),
         address => Some(address),
     });
+    // A host does not start without the file.
+    if let (Some(place), Some(file)) = (draft.written("http-ca"), &http_ca)
+        && context.components == Components::Present
+        && !file.is_file()
+    {
+        let message = format!("there is no file at {}", file.display());
+        context.problems.refuse(place, Fault::new(message, "correct the path, or remove the key"));
+    }
     Host { admin, cache_dir, http_ca, state_dir, ..draft.value }
+}
+
+/// Notes two endpoints of which only one could listen.
+fn judge_endpoints(draft: &Draft<Host>, context: &mut Context<'_, '_>) {
+    let Host { admin, health, .. } = &draft.value;
+    let (Some(HttpAddress::Tcp(admin)), Some(health)) = (admin, health) else { return };
+    // The unspecified address of IPv6 stands for IPv4 too.
+    let includes = health.ip().is_unspecified() && (health.is_ipv6() || admin.is_ipv4());
+    let is_same_port = admin.port() == health.port() && admin.port() != 0;
+    if let Some(place) = draft.written("health").filter(|_| is_same_port)
+        && (includes || admin.ip() == health.ip())
+    {
+        let message = format!("the admin endpoint listens at {admin} already");
+        let remedy = "write another port, or another address for `admin`";
+        context.problems.refuse(place, Fault::new(message, remedy));
+    }
 }
 
 fn is_off(path: &Path) -> bool {

@@ -102,10 +102,13 @@ pub(super) static VERIFY: LazyLock<Section<VerifyKeys>> = LazyLock::new(|| Secti
           applies, and no other. A component that does not satisfy it is not loaded; a version in service \
           stays. If no [[verify]] matches, a component is accepted without a signature.",
     keys: vec![
-        P::<Pattern>::new("repository", |policy| &mut policy.repository).required("\"ghcr.io/acme/*\"").doc(
-            "The repositories, with their hosts and without tags. `*` stands for any characters; \"*\" \
-             matches all.",
-        ),
+        P::<Pattern>::new("repository", |policy| &mut policy.repository)
+            .required("\"ghcr.io/acme/*\"")
+            .check(repository_fault)
+            .doc(
+                "The repositories, with their hosts and without tags. `*` stands for any characters; \"*\" \
+                 matches all.",
+            ),
         P::<Vec<Name>>::new("all-of", |policy| &mut policy.all_of)
             .distinct()
             .written("[\"acme\"]")
@@ -132,8 +135,10 @@ pub(super) fn settings(
     policies: Vec<Draft<VerifyKeys>>,
     context: &mut Context<'_, '_>,
 ) -> Settings {
-    let names =
-        registries.iter().filter_map(|draft| Some(draft.written("host")?.with(draft.value.host.clone())));
+    // The case of a host name has no meaning.
+    let names = registries
+        .iter()
+        .filter_map(|draft| Some(draft.written("host")?.with(draft.value.host.to_ascii_lowercase())));
     once(names.collect(), "registry", &mut context.problems);
     let registries = registries.into_iter().map(|draft| {
         let mut path = |key, path: &Option<PathBuf>| context.path(path.as_ref()?, draft.written(key)?);
@@ -162,6 +167,13 @@ fn host_fault(host: &String) -> Option<Fault> {
     let remedy =
         "write a host like \"ghcr.io\" or \"registry.local:5000\", without https:// and without a path";
     Some(Fault::new(format!("`{host}` is not a host"), remedy))
+}
+
+/// A pattern that fits no repository would accept each of them unsigned.
+fn repository_fault(pattern: &Pattern) -> Option<Fault> {
+    let is_upper = pattern.as_str().chars().any(|character| character.is_ascii_uppercase());
+    let message = || format!("`{pattern}` has upper-case letters, and the names of repositories have none");
+    is_upper.then(|| Fault::new(message(), "write it in lower case"))
 }
 
 /// Notes names that are written twice.

@@ -15,9 +15,13 @@ use kube::client::Body;
 use parking_lot::Mutex;
 
 use super::{impersonation, user_agent};
+use crate::election::Leadership;
 
 /// Most bytes of an error of the API server. A plugin receives them even if its own limit is lower.
 const LONGEST_STATUS: usize = 256 << 10;
+
+/// Why a request is not sent (E-9).
+const NOT_LEADING: &str = "this host has not renewed its lease in time, and another host may lead now";
 
 /// Sends the requests of plugins. Cheap to clone; clones share the identity.
 #[derive(Clone)]
@@ -25,18 +29,21 @@ pub(crate) struct KubeClient {
     client: kube::Client,
     /// `None` means the identity of the host.
     account: Arc<Mutex<Option<ServiceAccount>>>,
+    leadership: Leadership,
 }
 
 // === impl KubeClient ===
 
 impl KubeClient {
-    pub(crate) fn new(client: kube::Client) -> Self {
-        Self { client, account: Arc::default() }
+    /// No request is sent while the host does not lead.
+    pub(crate) fn new(client: kube::Client, leadership: Leadership) -> Self {
+        Self { client, account: Arc::default(), leadership }
     }
 
     /// The client of one plugin, with an identity of its own.
     pub(crate) fn of_plugin(&self, account: Option<ServiceAccount>) -> Self {
-        Self { client: self.client.clone(), account: Arc::new(Mutex::new(account)) }
+        let (client, leadership) = (self.client.clone(), self.leadership.clone());
+        Self { client, account: Arc::new(Mutex::new(account)), leadership }
     }
 
     /// Sends as this ServiceAccount, or as the host, from the next request on.
@@ -57,6 +64,9 @@ impl KubeClient {
 impl ApiClient for KubeClient {
     fn send(&self, request: ApiRequest) -> BoxFuture<'_, Result<ApiAnswer, ApiFailure>> {
         Box::pin(async move {
+            if !self.leadership.holds() {
+                return Err(ApiFailure::Unavailable(NOT_LEADING.to_owned()));
+            }
             let longest = request.longest_answer;
             let request = self.request(request).map_err(unavailable)?;
             let response = self.client.send(request).await.map_err(unavailable)?;
@@ -110,4 +120,38 @@ fn unavailable(error: impl std::error::Error + 'static) -> ApiFailure {
         }
     }
     ApiFailure::Unavailable(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http::Method;
+
+    use super::*;
+    use crate::election::{Elector, Timing};
+
+    /// Another host may lead already (E-9).
+    #[tokio::test]
+    async fn a_host_that_does_not_hold_its_lease_sends_no_request_of_a_plugin() {
+        let client =
+            kube::Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
+        let (lease, timing) = ("a/b".parse().unwrap(), Timing::of(Duration::from_secs(3)));
+        let (_elector, leadership) = Elector::new(client.clone(), lease, timing, "x".to_owned());
+        let request = || ApiRequest {
+            plugin: "p".into(),
+            method: Method::GET,
+            path: "/api/v1/pods".to_owned(),
+            content_type: None,
+            body: Default::default(),
+            longest_answer: 1024,
+        };
+        let why = async |leadership| match KubeClient::new(client.clone(), leadership).send(request()).await {
+            Err(ApiFailure::Unavailable(why)) => why,
+            _ => panic!("nothing answers"),
+        };
+
+        assert_eq!(why(leadership).await, NOT_LEADING);
+        assert!(!why(Leadership::unconditional()).await.contains("lease"));
+    }
 }

@@ -14,7 +14,7 @@ use informer_system::Process;
 use informer_types::{FailureKind, Histogram};
 
 use super::exposition::{Exposition, Labels};
-use crate::admin::types::{Configuration, Receipts};
+use crate::admin::types::{Configuration, Election, Receipts};
 use Read::{Counter, Counters, Gauge, Histograms, Seconds, TotalSeconds};
 
 const METRICS: &str = include_str!("../../METRICS.md");
@@ -250,6 +250,10 @@ pub(crate) const CONFIGURATION: &Families<Configuration> = &[
     ("configuration_refused", Gauge(|file| file.refused.is_some().into())),
     ("configuration_restart_needed", Gauge(|file| (!file.needs_restart.is_empty()).into())),
 ];
+
+/// The election that the host takes part in.
+pub(crate) const ELECTION: &Families<Election> =
+    &[("election_leads", Gauge(|election| election.leads.into()))];
 
 /// The build of this program, in its labels.
 const BUILD: &Families<()> = &[("build_info", Gauge(|()| 1))];

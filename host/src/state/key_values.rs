@@ -115,14 +115,21 @@ impl Places {
 
     /// Waits for a place of the plugin. It is free again when the permit is dropped.
     async fn take(&self, plugin: &Arc<str>) -> Option<OwnedSemaphorePermit> {
-        let own = Arc::clone(
-            self.by_plugin
-                .lock()
-                .entry(Arc::clone(plugin))
-                .or_insert_with(|| Arc::new(Semaphore::new(self.each))),
-        );
+        let own = self.of(plugin);
         // The semaphore is never closed.
         own.acquire_owned().await.ok()
+    }
+
+    fn of(&self, plugin: &Arc<str>) -> Arc<Semaphore> {
+        let mut by_plugin = self.by_plugin.lock();
+        if let Some(own) = by_plugin.get(plugin) {
+            return Arc::clone(own);
+        }
+        // Plugins that use no place are forgotten: Plugin objects may have ever new names.
+        by_plugin.retain(|_, other| Arc::strong_count(other) > 1);
+        let own = Arc::new(Semaphore::new(self.each));
+        by_plugin.insert(Arc::clone(plugin), Arc::clone(&own));
+        own
     }
 }
 

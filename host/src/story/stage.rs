@@ -246,6 +246,7 @@ impl Stage {
             let host = &mut config.host;
             (host.admin, host.health, host.state_dir) = (None, None, StateDir::At(state.clone()));
             host.shutdown_timeout = STOPPED_WITHIN;
+            host.lease = None;
             for plugin in &mut config.plugins {
                 plugin.queue.workers = NonZeroUsize::MIN;
                 plugin.workqueue.workers = NonZeroUsize::MIN;

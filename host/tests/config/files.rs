@@ -93,6 +93,27 @@ fn paths_are_relative_to_the_file_and_components_are_checked_on_request() {
     assert!(config::load(&path, Components::Present).is_ok());
 }
 
+/// A host does not start without it.
+#[test]
+fn the_authorities_of_http_requests_are_checked_on_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("informer.toml");
+    std::fs::write(&path, format!("[host]\nhttp-ca = \"ca.pem\"\n{SMALLEST}")).unwrap();
+    std::fs::write(directory.path().join("hello.wasm"), b"").unwrap();
+    let authorities = directory.path().join("ca.pem");
+
+    assert!(config::load(&path, Components::Unseen).is_ok());
+    let error = config::load(&path, Components::Present).unwrap_err().to_string();
+    let problem = format!(
+        ":2:11: host.http-ca: there is no file at {}; correct the path, or remove the key",
+        authorities.display()
+    );
+    assert!(error.contains(&problem), "{error}");
+
+    std::fs::write(&authorities, b"").unwrap();
+    assert!(config::load(&path, Components::Present).is_ok());
+}
+
 #[test]
 fn problems_name_the_file_as_the_caller_names_it() {
     let directory = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `accepted` | the meaning of valid files: defaults, paths, inheritance |
 //! | `defaults` | `[defaults]`, and its order of precedence |
+//! | `environment` | the environment variables of the command line |
 //! | `errors` | the problems of invalid files, word by word |
 //! | `files` | files that are missing, unreadable or no text |
 //! | `included` | files with further watches and plugins |
@@ -19,6 +20,7 @@
 
 mod accepted;
 mod defaults;
+mod environment;
 mod errors;
 mod files;
 mod included;

@@ -152,3 +152,29 @@ pinned = true
         ]
     );
 }
+
+#[test]
+fn a_pattern_that_fits_no_repository_because_of_its_case_is_refused() {
+    let text = with("\n[[verify]]\nrepository = \"GHCR.io/acme/*\"\nrefuse = true\n");
+
+    assert_eq!(
+        problems(&text),
+        [
+            "verify[0].repository: `GHCR.io/acme/*` has upper-case letters, and the names of repositories have none; \
+             write it in lower case"
+        ]
+    );
+}
+
+#[test]
+fn two_spellings_of_one_registry_are_refused() {
+    let text = with("\n[[registry]]\nhost = \"ghcr.io\"\n[[registry]]\nhost = \"GHCR.io\"\n");
+
+    let problems = problems(&text);
+    let [problem] = problems.as_slice() else { panic!("{problems:?}") };
+    assert!(problem.starts_with("registry[1].host: a registry on line "), "{problem}");
+    assert!(
+        problem.ends_with(" is named `ghcr.io` already; remove one, or name it differently"),
+        "{problem}"
+    );
+}

@@ -226,6 +226,36 @@ async fn a_changed_watch_gets_a_new_informer_and_only_the_difference_is_delivere
     stage.end().await;
 }
 
+/// The cache follows what its plugins read. Only a plugin that reads a new part receives its objects again (D-21).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_receives_nothing_if_the_cache_keeps_more_or_less_for_another_plugin() {
+    let reads = |name, parts: &str| plugin(name, "echo", "") + &format!("reads = [{parts}]\n");
+    let first = reads("a", "\"/data/x\"");
+    let stage = Stage::new(&file("", std::slice::from_ref(&first))).await;
+    stage.objects.create_with("three", serde_json::json!({"x": "1", "y": "2"})).await;
+    stage.host.lines.said("a", "add default/three ", "").await;
+    let received = stage.host.lines.of("a").len();
+    let replaced = || {
+        stage.host.until("the successor in service", |status| {
+            let informers = status["informers"].as_array().unwrap();
+            informers.len() == 1 && informers[0]["superseded"] != true && informers[0]["synced"] == true
+        })
+    };
+
+    stage.reload(&file("", &[first.clone(), reads("b", "\"/data/y\"")])).await;
+    replaced().await;
+    stage.receives("b", "four").await;
+    stage.reload(&file("", std::slice::from_ref(&first))).await;
+    replaced().await;
+    stage.receives("a", "five").await;
+
+    let since = stage.host.lines.of("a").split_off(received);
+    assert_eq!(since.len(), 2, "only the two new objects: {since:?}");
+    stage.reload(&file("", &[reads("a", "\"/data/x\", \"/data/y\"")])).await;
+    stage.host.lines.said("a", "update default/three ", "").await;
+    stage.end().await;
+}
+
 /// Informer B, the successor, cannot fill its cache. Informer A stays in service and has its own problems.
 async fn the_informer_in_service_is_shown(watch: &str) {
     let plugins = [plugin("a", "echo", "")];

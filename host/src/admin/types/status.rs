@@ -34,6 +34,8 @@ pub struct Status {
     pub objects: Option<PluginObjects>,
     /// The state of the configuration file.
     pub configuration: Configuration,
+    /// The election that the host takes part in; `None` without `lease` under [host].
+    pub election: Option<Election>,
     /// The memory of the objects in all caches and queues.
     pub cache_memory: CacheMemory,
     /// The memory of the guests of all plugins.
@@ -62,6 +64,18 @@ pub struct Configuration {
     pub refused: Option<Vec<String>>,
     /// The keys of the configuration in force that wait for the next start of the host.
     pub needs_restart: Vec<String>,
+}
+
+/// The election of the host that calls its plugins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Election {
+    /// The lease: `NAMESPACE/NAME`.
+    pub lease: String,
+    /// True if this host leads.
+    pub leads: bool,
+    /// The identity that the lease names, if another host leads; `None` if this host leads or if no leader is known.
+    pub leader: Option<String>,
 }
 
 /// The Plugin objects of the cluster.

@@ -1,6 +1,7 @@
 //! The addresses of the API server that the API server itself lists.
 
 use std::{
+    fmt::Display,
     io,
     net::{IpAddr, SocketAddr},
     sync::Arc,
@@ -8,7 +9,7 @@ use std::{
 
 use futures::future::{BoxFuture, join_all};
 use http::Method;
-use informer_runtime::capabilities::{ApiClient, ApiFailure, ApiRequest, Directory};
+use informer_runtime::capabilities::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, Directory};
 use serde_json::Value;
 
 /// Most bytes of an answer. A control plane has a few addresses.
@@ -47,10 +48,14 @@ impl ControlPlane {
             body: Default::default(),
             longest_answer: LONGEST_ANSWER,
         };
-        let answer = self.0.send(request).await?;
-        // A request that RBAC forbids lists nothing.
-        let granted = (200..300).contains(&answer.status);
-        Ok(granted.then(|| serde_json::from_slice(&answer.body).unwrap_or_default()))
+        let ApiAnswer { status, body, .. } = self.0.send(request).await?;
+        match status {
+            200..300 => serde_json::from_slice(&body).map(Some).map_err(|error| unread(path, &error)),
+            // A request that RBAC forbids, and an API that is not served, list nothing.
+            403 | 404 => Ok(None),
+            // An API server that is overloaded or restarts has the same addresses as before.
+            _ => Err(unread(path, &format_args!("the status is {status}"))),
+        }
     }
 }
 
@@ -64,6 +69,10 @@ impl Directory for ControlPlane {
             lists.map(|lists| lists.concat()).map_err(io::Error::other)
         })
     }
+}
+
+fn unread(path: &str, why: &dyn Display) -> ApiFailure {
+    ApiFailure::Unavailable(format!("the answer to {path} lists no addresses: {why}"))
 }
 
 fn advertised(versions: &Value) -> Vec<SocketAddr> {
@@ -98,7 +107,6 @@ fn all(value: &Value) -> impl Iterator<Item = &Value> {
 #[cfg(test)]
 mod tests {
     use futures::future::ready;
-    use informer_runtime::capabilities::ApiAnswer;
     use serde_json::json;
 
     use super::*;
@@ -153,5 +161,15 @@ mod tests {
     #[tokio::test]
     async fn without_an_answer_the_list_fails() {
         assert!(places(Server(vec![("/api", 0, json!({}))])).await.is_err());
+    }
+
+    /// The caller keeps the addresses of the last answer if a list fails, and an empty list would replace them.
+    #[tokio::test]
+    async fn an_api_server_that_answers_with_an_error_of_its_own_lists_no_empty_control_plane() {
+        for status in [401, 429, 500, 503] {
+            let refused = places(Server(vec![("/apis/discovery.k8s.io", status, json!({}))])).await;
+            assert!(refused.unwrap_err().to_string().contains(&status.to_string()), "{status}");
+        }
+        assert_eq!(places(Server(vec![("/apis", 404, json!({}))])).await.unwrap(), Vec::<String>::new());
     }
 }

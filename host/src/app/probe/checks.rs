@@ -32,9 +32,10 @@ pub(super) fn watch(status: &InformerStatus) -> Check {
     named(&status.key, outcome)
 }
 
-/// A plugin of the configuration.
-pub(super) fn plugin(plugin: &RunningPlugin) -> Check {
-    let outcome = if plugin.plugin().version().is_none() {
+/// A plugin of the configuration. A host that stands by has no version in service, and needs none.
+pub(super) fn plugin(plugin: &RunningPlugin, stands_by: bool) -> Check {
+    let is_loaded = plugin.plugin().version().is_some();
+    let outcome = if !(is_loaded || stands_by && plugin.versions().refused().is_none()) {
         Outcome::Failed("it has no version in service")
     } else if quarantines(plugin).next().is_some() {
         Outcome::Impaired("it is in quarantine")

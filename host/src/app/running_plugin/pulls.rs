@@ -44,6 +44,16 @@ struct Failing {
     attempts: u32,
 }
 
+/// The result of a look at the registry.
+pub(super) enum Supplied {
+    /// The component to load.
+    Component(Vec<u8>),
+    /// The registry has nothing else than what is known.
+    Known,
+    /// The registry failed, and the version in service stays. Nothing is known about the component that the plugin should have.
+    Unanswered(LoadError),
+}
+
 /// Refuses a component by the names of its imports and exports.
 pub(super) type Check<'a> = dyn Fn(&[&str], &[&str]) -> Result<(), LoadError> + Send + Sync + 'a;
 
@@ -79,10 +89,10 @@ impl Pulls {
     }
 
     /// Pulls the component, or takes the one that was pulled last if the registry fails and no version is in service, or if the
-    /// load is requested. Returns `None` if the version in service stays.
-    pub(super) async fn component(&self, wanted: &Wanted<'_>) -> Result<Option<Vec<u8>>, LoadError> {
-        let Wanted { plugin, origin, serves, .. } = *wanted;
-        let Some(reference) = origin.source.reference() else { return Ok(None) };
+    /// load is requested.
+    pub(super) async fn component(&self, wanted: &Wanted<'_>) -> Result<Supplied, LoadError> {
+        let Wanted { plugin, origin, serves, requested, .. } = *wanted;
+        let Some(reference) = origin.source.reference() else { return Ok(Supplied::Known) };
         let pin = self.pin(origin).await?;
         let interfaces = |names: &informer_registry::Interfaces| {
             let imports: Vec<&str> = names.imports.iter().map(String::as_str).collect();
@@ -96,27 +106,27 @@ impl Pulls {
         let error = match pull {
             Ok(pulled) => {
                 self.succeeded(&pulled, origin.poll.filter(|_| pin.is_none()));
-                return Ok(pulled.component);
+                return Ok(pulled.component.map_or(Supplied::Known, Supplied::Component));
             }
             Err(error) => error,
         };
         let (attempts, wait) = self.failed(error.to_string());
         tracing::warn!(plugin, %error, attempts, ?wait, "the component cannot be pulled; it is tried again");
-        if serves {
-            let stays = error.is_about_registry();
-            return if stays { Ok(None) } else { Err(LoadError::Source(error.to_string())) };
+        let stays = serves && error.is_about_registry();
+        let failed = LoadError::Source(error.to_string());
+        let failed = || if stays { Ok(Supplied::Unanswered(failed)) } else { Err(failed) };
+        if serves && !requested {
+            return failed();
         }
         match self.puller.cached(wish).await {
             // The version in service was pulled last: the request changed nothing, and fails with the registry.
-            Ok(Pulled { component: None, .. }) if wanted.requested => {
-                Err(LoadError::Source(error.to_string()))
-            }
+            Ok(Pulled { component: None, .. }) if requested => failed(),
             Ok(Pulled { artifact, component, .. }) => {
                 tracing::warn!(plugin, %artifact, "the component that was pulled last is used");
                 self.state.lock().artifact = Some(artifact);
-                Ok(component)
+                Ok(component.map_or(Supplied::Known, Supplied::Component))
             }
-            Err(_) => Err(LoadError::Source(error.to_string())),
+            Err(_) => failed(),
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::pulls::{Pulls, Wanted};
+use super::pulls::{Pulls, Supplied, Wanted};
 use crate::{
     app::{
         advice::{self, advised},
@@ -24,6 +24,7 @@ use crate::{
         origin::Origin,
     },
     config::{self, Source},
+    election::Leadership,
     lock::Lock,
     wiring::Calls,
 };
@@ -41,12 +42,14 @@ pub(in crate::app) enum Look {
     Requested,
 }
 
-/// The sources of the components of all plugins, and what the components declare.
+/// The sources of the components of all plugins, what the components declare, and whether they may be put into service.
 pub(in crate::app) struct Supply {
     puller: Arc<Puller>,
     /// The lock file, which need not exist; `None` if there is no configuration file.
     lock: Option<PathBuf>,
     declarations: Arc<Declarations>,
+    /// No version is put into service before the host leads.
+    leadership: Leadership,
 }
 
 /// The component of one plugin.
@@ -57,6 +60,8 @@ pub(in crate::app) struct Versions {
     declarations: Arc<Declarations>,
     plugin: Arc<Plugin>,
     calls: Arc<Calls>,
+    /// No version is put into service before the host leads.
+    leadership: Leadership,
     /// The origin of the component.
     origin: Mutex<Origin>,
     /// A resource that the plugin subscribes to, for advice.
@@ -67,18 +72,44 @@ pub(in crate::app) struct Versions {
     source_changed: Notify,
     /// True once a version is in service; it stays true.
     loaded: watch::Sender<bool>,
-    /// Why the last load failed; `None` if it succeeded.
-    refused: Mutex<Option<String>>,
+    /// Why the component that the plugin should have is not in service; `None` if it is, as far as the host knows.
+    refused: Mutex<Option<Refusal>>,
     /// Held during a load: the last requested load decides which version is in service.
     loading: tokio::sync::Mutex<()>,
+}
+
+/// The reason why the component that the plugin should have is not in service.
+enum Refusal {
+    /// A load failed.
+    Load(String),
+    /// The version in service did not start with another configuration.
+    Configuration(String),
+}
+
+/// The end of a load that did not fail.
+enum Loaded {
+    /// This version was put into service.
+    Version(VersionInfo),
+    /// The component is in service, or was rejected before.
+    Known,
+    /// The component is compiled, and the host does not lead.
+    StandsBy,
+    /// The registry failed, so nothing is known about the component.
+    Unanswered(LoadError),
 }
 
 // === impl Supply ===
 
 impl Supply {
     /// `file` is the configuration file, if there is one.
-    pub(in crate::app) fn new(puller: Puller, file: Option<&Path>) -> Self {
-        Self { puller: Arc::new(puller), lock: file.map(Lock::path), declarations: Declarations::new() }
+    pub(in crate::app) fn new(puller: Puller, file: Option<&Path>, leadership: Leadership) -> Self {
+        let (puller, lock) = (Arc::new(puller), file.map(Lock::path));
+        Self { puller, lock, declarations: Declarations::new(), leadership }
+    }
+
+    /// The role of the host.
+    pub(in crate::app) fn leadership(&self) -> &Leadership {
+        &self.leadership
     }
 
     /// Pulls components from registries.
@@ -108,6 +139,7 @@ impl Versions {
             declarations: Arc::clone(&supply.declarations),
             plugin,
             calls,
+            leadership: supply.leadership.clone(),
             origin: Mutex::new(Origin::of(config)),
             resource: Mutex::new(advice::resource(config)),
             pulls: Pulls::new(Arc::clone(&supply.puller), supply.lock.clone()),
@@ -142,6 +174,8 @@ impl Versions {
         let other = *own != origin;
         if own.source != origin.source {
             self.pulls.reset();
+            // The refusal is about the component of the previous source.
+            *self.refused.lock() = None;
         }
         *own = origin;
         other
@@ -159,7 +193,9 @@ impl Versions {
 
     /// Returns why the component that the plugin should have is not in service, if it is not.
     pub(in crate::app) fn refused(&self) -> Option<String> {
-        let refused = self.refused.lock().clone();
+        let refused = self.refused.lock().as_ref().map(|refused| match refused {
+            Refusal::Load(why) | Refusal::Configuration(why) => why.clone(),
+        });
         refused.or_else(|| {
             let rejected = self.plugin.rejected()?;
             let digest = rejected.digest.get(..12).unwrap_or(&rejected.digest);
@@ -174,8 +210,8 @@ impl Versions {
         self.loaded.subscribe().wait_for(|loaded| *loaded).await.ok();
     }
 
-    /// Loads the component once, again whenever its file or its tag changes, and with a backoff if it may load later. Never
-    /// returns.
+    /// Loads the component once, again whenever its file or its tag changes, and with a backoff if it may load later. A host that
+    /// stands by compiles it, and puts it into service when it begins to lead. Never returns.
     pub(super) async fn follow(&self, directories: &Directories) {
         let mut last = None;
         let (mut failures, mut again) = (0, None);
@@ -186,6 +222,8 @@ impl Versions {
             let path =
                 origin.source.file().or(self.pulls.lock().map(|path| path.as_path())).map(Path::to_owned);
             let seen = Some((path.as_deref().and_then(look), origin));
+            // Before the load: a host that begins to lead meanwhile loads once more.
+            let stands_by = !self.leadership.holds() && self.plugin.version().is_none();
             if last != seen {
                 // An error stays in `refused`.
                 let passing = self.load(Look::Changed).await.err().filter(LoadError::may_pass);
@@ -197,6 +235,7 @@ impl Versions {
             tokio::select! {
                 biased;
                 () = self.source_changed.notified() => last = None,
+                () = self.leadership.begins(), if stands_by => last = None,
                 () = self.pulls.due(), if from_registry => last = None,
                 () = settled(changed, path.as_deref(), from_registry) => {}
                 () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => last = None,
@@ -205,21 +244,38 @@ impl Versions {
     }
 
     /// Puts the present content of the file into service, unless it is in service already. If that fails, the version in
-    /// service stays.
+    /// service stays. An earlier refusal stays too if the registry does not say whether it still holds.
     pub(in crate::app) async fn load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
         let _one_at_a_time = self.loading.lock().await;
-        let loaded = match self.try_load(look).await {
+        match self.try_load(look).await {
+            Ok(Loaded::Version(version)) => {
+                *self.refused.lock() = None;
+                self.serves(&version);
+                Ok(Some(version))
+            }
+            Ok(Loaded::Known) => {
+                // The plugin refused a configuration meanwhile: that stays.
+                if !self.plugin.is_outdated() || self.plugin.rejected().is_some() {
+                    *self.refused.lock() = None;
+                }
+                Ok(None)
+            }
+            Ok(Loaded::StandsBy) => {
+                *self.refused.lock() = None;
+                Ok(None)
+            }
+            Ok(Loaded::Unanswered(error)) if look == Look::Requested => Err(error),
+            Ok(Loaded::Unanswered(_)) => Ok(None),
             Err(error) => {
                 let (origin, resource) = (self.origin(), self.resource.lock().clone());
-                Err(advised(error, origin.source.file(), resource.as_ref()).await)
+                let error = advised(error, origin.source.file(), resource.as_ref()).await;
+                self.refuse(&error, Refusal::Load);
+                Err(error)
             }
-            loaded => loaded,
-        };
-        self.note(&loaded);
-        loaded
+        }
     }
 
-    async fn try_load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
+    async fn try_load(&self, look: Look) -> Result<Loaded, LoadError> {
         let plugin = &self.plugin;
         let in_service = plugin.version().filter(|_| !plugin.is_outdated());
         let rejected = plugin.rejected().filter(|_| look == Look::Changed);
@@ -237,14 +293,15 @@ impl Versions {
                 let wanted = Wanted {
                     plugin: &self.name,
                     origin: &origin,
-                    serves: look == Look::Changed && plugin.version().is_some(),
+                    serves: plugin.version().is_some(),
                     requested: look == Look::Requested,
                     check: &|imports, exports| plugin.check_names(imports, exports),
                     known: &has,
                 };
                 match self.pulls.component(&wanted).await? {
-                    Some(bytes) => Some(Component::from_bytes(&self.engine, bytes).await?),
-                    None => None,
+                    Supplied::Component(bytes) => Some(Component::from_bytes(&self.engine, bytes).await?),
+                    Supplied::Known => None,
+                    Supplied::Unanswered(error) => return Ok(Loaded::Unanswered(error)),
                 }
             }
         };
@@ -252,11 +309,14 @@ impl Versions {
             Some(component) => {
                 let declared = component.declared_reads();
                 self.declarations.announce(&self.name, &origin.source, declared).await;
+                if !self.leadership.holds() {
+                    return Ok(Loaded::StandsBy);
+                }
                 let loaded = plugin.load(&component).await;
                 self.announce_the_one_in_service().await;
-                loaded.map(Some)
+                loaded.map(Loaded::Version)
             }
-            None => Ok(None),
+            None => Ok(Loaded::Known),
         }
     }
 
@@ -285,49 +345,55 @@ impl Versions {
     }
 
     /// Applies another configuration of the sandbox, which starts a new version of the component if an instance could notice
-    /// the difference. It does not wait for a load: a load may take long, and a revoked grant must not wait.
+    /// the difference. It does not wait for a load: a load may take long, and a revoked grant must not wait. A component that
+    /// was refused is tried again, because it may work with the new configuration.
     pub(super) async fn configure(&self, sandbox: PluginConfig) {
-        let configured = self.plugin.configure(sandbox).await;
-        if !matches!(configured, Ok(None)) {
-            self.note(&configured);
+        let was_refused = matches!(*self.refused.lock(), Some(Refusal::Load(_)));
+        let was_rejected = self.plugin.rejected().is_some();
+        match self.plugin.configure(sandbox).await {
+            Ok(version) => {
+                if let Some(version) = &version {
+                    self.serves(version);
+                }
+                // The refusal of a component stays until a load ends: the version in service is another one.
+                let mut refused = self.refused.lock();
+                if !self.plugin.is_outdated() && matches!(*refused, Some(Refusal::Configuration(_))) {
+                    *refused = None;
+                }
+            }
+            Err(error) => self.refuse(&error, Refusal::Configuration),
         }
-        if self.plugin.version().is_none() {
+        // A new version makes the plugin forget the one that was taken out of service.
+        let is_forgotten = was_rejected && self.plugin.rejected().is_none();
+        if was_refused || is_forgotten || self.plugin.version().is_none() {
             self.load_again();
         }
     }
 
-    /// Logs and keeps the result of a load.
-    fn note(&self, loaded: &Result<Option<VersionInfo>, LoadError>) {
-        let plugin = &*self.name;
-        let first = !*self.loaded.borrow();
-        match loaded {
-            // The plugin refused a configuration meanwhile: that stays.
-            Ok(None) if self.plugin.is_outdated() && self.plugin.rejected().is_none() => {}
-            Ok(None) => *self.refused.lock() = None,
-            Ok(Some(VersionInfo { name, version, sdk, digest, prepared_in, .. })) => {
-                *self.refused.lock() = None;
-                // Before the first call of this version, so that the queues count the call for this version.
-                self.calls.note_swaps();
-                self.loaded.send_replace(true);
-                let what = if first { "plugin loaded" } else { "plugin reloaded" };
-                tracing::info!(plugin, guest = name, version, sdk, %digest, ?prepared_in, "{what}");
+    /// Logs the version that was put into service.
+    fn serves(&self, version: &VersionInfo) {
+        let VersionInfo { name, version, sdk, digest, prepared_in, .. } = version;
+        // Before the first call of this version, so that the queues count the call for this version.
+        self.calls.note_swaps();
+        let what = if self.loaded.send_replace(true) { "plugin reloaded" } else { "plugin loaded" };
+        tracing::info!(plugin = &*self.name, guest = name, version, sdk, %digest, ?prepared_in, "{what}");
+    }
+
+    /// Logs and keeps the failure of a load or of a configuration.
+    fn refuse(&self, error: &LoadError, refusal: fn(String) -> Refusal) {
+        let what = if !*self.loaded.borrow() {
+            if error.may_pass() {
+                "the plugin cannot be loaded; it is tried again later, and at once when its file changes"
+            } else {
+                "the plugin cannot be loaded; correct its file and it is tried again"
             }
-            Err(error) => {
-                let what = if first {
-                    if error.may_pass() {
-                        "the plugin cannot be loaded; it is tried again later, and at once when its file changes"
-                    } else {
-                        "the plugin cannot be loaded; correct its file and it is tried again"
-                    }
-                } else if self.plugin.version().is_some() {
-                    "the new version is refused; the version in service stays"
-                } else {
-                    "the plugin is out of service: it does not work without a grant that was revoked; correct its file or grant it again"
-                };
-                tracing::error!(plugin, source = %self.origin().source, %error, "{what}");
-                *self.refused.lock() = Some(error.to_string());
-            }
-        }
+        } else if self.plugin.version().is_some() {
+            "the new version is refused; the version in service stays"
+        } else {
+            "the plugin is out of service: it does not work without a grant that was revoked; correct its file or grant it again"
+        };
+        tracing::error!(plugin = &*self.name, source = %self.origin().source, %error, "{what}");
+        *self.refused.lock() = Some(refusal(error.to_string()));
     }
 
     /// Ends the quarantine whenever a version is put into service, also one that comes back: a version is not judged by the
@@ -360,3 +426,6 @@ async fn settled(changed: Notified<'_>, path: Option<&Path>, from_registry: bool
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

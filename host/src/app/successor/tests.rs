@@ -6,6 +6,7 @@ use informer_dispatch::{Filter, FilterConfig};
 use informer_types::{Body, Header, TraceSink, Traced};
 
 use super::*;
+use crate::config;
 
 #[derive(Default)]
 struct Notified(Mutex<Vec<String>>);
@@ -48,10 +49,20 @@ fn offer(sink: &Successor, change: Change, cause: Cause) {
     });
 }
 
+/// What a plugin sees that declares nothing.
+fn whole() -> View {
+    View::of(&config::Subscription::default())
+}
+
 /// The informer before had reached version 5.
 fn successor(cached: Vec<Arc<Object>>) -> (Successor, Arc<Notified>) {
+    seeing(whole(), cached)
+}
+
+fn seeing(view: View, cached: Vec<Arc<Object>>) -> (Successor, Arc<Notified>) {
     let notified = Arc::new(Notified::default());
-    let received = Received { cached, newer: HashMap::new(), until: Some("5".to_owned()), alike: false };
+    let until = Some("5".to_owned());
+    let received = Received { cached, newer: HashMap::new(), until, view };
     (Successor::new(source(), received, Arc::clone(&notified) as _, Tracer::default()), notified)
 }
 
@@ -78,6 +89,19 @@ fn a_changed_object_or_another_kept_part_is_an_update() {
 
     assert_eq!(delivered(before(), vec![object("a", "1", "6", "{}")]), ["update a relist"]);
     assert_eq!(delivered(before(), vec![object("a", "1", "5", r#"{"spec":1}"#)]), ["update a relist"]);
+}
+
+/// Another plugin may make the watch keep more or less (D-21).
+#[test]
+fn an_unchanged_object_is_no_update_if_only_parts_differ_that_the_plugin_does_not_read() {
+    let reads = config::Reading::Parts(vec!["/spec".parse().unwrap()]);
+    let on = config::Subscription { reads, ..config::Subscription::default() };
+    let (sink, notified) = seeing(View::of(&on), vec![object("a", "1", "5", r#"{"spec":1}"#)]);
+
+    offer(&sink, Change::Added { object: object("a", "1", "5", r#"{"spec":1,"status":2}"#) }, Cause::Initial);
+    sink.finish();
+
+    assert!(notified.0.lock().is_empty());
 }
 
 #[test]
@@ -109,7 +133,8 @@ fn an_object_newer_than_the_informer_before_is_not_initial() {
 #[test]
 fn every_object_is_initial_if_the_informer_before_had_not_synced() {
     let notified = Arc::new(Notified::default());
-    let received = Received { cached: Vec::new(), newer: HashMap::new(), until: None, alike: false };
+    let view = whole();
+    let received = Received { cached: Vec::new(), newer: HashMap::new(), until: None, view };
     let sink = Successor::new(source(), received, Arc::clone(&notified) as _, Tracer::default());
 
     offer(&sink, Change::Added { object: object("a", "1", "6", "{}") }, Cause::Initial);
@@ -145,7 +170,8 @@ fn an_object_that_a_changed_filter_excludes_is_deleted_even_if_the_new_informer_
         });
     }
     let cached = vec![with_label("a", "web"), with_label("b", "db")];
-    let received = Received { cached, newer: HashMap::new(), until: Some("5".to_owned()), alike: true };
+    let view = whole();
+    let received = Received { cached, newer: HashMap::new(), until: Some("5".to_owned()), view };
     let successor = Successor::new(source(), received, Arc::clone(&before) as _, Tracer::default());
     assert_eq!(*notified.0.lock(), ["add a live"]);
 
@@ -236,7 +262,8 @@ impl TraceSink for Steps {
 fn a_withheld_state_is_a_step_of_the_trace() {
     let steps = Arc::new(Steps::default());
     let cached = vec![object("a", "1", "9", "{}")];
-    let received = Received { cached, newer: HashMap::new(), until: Some("9".to_owned()), alike: false };
+    let view = whole();
+    let received = Received { cached, newer: HashMap::new(), until: Some("9".to_owned()), view };
     let tracer = Tracer::new(Arc::clone(&steps) as _).of_plugin("ttl");
     let sink = Successor::new(source(), received, Arc::new(Notified::default()), tracer);
 
@@ -253,7 +280,8 @@ fn a_third_informer_continues_with_the_states_that_the_second_did_not_reach() {
     second.reached(Some("5"));
     let notified = Arc::new(Notified::default());
     let (newer, until) = second.take();
-    let received = Received { cached: vec![object("a", "1", "5", "{}")], newer, until, alike: true };
+    let view = whole();
+    let received = Received { cached: vec![object("a", "1", "5", "{}")], newer, until, view };
     let third = Successor::new(source(), received, Arc::clone(&notified) as _, Tracer::default());
 
     offer(&third, Change::Added { object: object("a", "1", "7", "{}") }, Cause::Initial);

@@ -42,7 +42,7 @@ pub(in crate::app) struct Tenants {
     /// What was applied last.
     applied: Vec<(String, Option<i64>)>,
     state: State,
-    /// The names of the plugins of all objects at the last look.
+    /// The names of the plugins of all objects at the last look, and of those that are gone and whose data is still there.
     names: BTreeSet<String>,
 }
 
@@ -187,13 +187,13 @@ impl Tenants {
         let same_scopes = self.objects.set_cluster_scoped(scoped);
         self.objects.set(present);
         if same_scopes && identities == self.applied {
-            return;
+            return self.forget(names, &synced).await;
         }
         match self.applier.apply_again().await {
             Ok(report) => {
                 report.changes.iter().for_each(|change| tracing::info!(%change, "Plugin objects applied"));
                 self.applied = identities;
-                self.forget(names).await;
+                self.forget(names, &synced).await;
             }
             Err(error) => tracing::debug!(%error, "the Plugin objects are not applied"),
         }
@@ -201,16 +201,22 @@ impl Tenants {
 }
 
 impl Tenants {
-    /// Deletes the data of objects that are gone, so that ever new names do not fill the disk.
-    async fn forget(&mut self, names: BTreeSet<String>) {
-        for gone in self.names.difference(&names) {
-            // An object of a kind that is no longer watched may still exist.
-            let kind = if gone.contains('/') { PLUGINS } else { CLUSTER_PLUGINS };
-            if self.claims.iter().all(|claim| claim.gvr.to_string() != kind) {
+    /// Deletes the data of objects that are gone, so that ever new names do not fill the disk. `names` are those of all objects in
+    /// the caches of `synced`. What cannot be deleted now is deleted after a later look.
+    async fn forget(&mut self, mut names: BTreeSet<String>, synced: &[SharedInformer]) {
+        for earlier in std::mem::take(&mut self.names) {
+            if names.contains(&earlier) {
                 continue;
             }
-            if let Err(error) = forget(&self.state, gone).await {
-                tracing::warn!(plugin = gone, %error, "the data of the deleted Plugin object cannot be deleted");
+            // An object of a kind that is no longer watched, or whose list is not complete, may still exist.
+            let kind = if earlier.contains('/') { PLUGINS } else { CLUSTER_PLUGINS };
+            if synced.iter().all(|informer| informer.key().gvr.to_string() != kind) {
+                names.insert(earlier);
+                continue;
+            }
+            if let Err(error) = forget(&self.state, &earlier).await {
+                tracing::warn!(plugin = earlier, %error, "the data of the deleted Plugin object cannot be deleted yet");
+                names.insert(earlier);
             }
         }
         self.names = names;
@@ -226,4 +232,73 @@ pub(in crate::app) fn is_claim(gvr: &Gvr) -> bool {
 fn all(informer: &SharedInformer) -> Vec<Candidate> {
     let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
     informer.lister().list(&query).unwrap_or_default().into_iter().map(Candidate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use informer_devserver::DevServer;
+    use informer_runtime::capabilities::{KeyValueSource, Place, Quota};
+    use serde_json::Value;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::{
+        app::{App, Options, applier::tests::config},
+        config::{Access, definitions},
+        connect::connect,
+        state::KeyValues,
+    };
+
+    const TENANCY: &str = "[tenancy]\nnamespaces = [\"shop\"]\ncluster-plugins = true\nread = [\"v1/configmaps\"]\n\
+                           registries = [\"ghcr.io/acme/*\"]\n";
+
+    /// Installs the definition of ClusterPlugins, and not that of Plugins.
+    async fn install(client: &kube::Client) {
+        let named = |one: &&Value| one["metadata"]["name"] == "clusterplugins.informer.dev";
+        let definition = definitions().iter().find(named).unwrap().to_string();
+        let request = http::Request::post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+            .header("content-type", "application/json")
+            .body(definition.into_bytes());
+        client.request::<Value>(request.unwrap()).await.unwrap();
+    }
+
+    fn place(plugin: &str) -> Place {
+        Place { plugin: plugin.into(), bucket: "b".into() }
+    }
+
+    /// As after `[tenancy]` was removed and is back: the lists of both kinds begin anew.
+    #[tokio::test]
+    async fn the_data_of_an_object_stays_while_the_list_of_its_kind_is_not_complete() {
+        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
+        let client = connection.client.clone();
+        install(&client).await;
+        let options = Options { connection: Some(connection), ..Options::default() };
+        let app = App::start(config(TENANCY), options).await.unwrap();
+        let values = KeyValues::new(app.state.clone());
+        for plugin in ["shop/a", "cluster:gone"] {
+            let change = vec![("k".to_owned(), Some(b"v".to_vec()))];
+            values.change(place(plugin), change, Quota(1000)).await.unwrap();
+        }
+        let mut tenants =
+            Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
+        tenants.names = ["shop/a", "cluster:gone"].map(str::to_owned).into();
+        tenants.applied = vec![("uid of a".to_owned(), Some(1))];
+        let tenancy = tenants.objects.tenancy().unwrap();
+        tenants.claim(Some(&tenancy));
+        let of = |kind: &str| {
+            let claim = tenants.claims.iter().find(|claim| claim.gvr.to_string() == kind);
+            claim.unwrap().subscription.informer().clone()
+        };
+        assert!(timeout(Duration::from_secs(60), of(CLUSTER_PLUGINS).wait_synced()).await.unwrap());
+        assert!(!of(PLUGINS).has_synced());
+
+        tenants.look(&tenancy).await;
+
+        let kept = async |plugin: &str| values.exists(place(plugin), "k".to_owned()).await.unwrap();
+        assert_eq!((kept("shop/a").await, kept("cluster:gone").await), (true, false));
+        assert_eq!(tenants.names, BTreeSet::from(["shop/a".to_owned()]), "the next list decides about it");
+        app.stop().await;
+        server.shutdown().await;
+    }
 }

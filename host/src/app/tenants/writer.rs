@@ -44,7 +44,7 @@ const BURST: f64 = 50.0;
 /// Time for one request.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// The wait after a request that failed for a reason that concerns all objects.
+/// The wait after a request that failed: of all objects, if the reason concerns all of them, and otherwise of this object.
 const PAUSE: Duration = Duration::from_secs(30);
 
 /// Writes the status of objects.
@@ -56,7 +56,12 @@ pub(super) struct Writer {
     bucket: TokenBucket,
     /// The status that the server has, by the uid of the object.
     written: HashMap<String, Written>,
+    /// The last log line about an object whose status was refused.
+    logged: Option<Instant>,
 }
+
+/// What is written about one object.
+type Due<'a> = (Difference, &'a Judged, Status, Option<View>);
 
 /// How long the states `Loading` and `Syncing` are not written after the first look at an object: the first value if it has no
 /// status yet, the second one otherwise, because after a start of the host every plugin loads although nothing changed.
@@ -67,8 +72,10 @@ struct Written {
     status: Status,
     /// The first look at the object.
     seen: Instant,
-    /// The last write of this host, or the end of one that got no answer.
+    /// The last write of this host, or the end of one that failed.
     at: Option<Instant>,
+    /// True if the API server refused the last write.
+    refused: bool,
     /// Notifications and keys that were given up by then; `None` before the first look at the plugin.
     given_up: Option<u64>,
 }
@@ -84,6 +91,7 @@ impl Writer {
             client,
             bucket: TokenBucket::new(PER_SECOND, BURST),
             written: HashMap::new(),
+            logged: None,
         }
     }
 
@@ -105,7 +113,7 @@ impl Writer {
         let judged = self.objects.judged();
         let present: HashSet<&str> = judged.iter().map(|one| one.object.uid()).collect();
         self.written.retain(|uid, _| present.contains(uid.as_str()));
-        let mut due: Vec<(Difference, &Judged, Status, Option<View>)> = Vec::new();
+        let mut due: Vec<Due<'_>> = Vec::new();
         let (now, time) = (Instant::now(), Timestamp::now());
         for one in judged.iter() {
             let view = self.plugins.find(&one.name).map(|plugin| View::of(&plugin));
@@ -113,6 +121,7 @@ impl Writer {
                 status: Status::written(&one.object),
                 seen: now,
                 at: None,
+                refused: false,
                 given_up: None,
             });
             let wanted = Status::wanted(one, view.as_ref(), &written.status, &format!("{time:.0}"));
@@ -120,6 +129,7 @@ impl Writer {
             let wait = match difference {
                 Difference::None => continue,
                 Difference::Minor => MINOR,
+                Difference::Major if written.refused => PAUSE,
                 Difference::Major => MAJOR,
             };
             if wanted.is_on_its_way() && written.is_patient(now) {
@@ -137,13 +147,42 @@ impl Writer {
             *turn += 1;
             *turn
         });
+        self.write_all(due).await
+    }
+
+    /// Writes in this order while requests are left. An object whose status is refused delays no other.
+    async fn write_all(&mut self, due: Vec<Due<'_>>) -> Result<(), kube::Error> {
+        let (mut accepted, mut refusals) = (0, Vec::new());
         for (_, one, wanted, view) in due {
             if !self.bucket.take(std::time::Instant::now()) {
                 break;
             }
-            self.write(one, wanted, view.as_ref()).await?;
+            match self.write(one, wanted, view.as_ref()).await {
+                Ok(()) => accepted += 1,
+                Err(error) if may_be_of_one(&error) => {
+                    self.refused(one, &error);
+                    refusals.push(error);
+                }
+                Err(error) => return Err(error),
+            }
         }
-        Ok(())
+        match refusals.pop() {
+            // The host lacks the role, for example.
+            Some(error) if accepted == 0 && !refusals.is_empty() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The API server refused the status of this object: it is written again after a wait.
+    fn refused(&mut self, judged: &Judged, error: &kube::Error) {
+        let now = Instant::now();
+        if let Some(written) = self.written.get_mut(judged.object.uid()) {
+            (written.at, written.refused) = (Some(now), true);
+        }
+        if self.logged.is_none_or(|at| now.saturating_duration_since(at) >= PAUSE) {
+            self.logged = Some(now);
+            tracing::warn!(plugin = judged.name, %error, "the status of a Plugin object is refused; it is written again later");
+        }
     }
 
     async fn write(
@@ -178,7 +217,7 @@ impl Writer {
         let Some(written) = self.written.get_mut(judged.object.uid()) else { return Ok(()) };
         let before = std::mem::replace(&mut written.status, wanted.clone());
         let earlier = std::mem::replace(&mut written.given_up, given_up);
-        written.at = Some(Instant::now());
+        (written.at, written.refused) = (Some(Instant::now()), false);
         for note in notes(&before, &wanted, earlier, view) {
             let recorded = timeout(ANSWERED_WITHIN, self.recorder.record(judged, &note)).await;
             if let Ok(Err(error)) = recorded {
@@ -220,9 +259,19 @@ impl Written {
     }
 }
 
+/// Returns true if the reason may concern this object only, such as a role of its namespace or a webhook for it. Otherwise no request
+/// succeeds now.
+fn may_be_of_one(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if !matches!(status.code, 401 | 429 | 502 | 503 | 504))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::{convert::Infallible, future::pending, sync::Arc};
+    use std::{
+        convert::Infallible,
+        future::{pending, ready},
+        sync::Arc,
+    };
 
     use http::{Request, Response};
     use informer_types::{Body, Header, Object};
@@ -231,24 +280,85 @@ mod tests {
     use super::*;
     use crate::app::objects::Verdict;
 
+    type Answer = Result<Response<client::Body>, Infallible>;
+
+    /// An accepted object with this key, its first look, and the status that it should have.
+    fn looked(writer: &mut Writer, namespace: &str, name: &str) -> (Judged, Status) {
+        let uid = format!("uid of {name}");
+        let header = Header {
+            namespace: namespace.into(),
+            name: name.into(),
+            uid: uid.as_str().into(),
+            ..Header::default()
+        };
+        let object = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
+        let judged = Judged { object, name: format!("{namespace}/{name}"), verdict: Verdict::Accepted };
+        let (status, seen) = (Status::default(), Instant::now());
+        let wanted = Status::wanted(&judged, None, &status, "2026-11-23T10:00:00Z");
+        let written = Written { status, seen, at: None, refused: false, given_up: None };
+        writer.written.insert(uid, written);
+        (judged, wanted)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_status_that_the_server_does_not_answer_for_counts_as_not_written() {
-        type Answer = Result<Response<client::Body>, Infallible>;
         let silent = tower::service_fn(|_: Request<client::Body>| pending::<Answer>());
         let client = kube::Client::new(silent, "default");
         let mut writer = Writer::new(Objects::default(), RunningPlugins::default(), client);
-        let header =
-            Header { namespace: "shop".into(), name: "echo".into(), uid: "u".into(), ..Header::default() };
-        let object = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
-        let judged = Judged { object, name: "shop/echo".to_owned(), verdict: Verdict::Accepted };
-        let (status, seen) = (Status::default(), Instant::now());
-        let wanted = Status::wanted(&judged, None, &status, "2026-11-23T10:00:00Z");
-        writer.written.insert("u".to_owned(), Written { status, seen, at: None, given_up: None });
+        let (judged, wanted) = looked(&mut writer, "shop", "echo");
+        let seen = Instant::now();
 
         writer.write(&judged, wanted, None).await.unwrap();
 
-        let written = &writer.written["u"];
+        let written = &writer.written["uid of echo"];
         assert_eq!(written.status, Status::default());
         assert!(written.at.is_some_and(|at| at > seen), "the next write comes after the wait");
+    }
+
+    /// The API server answers with this code for the namespace `closed`, and accepts everything else.
+    fn closed(code: u16) -> kube::Client {
+        let answer = move |request: Request<client::Body>| {
+            let refused = request.uri().path().contains("/namespaces/closed/");
+            let body = if refused {
+                json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "reason": "", "code": code})
+            } else {
+                json!({"kind": "Plugin", "apiVersion": "informer.dev/v1alpha1", "metadata": {"name": "echo"}})
+            };
+            let answer = Response::builder().status(if refused { code } else { 200 });
+            let answer = answer.body(client::Body::from(body.to_string().into_bytes()));
+            ready(Ok::<_, Infallible>(answer.unwrap()))
+        };
+        kube::Client::new(tower::service_fn(answer), "default")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_whose_status_is_refused_keeps_no_other_from_being_written() {
+        for (code, of_all) in [(403, false), (500, false), (429, true), (503, true)] {
+            let mut writer = Writer::new(Objects::default(), RunningPlugins::default(), closed(code));
+            let (first, status) = looked(&mut writer, "closed", "first");
+            let (second, other) = looked(&mut writer, "open", "second");
+            let due = vec![
+                (Difference::Major, &first, status, None),
+                (Difference::Major, &second, other.clone(), None),
+            ];
+
+            let round = writer.write_all(due).await;
+
+            assert_eq!(round.is_err(), of_all, "{code} {round:?}");
+            let written = |name: &str| &writer.written[&format!("uid of {name}")];
+            assert_eq!(written("first").status, Status::default(), "{code}");
+            assert_eq!(written("first").refused, !of_all, "{code}");
+            assert_eq!(written("second").status == other, !of_all, "{code}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_of_every_status_pauses_the_writer() {
+        let mut writer = Writer::new(Objects::default(), RunningPlugins::default(), closed(403));
+        let (first, status) = looked(&mut writer, "closed", "first");
+        let (second, other) = looked(&mut writer, "closed", "second");
+        let due = vec![(Difference::Major, &first, status, None), (Difference::Major, &second, other, None)];
+
+        assert!(writer.write_all(due).await.is_err());
     }
 }

@@ -197,6 +197,14 @@ fn reviews_of_tokens_need_rules_only_if_the_metrics_need_a_token() {
 }
 
 #[test]
+fn a_host_that_competes_for_a_lease_may_create_leases_and_write_its_own() {
+    assert_eq!(
+        lines(&format!("[host]\nlease = \"apps/informer\"\n{DEPLOYMENTS}")),
+        ["apps: coordination.k8s.io/leases create", "apps: coordination.k8s.io/leases informer get,update"]
+    );
+}
+
+#[test]
 fn requests_of_a_service_account_need_its_roles_and_the_host_may_impersonate_it_alone() {
     let text = format!(
         "{DEPLOYMENTS}{PLUGIN}[plugin.grant]\nread = [\"apps/v1/deployments\"]\nwrite = [\"patch apps/v1/deployments @shop\"]\n\

@@ -15,6 +15,7 @@ use super::{resource::resource, scalar::Scalar};
 use crate::{
     config::{problem::Fault, source::Source},
     cron::Cron,
+    election::LeaseName,
     logging,
 };
 
@@ -70,6 +71,7 @@ texts! {
     ReadGrant: "a resource", "apps/v1/deployments @default", parsed, |own| own.to_string();
     WriteGrant: "verbs and a resource", "patch apps/v1/deployments @default", parsed, |own| own.to_string();
     SecretGrant: "a Secret", "shop/credentials", parsed, |own| own.to_string();
+    LeaseName: "a lease", "informer/informer", parsed, |own| own.to_string();
     ServiceAccount: "a ServiceAccount", "system:serviceaccount:shop:reloader", parsed, |own| own.to_string();
     HttpGrant: "a URL", "https://hooks.example.com/services/", parsed, |own| own.to_string();
 }

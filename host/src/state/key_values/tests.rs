@@ -269,3 +269,21 @@ async fn a_plugin_whose_reads_hang_leaves_places_for_the_reads_of_a_neighbour() 
     drop(ends);
     join_all(reads).await.into_iter().for_each(|read| read.unwrap().unwrap());
 }
+
+#[tokio::test]
+async fn a_plugin_that_is_gone_leaves_nothing_in_memory() {
+    let (state, places) = (State::open(None), Places::new(1));
+    let kept = KeyValues::new(state);
+    let place = |plugin: &str| Place { plugin: plugin.into(), bucket: "b".into() };
+    for plugin in 0..100 {
+        kept.exists(place(&plugin.to_string()), "k".to_owned()).await.unwrap();
+    }
+    assert!(kept.reads.by_plugin.lock().len() < 3);
+
+    // A place that is in use is not forgotten.
+    let held = places.take(&"busy".into()).await;
+    drop(places.take(&"other".into()).await);
+    drop(places.take(&"another".into()).await);
+    assert!(timeout(Duration::from_millis(20), places.take(&"busy".into())).await.is_err());
+    drop(held);
+}

@@ -5,6 +5,7 @@ use std::path::Path;
 use informer::config::{self, Components, Environment, Place};
 
 use super::problems;
+use crate::parse;
 
 const WATCH: &str = "[[watch]]\ngvr = \"v1/pods\"\n";
 
@@ -76,6 +77,27 @@ fn a_malformed_address_or_context_is_refused_with_an_example() {
         ),
     ] {
         assert_eq!(told(table, line), format!("{problem}\n"));
+    }
+}
+
+#[test]
+fn two_endpoints_at_one_address_are_refused() {
+    for health in ["0.0.0.0:8080", "[::]:8080", "127.0.0.1:8080"] {
+        assert_eq!(
+            told("[host]", &format!("health = \"{health}\"")),
+            "2:10: host.health: the admin endpoint listens at 127.0.0.1:8080 already; write another port, or another \
+             address for `admin`\n"
+        );
+    }
+    for lines in [
+        "health = \"0.0.0.0:8081\"",
+        "health = \"127.0.0.2:8080\"",
+        "health = \"0.0.0.0:8080\"\nadmin = \"off\"",
+        "health = \"0.0.0.0:8080\"\nadmin = \"[::1]:8080\"",
+        "health = \"0.0.0.0:8080\"\nadmin = \"unix:admin.sock\"",
+        "health = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"",
+    ] {
+        assert!(parse(&format!("[host]\n{lines}\n{WATCH}")).is_ok(), "{lines}");
     }
 }
 

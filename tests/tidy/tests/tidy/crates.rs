@@ -104,6 +104,7 @@ fn only_what_is_shown_or_kept_and_times_of_cron_read_the_wall_clock() {
         "host/src/app/tenants/recorder.rs",
         "host/src/app/tenants/writer.rs",
         "host/src/app/trace.rs",
+        "host/src/election/elector.rs",
         "host/src/logging/recent_lines.rs",
         "host/telemetry/src/event.rs",
         "host/src/connect/credential_command/answer.rs",

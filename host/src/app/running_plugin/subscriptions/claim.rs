@@ -11,6 +11,7 @@ use informer_types::{Gvr, NotificationSink, Object, ObjectKey, Source, Tracer};
 
 use crate::{
     app::{
+        keeping::View,
         settings,
         successor::{Received, Successor},
     },
@@ -92,7 +93,7 @@ impl Listening {
         // The filter stays: it tracks which objects the plugin has seen.
         let sink = Arc::clone(&self.filter) as _;
         let until = old.last_synced_version().unwrap_or_else(|_| Some(String::new())).or(before);
-        let received = Received { cached: old.cached(), newer, until, alike: old.keeps_as(new) };
+        let received = Received { cached: old.cached(), newer, until, view: View::of(&self.on) };
         let source = Source::new(new.key().gvr.clone());
         let successor = Arc::new(Successor::new(source, received, sink, tracer.clone()));
         // Read first: the cache has reached at least this version once the listener receives it.

@@ -10,6 +10,7 @@ use super::*;
 use crate::app::{
     App,
     applier::tests::{config, start},
+    keeping::View,
     running_plugin::{RunningPlugin, letters::NotReplayed},
     settings,
     successor::{Received, Successor},
@@ -40,7 +41,8 @@ impl Stage {
             ..Header::default()
         };
         let web = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
-        let received = Received { cached: vec![web], newer: HashMap::new(), until: None, alike: true };
+        let view = View::of(&config::Subscription::default());
+        let received = Received { cached: vec![web], newer: HashMap::new(), until: None, view };
         let source = Source::new(informer.key().gvr.clone());
         let mut claims = plugin.subscriptions().claims.lock();
         let listening =

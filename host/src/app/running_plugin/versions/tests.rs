@@ -1,0 +1,148 @@
+//! How long a refusal stays.
+
+use std::fs;
+
+use informer_devserver::DevServer;
+use informer_guests::guest;
+use informer_runtime::EngineConfig;
+use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
+
+use super::*;
+use crate::{
+    app::{App, Options, running_plugin::RunningPlugin},
+    config::{Access, Components, Config, Environment, Place},
+    connect::connect,
+};
+
+/// Time for something that must happen, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A registry that does not answer: no program listens at this port.
+const DOWN: &str = "oci://127.0.0.1:1/acme/echo:1";
+
+/// A host with one plugin, whose component is a file.
+struct Host {
+    server: DevServer,
+    app: App,
+    directory: TempDir,
+}
+
+impl Host {
+    async fn start() -> Self {
+        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("a.wasm");
+        fs::copy(guest("echo"), &file).unwrap();
+        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
+        let options = Options {
+            connection: Some(connection),
+            engine: |_| EngineConfig::default(),
+            ..Options::default()
+        };
+        let app = App::start(config(&file.display().to_string(), "", ""), options).await.unwrap();
+        let host = Self { server, app, directory };
+        host.until("a version in service", |plugin| plugin.plugin().version().is_some()).await;
+        host
+    }
+
+    fn file(&self) -> String {
+        self.directory.path().join("a.wasm").display().to_string()
+    }
+
+    fn plugin(&self) -> Arc<RunningPlugin> {
+        self.app.applier.plugins().find("a").unwrap()
+    }
+
+    /// Why the component is not in service.
+    fn refused(&self) -> String {
+        self.plugin().versions().refused().unwrap_or_default()
+    }
+
+    async fn until(&self, what: &str, is_so: impl Fn(&RunningPlugin) -> bool) {
+        let waiting = async {
+            while !is_so(&self.plugin()) {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{what}: {}", self.refused()));
+    }
+
+    async fn end(self) {
+        self.app.stop().await;
+        self.server.shutdown().await;
+    }
+}
+
+/// One plugin with this source and this grant; `tables` stand before it.
+fn config(source: &str, grant: &str, tables: &str) -> Config {
+    let text = format!(
+        "[host]\nadmin = \"off\"\nstate-dir = \"off\"\n[[watch]]\ngvr = \"v1/configmaps\"\n{tables}\n\
+         [[plugin]]\nname = \"a\"\nsource = \"{source}\"\ngrant = {{ {grant} }}\n\
+         config = {{ gvr = \"v1/configmaps\", what = \"list-meta\" }}\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n"
+    );
+    let environment = Environment { home: None, cache_dir: None, state_dir: None };
+    let place = Place { file: Path::new("informer.toml"), base: Path::new("/"), environment: &environment };
+    config::parse(&text, &place, Components::Unseen).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_that_lacks_a_grant_is_loaded_once_the_configuration_has_the_grant() {
+    let host = Host::start().await;
+    let before = host.plugin().plugin().version().unwrap().digest;
+    let new = host.directory.path().join("new.wasm");
+    fs::copy(guest("reader"), &new).unwrap();
+    fs::rename(&new, host.file()).unwrap();
+    host.until("a refusal", |plugin| plugin.versions().refused().is_some()).await;
+    assert!(host.refused().contains("[plugin.grant]"), "{}", host.refused());
+
+    host.app.apply(config(&host.file(), "read = [\"v1/configmaps\"]", "")).await.unwrap();
+
+    host.until("the other version", |plugin| {
+        plugin.plugin().version().is_some_and(|version| version.digest != before)
+    })
+    .await;
+    host.until("no refusal", |plugin| plugin.versions().refused().is_none()).await;
+    host.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_the_configuration_does_not_end_the_refusal_of_a_component() {
+    let host = Host::start().await;
+    let new = host.directory.path().join("new.wasm");
+    fs::write(&new, "no component").unwrap();
+    fs::rename(&new, host.file()).unwrap();
+    host.until("a refusal", |plugin| plugin.versions().refused().is_some()).await;
+    let refusal = host.refused();
+    let swaps = host.plugin().plugin().stats().swaps;
+
+    host.app.apply(config(&host.file(), "read = [\"v1/configmaps\"]", "")).await.unwrap();
+
+    assert!(host.plugin().plugin().stats().swaps > swaps, "the version in service has the grant");
+    assert_eq!(host.refused(), refusal);
+    host.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_stays_while_the_registry_does_not_answer() {
+    let host = Host::start().await;
+    let registry = "[[registry]]\nhost = \"127.0.0.1:1\"\ninsecure = true\n";
+    let refuse = format!("{registry}[[verify]]\nrepository = \"*\"\nrefuse = true\n");
+    host.app.apply(config(DOWN, "", &refuse)).await.unwrap();
+    host.until("a refusal", |plugin| plugin.versions().refused().is_some()).await;
+    let refusal = host.refused();
+    assert!(refusal.contains("refuses everything"), "{refusal}");
+
+    host.app.apply(config(DOWN, "", registry)).await.unwrap();
+    let plugin = host.plugin();
+    let polled = plugin.versions().load(Look::Changed).await;
+
+    assert!(matches!(polled, Ok(None)), "the version in service stays");
+    let failing = plugin.versions().pulls().status().unwrap().failing.unwrap();
+    assert!(failing.why.contains("does not answer"), "{}", failing.why);
+    assert_eq!(host.refused(), refusal);
+    let requested = plugin.versions().load(Look::Requested).await.unwrap_err().to_string();
+    assert!(requested.contains("does not answer"), "{requested}");
+    assert_eq!(host.refused(), refusal);
+    host.end().await;
+}
