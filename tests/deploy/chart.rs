@@ -32,12 +32,12 @@ source = "reaper.wasm"
   write = ["delete v1/pods @shop"]
 "#;
 
-async fn helm() -> CommandLine {
+pub(crate) async fn helm() -> CommandLine {
     CommandLine::helm("").await
 }
 
 /// Runs `helm template` with these values, which must fail, and returns what it prints.
-async fn refused(helm: &CommandLine, values: &[&str]) -> String {
+pub(crate) async fn refused(helm: &CommandLine, values: &[&str]) -> String {
     let chart = deployed("helm/informer");
     let mut arguments = vec!["template", "informer", chart.to_str().unwrap()];
     arguments.extend(values);

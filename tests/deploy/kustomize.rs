@@ -54,21 +54,45 @@ async fn an_overlay_brings_namespace_configuration_roles_and_a_claim_of_its_own(
     assert_eq!(manifests.container()["image"], "registry.example.com/informer:0.1.0");
 }
 
-#[tokio::test]
-#[ignore = "needs Go: run by cargo xtask test --all"]
-async fn the_component_for_telemetry_opens_the_ports_of_otlp() {
-    let kubectl = CommandLine::kubectl("").await;
+/// The base with one component.
+async fn with_component(kubectl: &CommandLine, name: &str) -> Manifests {
     // kustomize takes relative paths only.
     let folder = |name: &str| {
         let up = "../".repeat(kubectl.home().components().count() - 1);
         let path = deployed("kustomize").join(name).canonicalize().unwrap();
         json!(format!("{up}{}", path.strip_prefix("/").unwrap().display()))
     };
-    let own = json!({"resources": [folder("base")], "components": [folder("components/telemetry")]});
+    let own = json!({"resources": [folder("base")], "components": [folder(&format!("components/{name}"))]});
     std::fs::write(kubectl.home().join("kustomization.yaml"), own.to_string()).unwrap();
 
     let home = kubectl.home().to_str().unwrap();
-    let printed = Manifests::parse(&kubectl.prints(&["kustomize", home]).await);
+    Manifests::parse(&kubectl.prints(&["kustomize", home]).await)
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_component_for_several_pods_makes_the_deployment_that_the_chart_makes() {
+    let component = with_component(&CommandLine::kubectl("").await, "election").await;
+
+    let chart = chart(&CommandLine::helm("").await, &["--set=replicas=2"]).await;
+
+    let [own, charts] = [&component, &chart].map(|manifests| manifests.the("Deployment")["spec"].clone());
+    assert_eq!((&own["replicas"], &own["strategy"]), (&json!(2), &charts["strategy"]));
+    let spread = |manifests: &Manifests| {
+        let mut spread = manifests.pod()["topologySpreadConstraints"].as_array().unwrap().clone();
+        for constraint in &mut spread {
+            let selector = constraint["labelSelector"].take();
+            assert_eq!(selector, manifests.the("Deployment")["spec"]["selector"]);
+        }
+        spread
+    };
+    assert_eq!(spread(&component), spread(&chart));
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_component_for_telemetry_opens_the_ports_of_otlp() {
+    let printed = with_component(&CommandLine::kubectl("").await, "telemetry").await;
 
     let egress = printed.the("NetworkPolicy")["spec"]["egress"].as_array().unwrap().clone();
     let base: Value = serde_saphyr::from_str(&text("kustomize/base/networkpolicy.yaml")).unwrap();

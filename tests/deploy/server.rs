@@ -96,3 +96,28 @@ async fn a_release_is_installed_reconfigured_without_a_restart_and_removed() {
     assert!(!left.contains("informer"), "{left}");
     cluster.shutdown().await.unwrap();
 }
+
+/// The two strategies of the Deployment have no key in common.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn a_release_gets_several_pods_and_one_again() {
+    let cluster = RealCluster::start(Options::default()).await.unwrap();
+    let kubectl = CommandLine::kubectl(&cluster.kubeconfig(User::Admin)).await;
+    let helm = CommandLine::helm(&cluster.kubeconfig(User::Admin)).await;
+    let chart = deployed("helm/informer");
+    let chart = chart.to_str().unwrap();
+    let path = "-ojsonpath={.spec.replicas} {.spec.strategy.type}";
+    let deployment = ["get", "deployment", "informer", "--namespace=default", path];
+    helm.prints(&["install", "informer", chart, "--namespace=default"]).await;
+    for (replicas, expected) in
+        [("replicas=2", "2 RollingUpdate"), ("replicas=0", "0 Recreate"), ("replicas=1", "1 Recreate")]
+    {
+        let upgrade = ["upgrade", "informer", chart, "--namespace=default", "--set", replicas];
+        let notes = helm.prints(&upgrade).await;
+
+        assert_eq!(kubectl.prints(&deployment).await, expected);
+        let named = notes.contains("kubectl -n default get lease informer");
+        assert_eq!(named, replicas == "replicas=2", "{notes}");
+    }
+    cluster.shutdown().await.unwrap();
+}

@@ -44,6 +44,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "informer.config" -}}
 {{- $own := ternary "files/ready-made/informer.toml" "files/informer.toml" (not (empty .Values.readyMade)) }}
 {{- $config := default (.Files.Get $own) .Values.config }}
+{{- if and (gt (int .Values.replicas) 1) (not .Values.config) }}
+{{- $lease := printf "lease = \"%s/%s\"" .Release.Namespace (include "informer.fullname" .) }}
+{{- $config = replace "[host]\n" (printf "[host]\n# The pod that holds this Lease calls the plugins. The others stand by.\n%s\n" $lease) $config }}
+{{- end }}
 {{- $port := int .Values.health.port }}
 {{- if not (regexMatch (printf `(?m)^[ \t]*health[ \t]*=[ \t]*["'][^"']*:%d["']` $port) $config) }}
 {{- fail (printf "the probes need the health listener: write `health = \"0.0.0.0:%d\"` under [host] of the file in `config`, or set `health.port` to the port in it" $port) }}
@@ -71,6 +75,26 @@ include = {{ toJson $files }}
 {{- define "informer.readAtStart" -}}
 {{- $config := regexReplaceAll `(?m)^[ \t]*(?:#[^\n]*)?\n` (printf "%s\n" (include "informer.config" .)) "" }}
 {{- regexFindAll `(?m)^[ \t]*\[[ \t]*(?:host|cluster|telemetry)[ \t]*\][^\n]*(?:\n[ \t]*[^\[ \t\n][^\n]*)*` $config -1 | join "\n" }}
+{{- end }}
+
+{{- /* The NAMESPACE/NAME in `lease` of [host]. Empty without it. */ -}}
+{{- define "informer.lease" -}}
+{{- $line := regexFind `(?m)^[ \t]*lease[ \t]*=[ \t]*["'][^"'/\n]+/[^"'/\n]+["']` (include "informer.readAtStart" .) }}
+{{- regexReplaceAll `^[^"']*["']|["']$` $line "" }}
+{{- end }}
+
+{{- /* "true" if there are several pods. They need a lease, and each of them a state of its own. */ -}}
+{{- define "informer.several" -}}
+{{- $replicas := int .Values.replicas }}
+{{- if gt $replicas 1 }}
+{{- if not (include "informer.lease" .) }}
+{{- fail (printf "`replicas` is %d, and `config` names no Lease, so each pod would call every handler: write `lease = \"%s/%s\"` under [host] of the file in `config`, or set `replicas` to 1" $replicas .Release.Namespace (include "informer.fullname" .)) }}
+{{- end }}
+{{- if or .Values.state.persistent .Values.state.existingClaim }}
+{{- fail (printf "`replicas` is %d, and `state.persistent` or `state.existingClaim` gives all pods one volume, but only one host at a time can open the state: unset both, so that each pod has a state of its own, or set `replicas` to 1" $replicas) }}
+{{- end }}
+{{- true }}
+{{- end }}
 {{- end }}
 
 {{- /* The port in `endpoint` of [telemetry]. Empty without the section or without a port. */ -}}
@@ -121,6 +145,23 @@ are made anew: for the release's ServiceAccount, or for the one in `account`. */
 {{- $roles = append $roles (merge (deepCopy (get $accounts $object.metadata.name | default dict)) $object) }}
 {{- else if and $object (not (has $object.kind (list "RoleBinding" "ClusterRoleBinding"))) }}
 {{- fail (printf "`rbac.manifest` holds what `informer rbac` prints: roles and their bindings, not %s" (toJson $object | trunc 200)) }}
+{{- end }}
+{{- end }}
+{{- with include "informer.lease" . }}
+{{- $namespace := splitList "/" . | first }}
+{{- $name := splitList "/" . | last }}
+{{- /* `informer rbac` prints this role for a `config` with a lease. */ -}}
+{{- $isPrinted := false }}
+{{- range $role := $roles }}
+{{- range $rule := $role.rules }}
+{{- if and (eq (dig "metadata" "namespace" "" $role) $namespace) (has "leases" $rule.resources) (has $name $rule.resourceNames) }}{{ $isPrinted = true }}{{ end }}
+{{- end }}
+{{- end }}
+{{- if not $isPrinted }}
+{{- $leases := dict "apiGroups" (list "coordination.k8s.io") "resources" (list "leases") }}
+{{- $create := merge (dict "verbs" (list "create")) $leases }}
+{{- $own := merge (dict "resourceNames" (list $name) "verbs" (list "get" "update")) $leases }}
+{{- $roles = append $roles (dict "kind" "Role" "metadata" (dict "namespace" $namespace) "suffix" "-lease" "rules" (list $create $own)) }}
 {{- end }}
 {{- end }}
 {{- dict "roles" $roles | toJson }}
