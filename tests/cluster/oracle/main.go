@@ -1,6 +1,8 @@
-// Command oracle runs client-go's shared informers and prints what they do, so that ours can be compared with them.
+// Command oracle runs client-go's shared informers or its leader election, and prints what they do, so that ours can be
+// compared with them.
 //
 //	oracle -kubeconfig <file> -namespace <name> -selector <labels> -namespaced <gvr>... -cluster <gvr>...
+//	oracle -kubeconfig <file> -lease <namespace>/<name> -identity <name> -lease-duration <duration>
 //
 // A gvr is written group/version/resource, or version/resource for the core group. Namespaced resources are watched in
 // the namespace, cluster-scoped ones by the selector.
@@ -8,12 +10,15 @@
 // Each call of a handler, and each requested list or watch, is one JSON line on standard output. The line "join" on
 // standard input registers a late handler with each informer. The line "dump" prints the caches, one JSON line for each
 // resource. The end of standard input ends the process.
+//
+// With a lease, each change of the role and of the leader is one JSON line. The end of standard input releases the lease.
 package main
 
 import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -34,6 +39,13 @@ func run(arguments []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	out := &lines{}
+	if options.lease != "" {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			stop()
+		}()
+		return elect(ctx, options, out)
+	}
 	informers, err := start(ctx, options, out)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -15,6 +16,9 @@ type options struct {
 	selector   string
 	namespaced []schema.GroupVersionResource
 	cluster    []schema.GroupVersionResource
+	lease      string
+	identity   string
+	duration   time.Duration
 }
 
 func parse(arguments []string) (options, error) {
@@ -25,11 +29,14 @@ func parse(arguments []string) (options, error) {
 	flags.StringVar(&it.selector, "selector", "", "the labels by which cluster-scoped resources are watched")
 	flags.Func("namespaced", "a namespaced resource to watch", appendTo(&it.namespaced))
 	flags.Func("cluster", "a cluster-scoped resource to watch", appendTo(&it.cluster))
+	flags.StringVar(&it.lease, "lease", "", "the lease to compete for, namespace/name; no informer runs then")
+	flags.StringVar(&it.identity, "identity", "oracle", "the holder that the lease names while this process leads")
+	flags.DurationVar(&it.duration, "lease-duration", defaultDuration, "how long other processes wait for a leader")
 	if err := flags.Parse(arguments); err != nil {
 		return it, err
 	}
-	if it.kubeconfig == "" || len(it.namespaced)+len(it.cluster) == 0 {
-		return it, errors.New("-kubeconfig and a resource are needed")
+	if it.kubeconfig == "" || it.lease == "" && len(it.namespaced)+len(it.cluster) == 0 {
+		return it, errors.New("-kubeconfig and a resource or a lease are needed")
 	}
 	return it, nil
 }

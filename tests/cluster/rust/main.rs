@@ -10,6 +10,7 @@
 
 mod client;
 mod custom_resources;
+mod election;
 mod faults;
 mod host;
 mod impersonation;

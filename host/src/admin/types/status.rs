@@ -34,7 +34,7 @@ pub struct Status {
     pub objects: Option<PluginObjects>,
     /// The state of the configuration file.
     pub configuration: Configuration,
-    /// The election that the host takes part in; `None` without `lease` under [host].
+    /// The election that the host takes part in; `None` without `lease` under `[host]`.
     pub election: Option<Election>,
     /// The memory of the objects in all caches and queues.
     pub cache_memory: CacheMemory,
