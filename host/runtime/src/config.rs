@@ -153,6 +153,20 @@ impl Grants {
 // === impl PluginConfig ===
 
 impl PluginConfig {
+    /// A plugin with this name that has no grant and an empty configuration, may have one instance, and has the default limits.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self {
+            name: name.into(),
+            config_json: "{}".to_owned(),
+            grants: Grants::default(),
+            reads: BTreeMap::new(),
+            limits: Limits::default(),
+            instance: InstancePolicy::default(),
+            instances: NonZeroUsize::MIN,
+            trial: TrialConfig::default(),
+        }
+    }
+
     /// Returns true if an instance that was made for one configuration also fits the other.
     pub(crate) fn serves(&self, other: &Self) -> bool {
         let Self { instances, trial, .. } = other.clone();

@@ -242,27 +242,15 @@ impl CallState {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::{collections::BTreeMap, num::NonZeroUsize};
-
     use super::*;
     use crate::{
-        Grants, InstancePolicy, Limits, TrialConfig,
         capabilities::{HttpClient, HttpConfig},
         memory::Ceiling,
     };
 
     /// A guest without an instance and without sources, for tests of capabilities.
     pub(crate) fn idle(configure: impl FnOnce(&mut PluginConfig)) -> Guest {
-        let mut config = PluginConfig {
-            name: "idle".into(),
-            config_json: "{}".to_owned(),
-            grants: Grants::default(),
-            reads: BTreeMap::new(),
-            limits: Limits::default(),
-            instance: InstancePolicy::default(),
-            instances: NonZeroUsize::MIN,
-            trial: TrialConfig::default(),
-        };
+        let mut config = PluginConfig::new("idle");
         configure(&mut config);
         let sources = Sources::nothing(HttpClient::new(HttpConfig::default()).unwrap());
         let ceiling = Arc::new(Ceiling::new(None));

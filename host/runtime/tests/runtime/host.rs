@@ -12,8 +12,8 @@ use std::{
 
 use futures::future::{BoxFuture, pending};
 use informer_runtime::{
-    Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LoadError, LogLevel, LogLine, LogSink,
-    LogStream, Plugin, PluginConfig, Sources, TrialConfig,
+    Component, Engine, EngineConfig, InstancePolicy, Limits, LoadError, LogLevel, LogLine, LogSink,
+    LogStream, Plugin, PluginConfig, Sources,
     capabilities::{
         CacheState, ClientSource, ConfigSource, HttpClient, HttpConfig, IndexPage, KeyValueSource, ListError,
         ListerQuery, ListerSource, NoConfigFiles, NoKeyValues, TimerError, TimerSource,
@@ -87,14 +87,9 @@ impl Setup {
     /// A plugin with generous limits, one instance and no grants.
     pub(crate) fn new(config_json: &str) -> Self {
         let config = PluginConfig {
-            name: "fixture".into(),
             config_json: config_json.to_owned(),
-            grants: Grants::default(),
-            reads: BTreeMap::new(),
             limits: Limits { deadline: PATIENCE, log_lines: None, ..Limits::default() },
-            instance: InstancePolicy::default(),
-            instances: NonZeroUsize::MIN,
-            trial: TrialConfig::default(),
+            ..PluginConfig::new("fixture")
         };
         let http = HttpClient::new(HttpConfig::default()).unwrap();
         Self {

@@ -35,6 +35,15 @@ impl Host {
         Self { leadership, stop, ended, task }
     }
 
+    /// The host `a`, which leads, and the host `b`, which stands by.
+    async fn pair(server: &DevServer) -> (Self, Self) {
+        let first = Self::start(server, "a").await;
+        first.leads().await;
+        let second = Self::start(server, "b").await;
+        second.stands_by("a").await;
+        (first, second)
+    }
+
     async fn leads(&self) {
         timeout(SOON, self.leadership.begins()).await.unwrap();
     }
@@ -72,6 +81,17 @@ async fn spec(server: &DevServer) -> Value {
     serde_json::to_value(lease.spec.unwrap()).unwrap()
 }
 
+/// Waits until the holder renews the lease once more.
+async fn renewed(server: &DevServer) {
+    let before = spec(server).await["renewTime"].clone();
+    let renewing = async {
+        while spec(server).await["renewTime"] == before {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, renewing).await.unwrap();
+}
+
 /// The first host creates the record (E-4), and a host that ends releases it (E-8). Scenario 126.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_host_leads_and_the_next_one_follows_when_it_ends() {
@@ -102,23 +122,14 @@ async fn one_host_leads_and_the_next_one_follows_when_it_ends() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_stops_keeps_its_lease_until_its_work_has_ended_and_competes_for_none() {
     let server = server().await;
-    let first = Host::start(&server, "a").await;
-    first.leads().await;
-    let second = Host::start(&server, "b").await;
-    second.stands_by("a").await;
+    let (first, second) = Host::pair(&server).await;
 
     second.stop.cancel();
     first.stop.cancel();
 
     timeout(SOON, second.leadership.over()).await.unwrap();
     timeout(SOON, second.task).await.unwrap().unwrap();
-    let renewed = spec(&server).await["renewTime"].clone();
-    let renewing = async {
-        while spec(&server).await["renewTime"] == renewed {
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(SOON, renewing).await.unwrap();
+    renewed(&server).await;
     assert!(first.leadership.holds());
     first.stop().await;
     assert_eq!(spec(&server).await["holderIdentity"], Value::Null);
@@ -129,10 +140,7 @@ async fn a_host_that_stops_keeps_its_lease_until_its_work_has_ended_and_competes
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_vanished_is_followed_after_the_duration_of_the_lease_and_not_before() {
     let server = server().await;
-    let first = Host::start(&server, "a").await;
-    first.leads().await;
-    let second = Host::start(&server, "b").await;
-    second.stands_by("a").await;
+    let (first, second) = Host::pair(&server).await;
 
     first.task.abort();
     let renewed = spec(&server).await["renewTime"].clone();
@@ -154,9 +162,7 @@ async fn a_leader_that_cannot_renew_ends_before_the_lease_does() {
     let host = Host::start(&server, "a").await;
     host.leads().await;
     let first = spec(&server).await;
-    while spec(&server).await["renewTime"] == first["renewTime"] {
-        tokio::task::yield_now().await;
-    }
+    renewed(&server).await;
     let record = spec(&server).await;
     assert_eq!(record["acquireTime"], first["acquireTime"], "renewing is no acquisition (E-4)");
     assert_eq!(record["leaseTransitions"], 0);

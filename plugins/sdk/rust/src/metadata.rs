@@ -239,13 +239,13 @@ mod tests {
         let host = TestHost::new();
         let mut replaced = object(&[], false);
         replaced["metadata"]["uid"] = json!("u2");
-        for now in [object(&["other"], true), replaced] {
-            host.store(GVR, now.clone());
+        for present in [object(&["other"], true), replaced] {
+            host.store(GVR, present.clone());
             let never = |_: &Value| Err(Failure::retry("not to be cleaned up"));
 
             assert!(!finalize(GVR, &object(&["other"], false), MINE, never).unwrap());
 
-            assert_eq!(finalizers(&key_of(&now)), now["metadata"]["finalizers"]);
+            assert_eq!(finalizers(&key_of(&present)), present["metadata"]["finalizers"]);
         }
     }
 

@@ -1,11 +1,11 @@
 //! The handler as a sandboxed component.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, Result};
 use informer_runtime::{
-    CodeCache, CodeKey, Component, Engine, EngineConfig, Grants, InstancePolicy, Limits, LogLevel, LogLine,
-    LogSink, Plugin, PluginConfig, Sources, TrialConfig,
+    CodeCache, CodeKey, Component, Engine, EngineConfig, LogLevel, LogLine, LogSink, Plugin, PluginConfig,
+    Sources,
     capabilities::{HttpClient, HttpConfig},
 };
 
@@ -30,14 +30,8 @@ pub async fn compile(component: &Path, code_cache: &Path) -> Result<()> {
 pub async fn load(component: &Path, code_cache: &Path, kind: Kind) -> Result<Plugin> {
     let (engine, component) = load_code(component, code_cache).await?;
     let config = PluginConfig {
-        name: Arc::from(super::PLUGIN),
         config_json: serde_json::json!({ "fields": kind.two_fields() }).to_string(),
-        grants: Grants::default(),
-        reads: BTreeMap::new(),
-        limits: Limits::default(),
-        instance: InstancePolicy::default(),
-        instances: NonZeroUsize::MIN,
-        trial: TrialConfig::default(),
+        ..PluginConfig::new(super::PLUGIN)
     };
     let plugin = Plugin::new(
         engine,

@@ -1,12 +1,8 @@
 //! The configuration of the plugin.
 
-use std::{
-    collections::BTreeMap,
-    num::{NonZeroU32, NonZeroUsize},
-    time::Duration,
-};
+use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
-use informer_runtime::{Grants, InstancePolicy, Limits, PluginConfig, TrialConfig};
+use informer_runtime::{Grants, Limits, PluginConfig};
 use informer_types::{Gvr, Reads};
 
 /// The name of the plugin.
@@ -17,7 +13,6 @@ pub(super) const QUOTA: u64 = 4096;
 
 pub(super) fn config(grants: Grants, reads: BTreeMap<Gvr, Reads>) -> PluginConfig {
     PluginConfig {
-        name: PLUGIN.into(),
         config_json: r#"{"region":"eu","count":3}"#.to_owned(),
         grants,
         reads,
@@ -28,8 +23,6 @@ pub(super) fn config(grants: Grants, reads: BTreeMap<Gvr, Reads>) -> PluginConfi
             requests: NonZeroU32::MAX,
             ..Limits::default()
         },
-        instance: InstancePolicy::default(),
-        instances: NonZeroUsize::MIN,
-        trial: TrialConfig::default(),
+        ..PluginConfig::new(PLUGIN)
     }
 }

@@ -65,8 +65,9 @@ enum Treatment {
 /// A value that serde_json could read into a tree. The value is checked and not kept.
 struct Readable;
 
-/// An answer of the API server with every Secret masked that the grants do not name, also inside a list, a table or an event
-/// of a watch. An answer without such a Secret is returned as it is. An object whose type appears twice is masked as a Secret.
+/// Masks every Secret in an answer of the API server, unless the grants name it. Secrets inside a list, a table or a watch event are
+/// masked too. If an object has two keys `kind` or two keys `apiVersion`, readers may disagree about its type, so the object is masked
+/// as a Secret. Returns the same bytes if there is nothing to mask.
 pub(crate) fn masked_answer(grants: &SecretGrants, answer: Bytes) -> Bytes {
     if !may_hold_secret(&answer) {
         return answer;
