@@ -242,7 +242,7 @@ informer_kind informer_count(const char *counter, double value, size_t count, co
 informer_kind informer_gauge(const char *gauge, double value, size_t count, const informer_pair labels[]);
 informer_kind informer_observe(const char *histogram, double value, size_t count, const informer_pair labels[]);
 
-// The number of the attempt, which is 1 for the first.
+// The number of the attempt, which is 1 for the first. In informer_on_batch it is the highest of the notifications, in informer_start 0.
 uint32_t informer_attempt(void);
 
 // Asks for another call of the handler for the object of this call, this time after the call returns informer_done().
@@ -320,7 +320,8 @@ typedef struct {
     int64_t age_ms;               // since the API server last sent a list, an event or a bookmark; -1 before the first list
 } informer_cache;
 
-// Use it before a decision that an old state would make wrong. A healthy watch receives a bookmark about once a minute.
+// Use it before a decision that an old state would make wrong, and check both `synced` and `age_ms`. A healthy watch receives a bookmark
+// about once a minute.
 informer_kind informer_state(const char *gvr, informer_cache *state);
 
 // True if the first list of the resource is in the cache. Until then, lists are incomplete.
@@ -361,7 +362,26 @@ typedef const char *informer_change(const informer_value values[], void *context
 informer_kind informer_modify(const char *gvr, informer_key key, size_t count, const char *const pointers[], informer_change *change,
                               void *context, const char **answer);
 
-// Adds a finalizer to an object unless it has it, or removes it. An object that is gone has none.
+// Cleans up after an object that is deleted. A result other than informer_done() is a failure.
+typedef informer_result informer_cleanup(const char *json, void *context);
+
+// Keeps a finalizer on an object that lives, and cleans up when the object is deleted:
+//
+//     bool lives;
+//     informer_result result = informer_finalize("v1/pods", json, "example.com/cleanup", clean_up, NULL, &lives);
+//     if (!lives) return result;
+//
+// `json` is the object, of informer_json in a handler, or of informer_cached in a reconciler. `lives` is true if the object lives and has
+// the finalizer: go on. It is false if the object is being deleted; then `cleanup` was called and the finalizer is removed, unless this
+// had happened before. If `cleanup` fails, its result is returned, the finalizer stays and the call is repeated, so `cleanup` may be
+// called several times for an object. `lives` is false without a call of `cleanup` if the finalizer comes too late, because the object was
+// deleted after the state in `json`. It needs the grants `read` and `patch`. If the plugin declares what it reads, /metadata/finalizers
+// must be among it.
+informer_result informer_finalize(const char *gvr, const char *json, const char *finalizer, informer_cleanup *cleanup, void *context,
+                                  bool *lives);
+
+// Adds a finalizer to an object unless it has it, or removes it. An object that is gone has none. informer_finalize is simpler, and never
+// touches a new object that has the name of a deleted one.
 informer_kind informer_add_finalizer(const char *gvr, informer_key key, const char *finalizer);
 informer_kind informer_remove_finalizer(const char *gvr, informer_key key, const char *finalizer);
 
@@ -376,7 +396,8 @@ informer_kind informer_remove_finalizer(const char *gvr, informer_key key, const
 //     if (first && informer_wrote(&object->meta)) return informer_done();
 bool informer_wrote(const informer_meta *meta);
 
-// The entry of metadata.ownerReferences that makes the object the controller of another one, as JSON.
+// The entry of metadata.ownerReferences that makes the object the controller of another one, as JSON. An owner with a namespace can own
+// objects of that namespace only: the garbage collector deletes an object whose owner is in another namespace.
 informer_kind informer_owner_reference(const informer_object *owner, const char **json);
 
 // Records an Event about an object of the cache, which kubectl describe shows. `reason` and `action` are words in CamelCase.
@@ -384,9 +405,14 @@ informer_kind informer_record(const char *gvr, informer_key key, bool warning, c
 
 // === The workqueue of a plugin that has a reconciler ===
 
+// Adds a key, at once or after a delay. A key that is in the queue is not added twice, and the earliest time wins; one that is being
+// reconciled is reconciled once more afterwards. INFORMER_LIMIT_EXCEEDED if the queue is full, INFORMER_INVALID if the key has more than
+// 1 KiB. A plugin with handlers adds all keys itself.
 informer_kind informer_queue_add(const char *key);
 informer_kind informer_queue_add_after(const char *key, uint32_t millis);
+// Adds a key after its backoff, which doubles with each call until informer_queue_forget.
 informer_kind informer_queue_add_rate_limited(const char *key);
+// Resets the backoff of a key. The host does so itself when informer_reconcile returns informer_done() or informer_requeue_after.
 void informer_queue_forget(const char *key);
 
 // === Key-values on the disk of the host. They need `keyvalue` of the grant. ===

@@ -249,6 +249,56 @@ informer_kind informer_remove_finalizer(const char *gvr, informer_key key, const
     return kind == INFORMER_NOT_FOUND ? INFORMER_OK : kind;
 }
 
+// What informer_finalize reads of an object, and what it knows of the state that the plugin has.
+static const char *const FINALIZED[] = {"/metadata/finalizers", "/metadata/uid", "/metadata/deletionTimestamp"};
+
+struct finalizing {
+    const char *uid, *finalizer;
+    bool alive;
+    bool keeps; // the object lives and has the finalizer after the change
+};
+
+static const char *finalizing(const informer_value values[], void *context) {
+    struct finalizing *of = context;
+    // The object may be deleted by now, and the API server then refuses new finalizers. A new object may have its name.
+    bool same = !strcmp(informer_text(values[1], ""), of->uid) && (values[2].json == NULL) == of->alive;
+    of->keeps = same && of->alive;
+    if (!same) {
+        return NULL;
+    }
+    return of->alive ? add_finalizer(values, (void *)of->finalizer) : remove_finalizer(values, (void *)of->finalizer);
+}
+
+informer_result informer_finalize(const char *gvr, const char *json, const char *finalizer, informer_cleanup *cleanup, void *context,
+                                  bool *lives) {
+    informer_key key = {informer_text(informer_json_at(json, "/metadata/namespace"), ""),
+                        informer_text(informer_json_at(json, "/metadata/name"), "")};
+    struct finalizing of = {
+        .uid = informer_text(informer_json_at(json, "/metadata/uid"), ""),
+        .finalizer = finalizer,
+        .alive = informer_json_at(json, "/metadata/deletionTimestamp").json == NULL,
+    };
+    *lives = false;
+    if (of.alive == (position(informer_json_at(json, "/metadata/finalizers"), finalizer) >= 0)) {
+        // The object lives and has the finalizer, or it is being deleted and has lost the finalizer.
+        *lives = of.alive;
+        return informer_done();
+    }
+    if (!of.alive) {
+        informer_result cleaned = cleanup(json, context);
+        if (cleaned.what != INFORMER_RESULT_DONE) {
+            return cleaned;
+        }
+    }
+    informer_kind kind = informer_modify(gvr, key, 3, FINALIZED, finalizing, &of, NULL);
+    if (kind == INFORMER_NOT_FOUND && !of.alive) {
+        // The object is gone, so it has no finalizer.
+        return informer_done();
+    }
+    *lives = !kind && of.keeps;
+    return kind ? informer_refused(kind) : informer_done();
+}
+
 informer_kind informer_owner_reference(const informer_object *owner, const char **json) {
     static const char *const pointers[] = {"/apiVersion", "/kind"};
     informer_value values[2];

@@ -26,7 +26,7 @@
 //
 // # Packages
 //
-//   - handler and reconciler: what the host calls.
+//   - handler and reconciler: what the host calls. batchhandler, instead of handler: several notifications in one call.
 //   - synchandler, timer and confighandler: what it calls when a cache is complete, at certain times, and when mounted files change. A
 //     component that imports one of them exports its interface.
 //   - lister: reads of the host's cache. client: requests to the API server.

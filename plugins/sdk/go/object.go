@@ -192,7 +192,8 @@ type OwnerReference struct {
 	BlockOwnerDeletion bool   `json:"blockOwnerDeletion,omitempty"`
 }
 
-// ControllerReference returns the reference that makes an object the controller of another one in its namespace.
+// ControllerReference returns the reference that makes an object the controller of another one. An owner with a namespace can own
+// objects of that namespace only: the garbage collector deletes an object whose owner is in another namespace.
 func ControllerReference(owner *Object) (OwnerReference, error) {
 	reference := OwnerReference{Name: owner.Name, UID: owner.UID, Controller: true, BlockOwnerDeletion: true}
 	var kind struct {

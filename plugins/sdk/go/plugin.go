@@ -50,9 +50,10 @@ func Describe(pluginName, pluginVersion string) { name, version = pluginName, pl
 
 // A Delivery is facts about the current call.
 type Delivery struct {
-	// Attempt is 1 for the first attempt to deliver the notification or to reconcile the key; 0 outside such calls.
+	// Attempt is the number of the attempt to deliver the notification, to reconcile the key, or to make the call for a complete cache,
+	// a timer or a changed file. The first is 1. In a batch it is the highest of its notifications. It is 0 in OnStart and OnStop.
 	Attempt int
-	// Queued is the time that the notification or the key spent in its queue.
+	// Queued is the time that the notification, the key or the signal spent in its queue.
 	Queued time.Duration
 	// Plugin is the name in informer.toml.
 	Plugin string

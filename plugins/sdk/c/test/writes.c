@@ -10,6 +10,7 @@
 #include "internal.h"
 
 #define CONFLICT 9
+#define MISSING 7
 #define INVALID 4
 
 static const informer_key KEY = {"shop", "web"};
@@ -17,12 +18,16 @@ static const informer_key KEY = {"shop", "web"};
 // The object of the server: its version, and its finalizers as JSON.
 static int version;
 static const char *finalizers;
+// The UID of the object, and the member of its metadata that a deleted object has, or "".
+static const char *uid = "u1", *deletion = "";
 // The version after the next read, if another client writes then, and the finalizers that it writes.
 static const char *meanwhile;
 // What the server answers to the next patches, and the number of patches.
 static int refusals, code, patches;
 // The server changes nothing, and so answers with the version that it has.
 static bool unchanged;
+// The object is gone.
+static bool gone;
 static int wrong;
 
 static void check(bool passed, const char *what) {
@@ -54,6 +59,12 @@ const char *informer_given(plugin_string_t text) { return text.len ? (const char
 
 plugin_string_t informer_wire(const char *text) { return (plugin_string_t){(uint8_t *)text, text ? strlen(text) : 0}; }
 
+informer_result informer_done(void) { return (informer_result){.what = INFORMER_RESULT_DONE}; }
+
+informer_result informer_refused(informer_kind kind) {
+    return (informer_result){.what = INFORMER_RESULT_RETRY, .message = informer_word(kind)};
+}
+
 informer_list informer_list_of(const char *gvr, informer_selector selector) {
     return (informer_list){.gvr = gvr, .selector = selector};
 }
@@ -66,8 +77,8 @@ informer_kind informer_fields(const informer_object *object, size_t count, const
 // === The server ===
 
 static plugin_string_t object_now(void) {
-    const char *text = "{\"metadata\": {\"uid\": \"u1\", \"resourceVersion\": \"%d\", \"finalizers\": %s}}";
-    return informer_wire(informer_format(text, version, finalizers));
+    const char *text = "{\"metadata\": {\"name\": \"web\", \"uid\": \"%s\", %s\"resourceVersion\": \"%d\", \"finalizers\": %s}}";
+    return informer_wire(informer_format(text, uid, deletion, version, finalizers));
 }
 
 static bool refused(informer_plugin_client_api_error_t *error, uint8_t why, const char *message) {
@@ -77,7 +88,10 @@ static bool refused(informer_plugin_client_api_error_t *error, uint8_t why, cons
 
 bool informer_plugin_client_get(plugin_string_t *gvr, informer_plugin_types_object_key_t *key, plugin_string_t *subresource,
                                 plugin_string_t *object, informer_plugin_client_api_error_t *error) {
-    (void)gvr, (void)key, (void)subresource, (void)error;
+    (void)gvr, (void)key, (void)subresource;
+    if (gone) {
+        return refused(error, MISSING, "there is no such object");
+    }
     *object = object_now();
     if (meanwhile) {
         version++;
@@ -120,19 +134,17 @@ bool informer_plugin_client_patch(plugin_string_t *gvr, informer_plugin_types_ob
     if (kind != INFORMER_PLUGIN_CLIENT_PATCH_KIND_JSON_PATCH) {
         return answer(object);
     }
-    const char *patch = informer_given(*body), *removed = informer_text(informer_json_at(patch, "/1/path"), "");
-    if (!strncmp(removed, "/metadata/finalizers/", 21)) {
-        bool there = informer_json_at(finalizers, removed + 20).json != NULL;
-        if (!there) {
-            return refused(error, INVALID, "the patch does not fit");
-        }
+    const char *patch = informer_given(*body), *path = informer_text(informer_json_at(patch, "/1/path"), "");
+    bool removes = !strcmp(informer_text(informer_json_at(patch, "/1/op"), ""), "remove");
+    if (removes && !informer_json_at(finalizers, path + strlen("/metadata/finalizers")).json) {
+        return refused(error, INVALID, "the patch does not fit");
     }
     const char *read = informer_text(informer_json_at(patch, "/0/value"), "");
     if (atoi(read) != version) {
         return refused(error, CONFLICT, "the object has been modified");
     }
-    if (*removed) {
-        finalizers = "[\"b\"]";
+    if (removes) {
+        finalizers = "[]";
     }
     return answer(object);
 }
@@ -161,7 +173,9 @@ static void begin(int first, const char *has) {
     finalizers = has;
     meanwhile = NULL;
     refusals = patches = 0;
-    unchanged = false;
+    unchanged = gone = false;
+    uid = "u1";
+    deletion = "";
 }
 
 static bool wrote(int of) {
@@ -234,7 +248,68 @@ static void a_patch_that_is_invalid_itself_is_refused_at_once_and_a_conflict_tha
     check(kind == INFORMER_CONFLICT && patches == 5, "there are five attempts");
 }
 
+static int cleaned;
+
+static informer_result clean_up(const char *json, void *failure) {
+    cleaned++;
+    check(informer_json_at(json, "/metadata/deletionTimestamp").json != NULL, "only a deleted object is cleaned up");
+    return failure ? (informer_result){.what = INFORMER_RESULT_RETRY, .message = failure} : informer_done();
+}
+
+// Returns `lives`. `fails` is why the clean-up fails, or NULL.
+static bool finalized(const char *json, void *fails, int what) {
+    bool lives = true;
+    cleaned = 0;
+    informer_result result = informer_finalize("v1/pods", json, "b", clean_up, fails, &lives);
+    check(result.what == what, "the result of informer_finalize is another one");
+    return lives;
+}
+
+static const char DELETED[] = "\"deletionTimestamp\": \"2026-01-01T00:00:00Z\", ";
+
+static void a_living_object_gets_the_finalizer_once(void) {
+    begin(700, "[]");
+    check(finalized(informer_given(object_now()), NULL, INFORMER_RESULT_DONE) && patches == 1 && !cleaned, "it gets the finalizer");
+    begin(710, "[\"a\",\"b\"]");
+    check(finalized(informer_given(object_now()), NULL, INFORMER_RESULT_DONE) && patches == 0, "it has the finalizer");
+}
+
+static void a_deleted_object_loses_the_finalizer_after_the_clean_up(void) {
+    begin(720, "[\"a\",\"b\"]");
+    deletion = DELETED;
+    const char *json = informer_given(object_now());
+    check(!finalized(json, "not yet", INFORMER_RESULT_RETRY) && cleaned == 1 && patches == 0, "the finalizer stays");
+    check(!finalized(json, NULL, INFORMER_RESULT_DONE) && cleaned == 1 && patches == 1, "it loses the finalizer");
+    begin(730, "[\"a\"]");
+    deletion = DELETED;
+    check(!finalized(informer_given(object_now()), NULL, INFORMER_RESULT_DONE) && !cleaned && patches == 0, "it is cleaned up once");
+}
+
+static void a_new_object_of_the_same_name_keeps_its_finalizers_and_one_that_is_gone_is_no_failure(void) {
+    begin(740, "[\"b\"]");
+    deletion = DELETED;
+    const char *json = informer_given(object_now());
+    deletion = "";
+    uid = "u2";
+    check(!finalized(json, NULL, INFORMER_RESULT_DONE) && cleaned == 1 && patches == 0, "the new object keeps its finalizer");
+    gone = true;
+    check(!finalized(json, NULL, INFORMER_RESULT_DONE) && cleaned == 1, "an object that is gone has no finalizer");
+}
+
+static void an_object_that_was_deleted_meanwhile_gets_no_finalizer_and_does_not_live(void) {
+    begin(750, "[\"a\"]");
+    const char *json = informer_given(object_now());
+    deletion = DELETED;
+    check(!finalized(json, NULL, INFORMER_RESULT_DONE) && !cleaned && patches == 0, "the finalizer comes too late");
+    gone = true;
+    check(!finalized(json, NULL, INFORMER_RESULT_RETRY) && !cleaned, "an object that is gone gets no finalizer");
+}
+
 int main(void) {
+    a_living_object_gets_the_finalizer_once();
+    a_deleted_object_loses_the_finalizer_after_the_clean_up();
+    a_new_object_of_the_same_name_keeps_its_finalizers_and_one_that_is_gone_is_no_failure();
+    an_object_that_was_deleted_meanwhile_gets_no_finalizer_and_does_not_live();
     a_write_that_changes_nothing_does_not_make_the_version_of_another_client_an_own_one();
     a_write_that_changes_something_is_an_own_one_unless_it_is_a_dry_run();
     a_patch_that_does_not_fit_what_another_client_wrote_is_made_again();

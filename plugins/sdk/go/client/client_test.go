@@ -159,6 +159,102 @@ func TestAFinalizerIsAddedAndRemovedOnce(t *testing.T) {
 	}
 }
 
+const mine = "example.com/mine"
+
+// withFinalizers is a deployment with this UID. It is being deleted if there is a time.
+func withFinalizers(uid, deleted string, finalizers ...string) string {
+	names := `[]`
+	if len(finalizers) > 0 {
+		names = `["` + strings.Join(finalizers, `", "`) + `"]`
+	}
+	if deleted != "" {
+		deleted = fmt.Sprintf(`"deletionTimestamp": %q, `, deleted)
+	}
+	return fmt.Sprintf(`{"metadata": {"namespace": "default", "name": "web", "uid": %q, %s"finalizers": %s}}`, uid, deleted, names)
+}
+
+// finalizersOf are those of the deployment web.
+func finalizersOf(t *testing.T) []string {
+	object, err := client.Get(deployments, web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := struct {
+		Finalizers []string `pointer:"/metadata/finalizers"`
+	}{}
+	if err := object.Read(&read); err != nil {
+		t.Fatal(err)
+	}
+	return read.Finalizers
+}
+
+func TestALivingObjectGetsTheFinalizerOnce(t *testing.T) {
+	host := informertest.New(t)
+	never := func() error { return errors.New("not to be cleaned up") }
+	before := host.Store(deployments, withFinalizers("u1", "", "other"))
+
+	if lives, err := client.Finalize(before, mine, never); !lives || err != nil {
+		t.Error(lives, err)
+	}
+	after, _ := client.Get(deployments, web)
+	if lives, err := client.Finalize(after, mine, never); !lives || err != nil || len(host.Requests()) != 1 {
+		t.Error("nothing more is sent", lives, err, host.Requests())
+	}
+	if got := finalizersOf(t); !slices.Equal(got, []string{"other", mine}) {
+		t.Error(got)
+	}
+}
+
+func TestADeletedObjectLosesTheFinalizerAfterTheCleanup(t *testing.T) {
+	host := informertest.New(t)
+	deleted := host.Store(deployments, withFinalizers("u1", "2026-01-01T00:00:00Z", "other", mine))
+	failed := errors.New("not yet")
+	if lives, err := client.Finalize(deleted, mine, func() error { return failed }); lives || err != failed || len(host.Requests()) != 0 {
+		t.Error("the finalizer stays", lives, err, host.Requests())
+	}
+
+	cleaned := 0
+	cleanup := func() error { cleaned++; return nil }
+	if lives, err := client.Finalize(deleted, mine, cleanup); lives || err != nil || cleaned != 1 {
+		t.Error(lives, err, cleaned)
+	}
+	if got := finalizersOf(t); !slices.Equal(got, []string{"other"}) {
+		t.Error(got)
+	}
+	after, _ := client.Get(deployments, web)
+	if lives, err := client.Finalize(after, mine, cleanup); lives || err != nil || cleaned != 1 {
+		t.Error("it is cleaned up once", lives, err, cleaned)
+	}
+}
+
+func TestANewObjectOfTheSameNameKeepsItsFinalizers(t *testing.T) {
+	host := informertest.New(t)
+	deleted := host.Object(deployments, withFinalizers("u1", "2026-01-01T00:00:00Z", mine))
+	host.Store(deployments, withFinalizers("u2", "", mine))
+	if lives, err := client.Finalize(deleted, mine, func() error { return nil }); lives || err != nil {
+		t.Error(lives, err)
+	}
+	if got := finalizersOf(t); !slices.Equal(got, []string{mine}) || len(host.Requests()) != 0 {
+		t.Error(got, host.Requests())
+	}
+
+	host.Remove(deployments, web)
+	if lives, err := client.Finalize(deleted, mine, func() error { return nil }); lives || err != nil {
+		t.Error("an object that is gone has no finalizer", lives, err)
+	}
+}
+
+func TestAnObjectThatWasDeletedMeanwhileGetsNoFinalizerAndDoesNotLive(t *testing.T) {
+	host := informertest.New(t)
+	for _, now := range []string{withFinalizers("u1", "2026-01-01T00:00:00Z", "other"), withFinalizers("u2", "")} {
+		host.Store(deployments, now)
+		seen := host.Object(deployments, withFinalizers("u1", "", "other"))
+		if lives, err := client.Finalize(seen, mine, func() error { return nil }); lives || err != nil || len(host.Requests()) != 0 {
+			t.Error(lives, err, host.Requests())
+		}
+	}
+}
+
 // A race changes the object right before the first patch.
 type race struct {
 	host.Host

@@ -68,8 +68,69 @@ func Modify[T any](gvr string, key informer.Key, change func(object *T) error, o
 	return result, err
 }
 
+// Finalize keeps a finalizer on an object that lives, and cleans up when the object is deleted:
+//
+//	lives, err := client.Finalize(queue, "example.com/cleanup", func() error { return cleanUp(queue) })
+//	if err != nil || !lives {
+//		return err
+//	}
+//
+// It returns true if the object lives and has the finalizer: go on. It returns false if the object is being deleted; then cleanup was
+// called and the finalizer is removed, unless this had happened before. If cleanup fails, the finalizer stays and the call is repeated,
+// so cleanup may be called several times for an object. It returns false without a call of cleanup if the finalizer comes too late,
+// because the object was deleted after the state in object.
+//
+// The object is that of a notification, or of lister.Get. The finalizer is a name with a domain of yours. It needs the grants `read`
+// and `patch`. If the plugin declares what it reads, /metadata/finalizers must be among it.
+func Finalize(object *informer.Object, finalizer string, cleanup func() error) (bool, error) {
+	var before struct {
+		Finalizers []string `pointer:"/metadata/finalizers"`
+	}
+	if err := object.Read(&before); err != nil {
+		return false, err
+	}
+	lives := !object.Deleting
+	if lives == slices.Contains(before.Finalizers, finalizer) {
+		// The object lives and has the finalizer, or it is being deleted and has lost the finalizer.
+		return lives, nil
+	}
+	if !lives {
+		if err := cleanup(); err != nil {
+			return false, err
+		}
+	}
+	var keeps bool
+	_, err := Modify(object.GVR, object.Key(), func(current *finalized) error {
+		// The object may be deleted by now, and the API server then refuses new finalizers. A new object may have its name.
+		found := &current.Metadata
+		same := found.UID == object.UID && (found.DeletionTimestamp == nil) == lives
+		keeps = same && lives
+		switch {
+		case same && !lives:
+			found.Finalizers = without(found.Finalizers, finalizer)
+		case same && !slices.Contains(found.Finalizers, finalizer):
+			found.Finalizers = append(found.Finalizers, finalizer)
+		}
+		return nil
+	})
+	if !lives && errors.Is(err, informer.NotFound) {
+		// The object is gone, so it has no finalizer.
+		return false, nil
+	}
+	return keeps && err == nil, err
+}
+
+// finalized is what [Finalize] reads of an object, and the list that it changes.
+type finalized struct {
+	Metadata struct {
+		UID               string   `json:"uid"`
+		DeletionTimestamp *string  `json:"deletionTimestamp"`
+		Finalizers        []string `json:"finalizers"`
+	} `json:"metadata"`
+}
+
 // AddFinalizer adds a finalizer to an object unless it has it, and returns true if it was added. Others' changes meanwhile lead to
-// another attempt, as in [Modify].
+// another attempt, as in [Modify]. [Finalize] is simpler, and never touches a new object that has the name of a deleted one.
 func AddFinalizer(gvr string, key informer.Key, finalizer string) (bool, error) {
 	return finalizers(gvr, key, func(found []string) []string {
 		if slices.Contains(found, finalizer) {
@@ -79,15 +140,21 @@ func AddFinalizer(gvr string, key informer.Key, finalizer string) (bool, error) 
 	})
 }
 
-// RemoveFinalizer removes a finalizer from an object, and returns true if it was there. An object that is gone has none.
+// RemoveFinalizer removes a finalizer from the object that has this name now, and returns true if it was there. An object that is gone
+// has none.
 func RemoveFinalizer(gvr string, key informer.Key, finalizer string) (bool, error) {
 	removed, err := finalizers(gvr, key, func(found []string) []string {
-		return slices.DeleteFunc(slices.Clone(found), func(name string) bool { return name == finalizer })
+		return without(found, finalizer)
 	})
 	if errors.Is(err, informer.NotFound) {
 		return false, nil
 	}
 	return removed, err
+}
+
+// without returns a list of finalizers without one of them.
+func without(found []string, finalizer string) []string {
+	return slices.DeleteFunc(slices.Clone(found), func(name string) bool { return name == finalizer })
 }
 
 func finalizers(gvr string, key informer.Key, change func([]string) []string) (bool, error) {

@@ -140,8 +140,8 @@ type CacheState struct {
 	// ResourceVersion is the version that the cache has reached. It is empty before the first list, and if the host watches several
 	// namespaces whose versions have no order.
 	ResourceVersion string
-	// Age is the time since the API server last sent a list, an event or a bookmark. It has no meaning before the first list. A
-	// healthy watch receives a bookmark about once a minute.
+	// Age is the time since the API server last sent a list, an event or a bookmark. It is 0 before the first list, so check Synced
+	// too: state.Synced && state.Age < time.Minute. A healthy watch receives a bookmark about once a minute.
 	Age time.Duration
 }
 

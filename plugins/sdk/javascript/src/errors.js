@@ -19,8 +19,8 @@ export class HostError extends Error {
     this.name = "HostError";
     /**
      * The kind of the failure: `unknown-resource`, `not-granted`, `stale-token`, `stale-page`, `invalid`, `too-large`,
-     * `limit-exceeded` or `internal`; of key-values and configuration `no-such-store`, `access-denied` or `other`; of HTTP requests
-     * `http-request-denied`, and what `http.fetch` says.
+     * `limit-exceeded` or `internal`; of key-values `no-such-store`, `access-denied` or `other`; of the configuration `upstream` or
+     * `io`; of HTTP requests `http-request-denied`, and what `http.fetch` says.
      * @type {string}
      */
     this.code = code;
@@ -59,8 +59,8 @@ export class ApiError extends HostError {
 }
 
 /**
- * Another attempt cannot help. Thrown by a handler, it makes the notification a dead letter. Thrown by `reconcile`, it drops the key
- * until the object changes.
+ * Another attempt cannot help. It makes the notification, the key or the signal of the call a dead letter at once. The key is reconciled
+ * again when it is added again, for example because its object changes.
  */
 export class PermanentError extends Error {
   /**
@@ -73,7 +73,10 @@ export class PermanentError extends Error {
   }
 }
 
-/** Another attempt may help after a time. */
+/**
+ * Another attempt may help after a time. The host has no such failure for reconcilers: thrown by `reconcile`, the error is logged as a
+ * warning, and the key is reconciled again after the time, without a failed attempt that is counted.
+ */
 export class RetryAfterError extends Error {
   /**
    * @param {string} message

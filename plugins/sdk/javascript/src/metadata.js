@@ -14,7 +14,8 @@ import { formatKey } from "./object.js";
  * `cleanup` may be called several times for an object. Returns false without a call of `cleanup` if the finalizer came too late, because
  * the object was deleted after the state in `object`.
  *
- * It needs `update` of the resource in the grant, and a live read.
+ * It needs `update` of the resource in the grant, and a live read. If the plugin declares what it reads, `/metadata/finalizers` must be
+ * among it.
  *
  * @param {string} gvr
  * @param {Resource} object parsed: of `lister.get`, or `body` of a notification

@@ -1,31 +1,32 @@
 /** @import { ObjectName } from "./object.js" */
 /**
- * Adds a key.
+ * Adds a key. A key that is in the queue is not added twice; one that is being reconciled is reconciled once more afterwards.
  *
  * @param {ObjectName} key
  */
 export function add(key: ObjectName): void;
 /**
- * Adds a key after a time. The longest time is about 24.8 days.
+ * Adds a key after a time. If a key is added several times, the earliest time wins. The longest time is about 24.8 days.
  *
  * @param {ObjectName} key
  * @param {number} millis
  */
 export function addAfter(key: ObjectName, millis: number): void;
 /**
- * Adds a key after the backoff of its failures, and counts one more failure.
+ * Adds a key after its backoff, which doubles with each call until `forget`.
  *
  * @param {ObjectName} key
  */
 export function addRateLimited(key: ObjectName): void;
 /**
- * Forgets the failures of a key.
+ * Resets the backoff of a key. The host does so itself when `reconcile` returns nothing or `requeueAfter`.
  *
  * @param {ObjectName} key
  */
 export function forget(key: ObjectName): void;
 /**
- * The failures of a key since it was forgotten.
+ * The number of times that a key was added with a backoff since its backoff was reset: by `addRateLimited`, and by the host after
+ * `{ requeue: true }` and after each failed call.
  *
  * @param {ObjectName} key
  */

@@ -59,12 +59,17 @@ class ApiError(HostError):
 class PermanentError(Exception):
     """Another attempt cannot help.
 
-    Raised by a handler, it makes the notification a dead letter. Raised by a reconciler, it drops the key until the object changes.
+    It makes the notification, the key or the signal of the call a dead letter at once. The key is reconciled again when it is added
+    again, for example because its object changes.
     """
 
 
 class RetryAfter(Exception):
-    """Another attempt may help after a time."""
+    """Another attempt may help after a time.
+
+    The host has no such failure for reconcilers: raised by a reconciler, the error is logged as a warning, and the key is reconciled
+    again after the time, without a failed attempt that is counted.
+    """
 
     seconds: float
     """The time until the next attempt, in seconds."""

@@ -18,7 +18,7 @@ def finalize(gvr: str, obj: Resource, finalizer: str, cleanup: Callable[[Resourc
     too late, because the object was deleted after the state in `obj`.
 
     `obj` is parsed: of `lister.get`, or `body` of a notification. `finalizer` is a name of yours, like `example.com/cleanup`. It needs
-    `update` of the resource in the grant, and a live read.
+    `update` of the resource in the grant, and a live read. If the plugin declares what it reads, `/metadata/finalizers` must be among it.
     """
     if "deletionTimestamp" not in obj["metadata"]:
         if _has(obj, finalizer):

@@ -13,27 +13,28 @@ from .objects import ObjectName, format_key
 
 
 def add(key: ObjectName) -> None:
-    """Adds a key."""
+    """Adds a key. A key that is in the queue is not added twice; one that is being reconciled is reconciled once more afterwards."""
     call(host.add, _wire(key))
 
 
 def add_after(key: ObjectName, seconds: float) -> None:
-    """Adds a key after a time."""
+    """Adds a key after a time. If a key is added several times, the earliest time wins."""
     call(host.add_after, _wire(key), millis(seconds, "seconds"))
 
 
 def add_rate_limited(key: ObjectName) -> None:
-    """Adds a key after the backoff of its failures, and counts one more failure."""
+    """Adds a key after its backoff, which doubles with each call until `forget`."""
     call(host.add_rate_limited, _wire(key))
 
 
 def forget(key: ObjectName) -> None:
-    """Forgets the failures of a key."""
+    """Resets the backoff of a key. The host does so itself when the reconciler returns `None` or `Requeue(after=...)`."""
     call(host.forget, _wire(key))
 
 
 def num_requeues(key: ObjectName) -> int:
-    """The failures of a key since it was forgotten."""
+    """The number of times that a key was added with a backoff since its backoff was reset: by `add_rate_limited`, and by the host after a
+    `Requeue()` and after each failed call."""
     return call(host.num_requeues, _wire(key))
 
 

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use crate::{Error, host};
+use crate::{Error, failure::whole_millis, host};
 
 /// Facts about the current call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivery {
-    /// The number of this attempt to deliver the notification or to reconcile the key. The first attempt is 1. In `on_batch` it
-    /// is the highest of all notifications. In `start`, `stop`, `on_synced`, `on_timer` and `on_config` it is 0.
+    /// The number of this attempt to deliver the notification, to reconcile the key, or to make the call of `on_synced`, `on_timer`
+    /// or `on_config`. The first attempt is 1. In `on_batch` it is the highest of all notifications. In `start` and `stop` it is 0.
     pub attempt: u32,
-    /// How long the notification or the key waited in its queue, in whole milliseconds. In `on_batch` it is the longest of these
-    /// times. In the other calls for which `attempt` is 0, it is zero too.
+    /// How long the notification, the key or the signal waited in its queue, in whole milliseconds. In `on_batch` it is the longest
+    /// of these times. In `start` and `stop` it is zero.
     pub queued: Duration,
     /// The name of the plugin in `informer.toml`.
     pub plugin: String,
@@ -48,7 +48,7 @@ pub fn current() -> Delivery {
 /// The object is delivered as by a resync: the host calls `on_update` with the cause `Resync`, and both the old and the new state
 /// are the state that the cache has then. Any other call for the object cancels the request, and may make a new one. A request
 /// survives the end of the instance and reloads of the plugin, but not a restart of the host: make it again in `on_add`. The time
-/// is rounded down to milliseconds and is at most about 49 days.
+/// is rounded up to whole milliseconds and is at most about 49 days.
 ///
 /// # Errors
 /// Returns [`Error::Host`] outside calls of a handler. A reconciler returns
@@ -67,6 +67,5 @@ pub fn current() -> Delivery {
 /// }
 /// ```
 pub fn call_again(after: Duration) -> Result<(), Error> {
-    let millis = u32::try_from(after.as_millis()).unwrap_or(u32::MAX);
-    Ok(host::delivery::call_again(millis)?)
+    Ok(host::delivery::call_again(whole_millis(after))?)
 }

@@ -41,7 +41,8 @@ pub enum OwnerError {
 /// comes too late, because the object was deleted after the state in `object`.
 ///
 /// `object` is the parsed object, for example from [`lister::get`](crate::lister::get). `finalizer` is a name with a domain of
-/// yours, such as `example.com/cleanup`. The plugin needs the resource in `read`, and its verb `update` in `write` of the grant.
+/// yours, such as `example.com/cleanup`. The plugin needs the resource in `read`, and its verb `update` in `write` of the grant. If
+/// the plugin declares what it reads, `/metadata/finalizers` must be among it.
 ///
 /// ```no_run
 /// use informer_sdk::{ObjectKey, Result, lister, metadata};

@@ -178,6 +178,13 @@ impl TestHost {
         timer::take().map(|(name, millis)| (name, Duration::from_millis(millis.into())))
     }
 
+    /// Returns the delays of the calls of [`delivery::call_again`](crate::delivery::call_again) so far, in order. The test host calls
+    /// nothing again.
+    #[must_use]
+    pub fn called_again(&self) -> Vec<Duration> {
+        with_state(|state| state.again.iter().map(|millis| Duration::from_millis((*millis).into())).collect())
+    }
+
     /// Returns the lines that the plugin wrote through [`log`](mod@crate::log) so far, in order.
     #[must_use]
     pub fn log(&self) -> Vec<Line> {

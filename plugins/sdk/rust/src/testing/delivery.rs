@@ -1,5 +1,6 @@
 //! The current call: always a first attempt that did not wait.
 
+use super::state::with_state;
 use crate::bindings::informer::plugin::delivery::DeliveryInfo;
 use crate::bindings::informer::plugin::types::Error;
 
@@ -12,7 +13,8 @@ pub(crate) fn current() -> DeliveryInfo {
     }
 }
 
-/// Nothing is called again in a test.
-pub(crate) fn call_again(_millis: u32) -> Result<(), Error> {
+/// Records the request. Nothing is called again in a test.
+pub(crate) fn call_again(millis: u32) -> Result<(), Error> {
+    with_state(|state| state.again.push(millis));
     Ok(())
 }

@@ -41,6 +41,8 @@ pub(super) struct State {
     pub(super) values: BTreeMap<(String, String), Vec<u8>>,
     /// The delay of each timer in milliseconds.
     pub(super) timers: BTreeMap<String, u32>,
+    /// The delay of each `call_again` in milliseconds.
+    pub(super) again: Vec<u32>,
 }
 
 /// The cache of one resource, sorted by namespace and name.

@@ -155,6 +155,16 @@ fn each_call_is_a_first_attempt() {
 }
 
 #[test]
+fn a_delay_of_another_call_is_rounded_up_and_recorded() {
+    let host = TestHost::new();
+
+    crate::delivery::call_again(Duration::from_micros(1)).unwrap();
+    crate::delivery::call_again(Duration::from_secs(3600)).unwrap();
+
+    assert_eq!(host.called_again(), [Duration::from_millis(1), Duration::from_secs(3600)]);
+}
+
+#[test]
 fn a_write_is_recorded_and_changes_the_cache() {
     let host = TestHost::new();
     host.store(PODS, pod("default", "a", "n1"));
