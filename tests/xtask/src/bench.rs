@@ -19,10 +19,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         }
     }
     guests::build_all()?;
-    let build = ["--release", "--package", "informer-bench", "--features", "jemalloc"];
+    // All Rust subjects are built as the image is.
+    let build = ["--profile", "dist", "--package", "informer-bench", "--features", "jemalloc"];
     cargo(&[["build"].as_slice(), &build, &["--bins"]].concat()).run(&Step::new("build the benchmark"))?;
     if arguments.iter().any(|argument| argument.split('=').next() == Some("--plugins")) {
-        cargo(&["build", "--release", "--package", "informer", "--bin", "informer"])
+        cargo(&["build", "--profile", "dist", "--package", "informer", "--bin", "informer"])
             .run(&Step::new("build the host"))?;
     }
     let mut line = [["run"].as_slice(), &build, &["--bin", "informer-bench", "--"]].concat();

@@ -1,6 +1,6 @@
 //! The description of the machine and the programs, which a reader needs to judge the figures.
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 /// The lock file with the versions of all packages.
 static LOCK: &str = include_str!("../../../../Cargo.lock");
@@ -17,8 +17,7 @@ pub(super) fn describe() -> String {
     let kernel = read("/proc/sys/kernel/osrelease").trim().to_owned();
     let compiler = Command::new("rustc").arg("--version").output();
     let compiler = compiler.map_or_else(|_| "unknown".to_owned(), |output| first_line(&output.stdout));
-    let profile =
-        if cfg!(debug_assertions) { "DEBUG BUILD, not to be quoted" } else { "release build, no LTO" };
+    let profile = if cfg!(debug_assertions) { "DEBUG BUILD, not to be quoted".to_owned() } else { profile() };
     format!(
         "Machine: {cores} cores of {model}, Linux {kernel}, load {load} at the start.\n\
          Programs: informer {}, kube {}, wasmtime {}, {compiler}, {profile}.",
@@ -26,6 +25,13 @@ pub(super) fn describe() -> String {
         locked("kube"),
         locked("wasmtime"),
     )
+}
+
+/// The profile of cargo: the directory of the program has its name.
+fn profile() -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let name = program.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    format!("profile `{name}`")
 }
 
 fn first_line(text: &[u8]) -> String {
