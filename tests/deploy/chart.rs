@@ -6,7 +6,7 @@ use informer_tests::command_line::CommandLine;
 use serde_json::{Value, json};
 
 use crate::manifests::{
-    assert_bindings_resolve, chart, configuration, deployed, permissions, printed_roles, text,
+    Manifests, assert_bindings_resolve, chart, configuration, deployed, permissions, printed_roles, text,
 };
 
 /// A configuration with roles in a namespace and of the whole cluster.
@@ -281,6 +281,114 @@ async fn ready_made_plugins_run_by_name_with_their_roles() {
 
 #[tokio::test]
 #[ignore = "needs Go: run by cargo xtask test --all"]
+async fn ready_made_plugins_of_some_namespaces_have_roles_there_only() {
+    let helm = helm().await;
+    let written = |manifests: &Manifests| {
+        for (file, text) in manifests.the("ConfigMap")["data"].as_object().unwrap() {
+            fs::write(helm.home().join(file), text.as_str().unwrap()).unwrap();
+        }
+        helm.home().join("informer.toml")
+    };
+    let names =
+        |file: &Path| configuration(file).plugins.into_iter().map(|plugin| plugin.name).collect::<Vec<_>>();
+    for name in ["janitor", "reloader"] {
+        let values = format!("--set=readyMade={{{name}}},readyMadeNamespaces={{shop,cellar}}");
+
+        let manifests = chart(&helm, &[&values]).await;
+
+        let file = written(&manifests);
+        assert_eq!(manifests.permissions(), permissions(&printed_roles(&file, "informer")), "{name}");
+        assert_eq!(manifests.all("ClusterRole"), Vec::<&Value>::new(), "{name}");
+        assert_bindings_resolve(&manifests);
+        assert_eq!(names(&file), [name]);
+        let source = format!("source = \"/usr/share/informer/plugins/{name}.wasm\"\n");
+        assert!(fs::read_to_string(helm.home().join(format!("{name}.toml"))).unwrap().contains(&source));
+    }
+
+    // They share the watches of ConfigMaps and Deployments.
+    let both = chart(&helm, &["--set=readyMade={janitor,reloader},readyMadeNamespaces={shop}"]).await;
+    assert_eq!(names(&written(&both)), ["janitor", "reloader"]);
+
+    // The reloader has a Role in `default` in any case.
+    let manifests = chart(&helm, &["--set=readyMade={reloader},readyMadeNamespaces={default}"]).await;
+    let rules = manifests.the("Role")["rules"].to_string();
+    assert!(rules.contains("endpointslices") && rules.contains("daemonsets"), "{rules}");
+
+    let replicator = refused(&helm, &["--set=readyMade={replicator},readyMadeNamespaces={shop}"]).await;
+    assert!(replicator.contains("does not work with the replicator"), "{replicator}");
+    let none = refused(&helm, &["--set=readyMadeNamespaces={shop}"]).await;
+    assert!(none.contains("`readyMade` names none"), "{none}");
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn labels_annotations_and_keys_of_the_operator_replace_those_of_the_chart_and_no_selector() {
+    let labels =
+        "--set=podLabels.team=shop,podLabels.helm\\.sh/chart=own,podLabels.app\\.kubernetes\\.io/name=other";
+    let annotation = "--set=podAnnotations.kubectl\\.kubernetes\\.io/default-container=sidecar";
+    let monitor = "--set=serviceMonitor.enabled=true,serviceMonitor.endpoint.interval=15s,serviceMonitor.labels.helm\\.sh/chart=own";
+
+    let manifests = chart(&helm().await, &[labels, annotation, monitor]).await;
+
+    let template = &manifests.the("Deployment")["spec"]["template"]["metadata"];
+    assert_eq!(template["labels"]["team"], "shop");
+    assert_eq!(template["labels"]["helm.sh/chart"], "own");
+    assert_eq!(template["labels"]["app.kubernetes.io/name"], "informer", "the selector finds the pod");
+    assert_eq!(template["annotations"]["kubectl.kubernetes.io/default-container"], "sidecar");
+    let monitor = manifests.the("ServiceMonitor");
+    assert_eq!(monitor["metadata"]["labels"]["helm.sh/chart"], "own");
+    let endpoint = json!({
+        "port": "health", "path": "/metrics", "interval": "15s", "scrapeTimeout": "10s", "honorLabels": true,
+    });
+    assert_eq!(monitor["spec"]["endpoints"], json!([endpoint]));
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn a_namespace_and_a_release_whose_names_look_like_numbers_stay_texts() {
+    let own = deployed("helm/informer");
+    let values = "--set-string=nameOverride=1e3,readyMade={reloader},readyMadeNamespaces={1000},componentConfigMaps={12}";
+    let arguments = ["template", "1e3", own.to_str().unwrap(), "--namespace=2024", values];
+
+    let manifests = Manifests::parse(&helm().await.prints(&arguments).await);
+
+    let namespaces = |kind: &str| -> Vec<Value> {
+        manifests.all(kind).into_iter().map(|object| object["metadata"]["namespace"].clone()).collect()
+    };
+    for kind in manifests.kinds().into_iter().filter(|kind| !kind.starts_with("Role")) {
+        assert_eq!(namespaces(kind), ["2024"], "{kind}");
+    }
+    for kind in ["Role", "RoleBinding"] {
+        assert_eq!(namespaces(kind), ["1000", "default"], "{kind}");
+    }
+    for binding in manifests.all("RoleBinding") {
+        assert_eq!(binding["subjects"][0]["namespace"], "2024");
+    }
+    assert_eq!(manifests.the("Deployment")["metadata"]["name"], "1e3");
+    let deployment = &manifests.the("Deployment")["spec"];
+    assert_eq!(deployment["selector"]["matchLabels"]["app.kubernetes.io/instance"], "1e3");
+    assert_eq!(manifests.pod()["volumes"][0]["projected"]["sources"][1]["configMap"]["name"], "12");
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_notes_name_a_state_that_ends_with_the_pod() {
+    let (helm, own) = (helm().await, deployed("helm/informer"));
+    for (value, ends) in [
+        ("state.persistent=false", true),
+        ("state.persistent=true", false),
+        ("state.existingClaim=kept", false),
+    ] {
+        let install = ["install", "informer", own.to_str().unwrap(), "--dry-run=client", "--set", value];
+
+        let notes = helm.prints(&install).await;
+
+        assert_eq!(notes.contains("dead letters end with the pod"), ends, "{value}: {notes}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
 async fn values_turn_parts_on_and_off() {
     let helm = helm().await;
 
@@ -313,7 +421,8 @@ async fn values_turn_parts_on_and_off() {
     let claim = manifests.the("PersistentVolumeClaim");
     assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "5Gi");
 
-    let manifests = chart(&helm, &["--set=state.existingClaim=kept,livenessProbe=null,enabled=true"]).await;
+    let unset = "--set=state.existingClaim=kept,livenessProbe=null,enabled=true,config=null";
+    let manifests = chart(&helm, &[unset]).await;
     assert_eq!(manifests.pod()["volumes"][1]["persistentVolumeClaim"]["claimName"], "kept");
     let probe = json!({"httpGet": {"path": "/livez", "port": "health"}});
     assert_eq!(manifests.container()["livenessProbe"], probe);
@@ -362,8 +471,10 @@ async fn the_network_policy_opens_the_port_of_the_collector_and_no_other() {
     ] {
         assert_eq!(egress(closed).await, without, "{closed}");
     }
-    let commented = egress("[telemetry]\n# see [traces]\nendpoint = \"http://otel.monitoring:4319\"\n").await;
-    assert_eq!(commented, with);
+    for commented in ["[telemetry]\n# see [traces]\n", "[ telemetry ]\nsample = 0.5 # see [traces]\n"] {
+        let opened = egress(&format!("{commented}endpoint = \"http://otel.monitoring:4319\"\n")).await;
+        assert_eq!(opened, with, "{commented}");
+    }
 }
 
 #[tokio::test]
@@ -402,11 +513,32 @@ async fn the_schema_refuses_wrong_values_and_names_them() {
         ("plugins.hello.component=AGFz", "toml"),
         ("serviceMonitor.interval=often", "/serviceMonitor/interval"),
         ("registrySecret=No Secret", "/registrySecret"),
+        ("fullnameOverride=no.service", "/fullnameOverride"),
+        ("readyMadeNamespaces={Shop}", "/readyMadeNamespaces"),
+        // Without them there would be no pod, and a policy that allows every port.
+        ("replicas=null", "replicas"),
+        ("networkPolicy.apiServerPorts=null", "apiServerPorts"),
     ] {
         let problem = refused(&helm, &["--set", value]).await;
 
         assert!(problem.contains(named), "{value}: {problem}");
     }
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
+async fn a_dot_is_refused_in_the_name_of_the_service_and_not_in_labels() {
+    let (helm, own) = (helm().await, deployed("helm/informer"));
+
+    let manifests = chart(&helm, &["--set=nameOverride=shop.informer,fullnameOverride=informer"]).await;
+    let named = refused(&helm, &["--set=nameOverride=shop.informer"]).await;
+    let released = helm.fails(&["template", "shop.informer", own.to_str().unwrap()]).await;
+
+    let service = manifests.the("Service");
+    assert_eq!(service["metadata"]["name"], "informer");
+    assert_eq!(service["spec"]["selector"]["app.kubernetes.io/name"], "shop.informer");
+    assert!(named.contains("no Service can have the name \"informer-shop.informer\""), "{named}");
+    assert!(released.contains("no Service can have the name \"shop.informer\""), "{released}");
 }
 
 #[tokio::test]

@@ -91,6 +91,17 @@ async fn the_component_for_several_pods_makes_the_deployment_that_the_chart_make
 
 #[tokio::test]
 #[ignore = "needs Go: run by cargo xtask test --all"]
+async fn the_component_for_openshift_leaves_the_ids_to_the_namespace_as_the_chart_does_without_them() {
+    let component = with_component(&CommandLine::kubectl("").await, "openshift").await;
+
+    let ids = "--set=podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null,podSecurityContext.fsGroup=null";
+    let chart = chart(&CommandLine::helm("").await, &[ids]).await;
+    assert_eq!(component.pod()["securityContext"], chart.pod()["securityContext"]);
+    assert_eq!(component.container()["securityContext"], chart.container()["securityContext"]);
+}
+
+#[tokio::test]
+#[ignore = "needs Go: run by cargo xtask test --all"]
 async fn the_component_for_telemetry_opens_the_ports_of_otlp() {
     let printed = with_component(&CommandLine::kubectl("").await, "telemetry").await;
 

@@ -1,6 +1,6 @@
 //! The files of `host/deploy` belong together. These tests need only Rust.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use informer::config;
 use serde_json::Value;
@@ -46,6 +46,21 @@ fn the_roles_of_the_ready_made_plugins_are_those_that_informer_rbac_prints_for_t
             permissions(&shipped),
             permissions(&printed),
             "run `informer rbac --config plugins/{name}/informer.toml --service-account informer/informer > host/deploy/{file}`"
+        );
+    }
+}
+
+/// The chart changes these copies if the plugins shall run in some namespaces only.
+#[test]
+fn the_chart_ships_the_configurations_of_the_ready_made_plugins_that_run_in_some_namespaces() {
+    for name in ["janitor", "reloader"] {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../plugins/{name}/informer.toml"));
+        let file = format!("helm/informer/files/ready-made/{name}.toml");
+
+        assert_eq!(
+            fs::read_to_string(own).unwrap(),
+            text(&file),
+            "copy plugins/{name}/informer.toml over {file}"
         );
     }
 }

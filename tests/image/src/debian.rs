@@ -25,6 +25,15 @@ pub struct Package {
     path: PathBuf,
 }
 
+/// The distribution that packages belong to, as `os-release` names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distribution {
+    /// `debian` or `ubuntu`.
+    pub id: String,
+    /// The version, as `12`. Debian has none before a release.
+    pub version: Option<String>,
+}
+
 /// A file or symbolic link of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
@@ -100,6 +109,34 @@ fn is_newer(version: &str, other: &str) -> Result<bool> {
     Ok(status.success())
 }
 
+// === impl Distribution ===
+
+impl Distribution {
+    /// Reads the distribution from the package that holds `os-release`.
+    ///
+    /// # Errors
+    /// No package has this file, or it names no distribution.
+    pub fn of(packages: &[Package]) -> Result<Self> {
+        for package in packages.iter().filter(|package| package.name == "base-files") {
+            for (path, content) in package.files(|path| path == "usr/lib/os-release")? {
+                if let Content::File(bytes) = content {
+                    let text = String::from_utf8_lossy(&bytes);
+                    return Self::parse(&text).with_context(|| format!("{path} names no distribution"));
+                }
+            }
+        }
+        bail!("no package has usr/lib/os-release")
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let field = |name: &str| {
+            let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
+            Some(value.trim_matches('"').to_owned())
+        };
+        Some(Self { id: field("ID")?, version: field("VERSION_ID") })
+    }
+}
+
 // === impl Package ===
 
 impl Package {
@@ -164,4 +201,20 @@ fn run(command: &mut Command) -> Result<Vec<u8>> {
         bail!("`{program}` failed: {}", String::from_utf8_lossy(&output.stderr).trim_end());
     }
     Ok(output.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_is_read_from_os_release_with_and_without_a_version() {
+        let parsed = |text: &str| Distribution::parse(text).map(|found| (found.id, found.version));
+        let text = |text: &str| text.to_owned();
+
+        let ubuntu = "VERSION_ID=\"24.04\"\nVERSION=\"24.04\"\nID=ubuntu\nID_LIKE=debian\n";
+        assert_eq!(parsed(ubuntu), Some((text("ubuntu"), Some(text("24.04")))));
+        assert_eq!(parsed("ID=debian\n"), Some((text("debian"), None)));
+        assert_eq!(parsed("ID_LIKE=debian\n"), None);
+    }
 }

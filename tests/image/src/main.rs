@@ -12,7 +12,7 @@ use anyhow::{Context, Error, Result, bail};
 use clap::Parser;
 use informer_image::{
     contents::{self, ReadyMade},
-    debian::download,
+    debian::{Distribution, download},
     layout::{About, Image, Layout},
     platform::Platform,
     sbom,
@@ -133,7 +133,8 @@ fn pack(built: &Built, arguments: &Arguments, about: &About) -> Result<Image> {
     }
     let crates = sbom::crates(&String::from_utf8(read(&built.tree)?)?)?;
     let lock = String::from_utf8(read(&arguments.root.join("Cargo.lock"))?)?;
-    let list = sbom::spdx(&crates, &lock, &packages, platform, about)?;
+    let distribution = Distribution::of(&packages)?;
+    let list = sbom::spdx(&crates, &lock, (&distribution, &packages), platform, about)?;
     write(&arguments.out.join(format!("sbom-{}.spdx.json", platform.architecture)), list.as_bytes())?;
     let licence = String::from_utf8(read(&arguments.root.join("LICENSE"))?)?;
     let ready_made = arguments.ready_made.iter().map(Named::read).collect::<Result<_>>()?;

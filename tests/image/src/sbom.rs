@@ -6,7 +6,12 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{debian::Package, layout::About, platform::Platform, tree::digest};
+use crate::{
+    debian::{Distribution, Package},
+    layout::About,
+    platform::Platform,
+    tree::digest,
+};
 
 /// A crate of the binary.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,14 +59,14 @@ fn parsed(line: &str) -> Option<Crate> {
     Some(Crate { name: name.to_owned(), version: version.to_owned(), licence })
 }
 
-/// Lists the crates and packages. `lock` is the text of Cargo.lock, which has the checksums of the crates.
+/// Lists the crates, and the packages of a distribution. `lock` is the text of Cargo.lock, which has the checksums of the crates.
 ///
 /// # Errors
 /// The lock cannot be read.
 pub fn spdx(
     crates: &BTreeSet<Crate>,
     lock: &str,
-    packages: &[Package],
+    (distribution, packages): (&Distribution, &[Package]),
     platform: Platform,
     about: &About,
 ) -> Result<String> {
@@ -76,7 +81,7 @@ pub fn spdx(
         let checksum = checksums.get(&(it.name.as_str(), it.version.as_str()));
         it.entry(checksum.copied())
     }));
-    listed.extend(packages.iter().map(|package| package_entry(package, platform)));
+    listed.extend(packages.iter().map(|package| package_entry(package, distribution, platform)));
     let contained = listed.iter().skip(1).map(|entry| {
         json!({"spdxElementId": "SPDXRef-image", "relationshipType": "CONTAINS", "relatedSpdxElement": entry["SPDXID"]})
     });
@@ -112,11 +117,17 @@ fn image(platform: Platform, about: &About) -> Value {
     })
 }
 
-fn package_entry(package: &Package, platform: Platform) -> Value {
+fn package_entry(package: &Package, distribution: &Distribution, platform: Platform) -> Value {
     let Package { name, version, .. } = package;
-    let purl =
-        format!("pkg:deb/debian/{}@{}?arch={}", escaped(name), escaped(version), platform.architecture);
+    let purl = deb_purl((name, version), distribution, platform);
     entry(&format!("deb-{name}-{version}"), name, version, "NOASSERTION", &purl)
+}
+
+/// The URL by which scanners find the vulnerabilities of a package: those of its distribution.
+fn deb_purl((name, version): (&str, &str), distribution: &Distribution, platform: Platform) -> String {
+    let Distribution { id, version: release } = distribution;
+    let release = release.as_ref().map(|release| format!("&distro={id}-{release}")).unwrap_or_default();
+    format!("pkg:deb/{id}/{}@{}?arch={}{release}", escaped(name), escaped(version), platform.architecture)
 }
 
 /// An entry without a checksum.
@@ -174,13 +185,29 @@ mod tests {
         }
     }
 
+    fn distribution(id: &str, version: Option<&str>) -> Distribution {
+        Distribution { id: id.to_owned(), version: version.map(str::to_owned) }
+    }
+
+    #[test]
+    fn the_url_of_a_package_names_the_distribution_that_it_comes_from() {
+        let purl = |of: &Distribution| deb_purl(("libc6", "2.39-0ubuntu8"), of, PLATFORMS[1]);
+
+        assert_eq!(
+            purl(&distribution("ubuntu", Some("24.04"))),
+            "pkg:deb/ubuntu/libc6@2.39-0ubuntu8?arch=arm64&distro=ubuntu-24.04"
+        );
+        assert_eq!(purl(&distribution("debian", None)), "pkg:deb/debian/libc6@2.39-0ubuntu8?arch=arm64");
+    }
+
     #[test]
     fn crates_are_listed_once_with_licence_checksum_and_package_url() {
         let printed = "informer v0.1.0 (/src/host)|Apache-2.0\nserde v1.0.9|MIT / Apache-2.0\nserde v1.0.9|MIT / Apache-2.0 (*)\nodd v2.0.0+wasi|\n";
         let lock = "[[package]]\nname = \"serde\"\nversion = \"1.0.9\"\nchecksum = \"00ff\"\n";
         let crates = crates(printed).unwrap();
 
-        let text = spdx(&crates, lock, &[], PLATFORMS[0], &about()).unwrap();
+        let debian = distribution("debian", Some("12"));
+        let text = spdx(&crates, lock, (&debian, &[]), PLATFORMS[0], &about()).unwrap();
 
         let document: Value = serde_json::from_str(&text).unwrap();
         let packages = document["packages"].as_array().unwrap();

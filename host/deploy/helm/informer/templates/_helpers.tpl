@@ -3,18 +3,21 @@
 {{- end }}
 
 {{- define "informer.fullname" -}}
-{{- if .Values.fullnameOverride }}
-{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
-{{- else if contains (include "informer.name" .) .Release.Name }}
-{{- .Release.Name | trunc 63 | trimSuffix "-" }}
-{{- else }}
-{{- printf "%s-%s" .Release.Name (include "informer.name" .) | trunc 63 | trimSuffix "-" }}
+{{- $name := .Values.fullnameOverride }}
+{{- if not $name }}
+{{- $name = printf "%s-%s" .Release.Name (include "informer.name" .) }}
+{{- if contains (include "informer.name" .) .Release.Name }}{{ $name = .Release.Name }}{{ end }}
 {{- end }}
+{{- $name = $name | trunc 63 | trimSuffix "-" }}
+{{- if contains "." $name }}
+{{- fail (printf "no Service can have the name %q: set `fullnameOverride` to a name without a dot" $name) }}
+{{- end }}
+{{- $name }}
 {{- end }}
 
 {{- define "informer.selector" -}}
-app.kubernetes.io/name: {{ include "informer.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "informer.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "informer.labels" -}}
@@ -22,6 +25,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- /* The labels of the chart in `root` and those in `more`, which replace all but the labels of the selector. */ -}}
+{{- define "informer.labelsWith" -}}
+{{- $labels := include "informer.labels" .root | fromYaml }}
+{{- range $name, $value := .more }}{{ $_ := set $labels $name $value }}{{ end }}
+{{- range $name, $value := include "informer.selector" .root | fromYaml }}{{ $_ := set $labels $name $value }}{{ end }}
+{{- toYaml $labels }}
 {{- end }}
 
 {{- define "informer.serviceAccount" -}}
@@ -55,12 +66,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if regexMatch (printf `(?m)^[ \t]*health[ \t]*=[ \t]*["'](127\.|localhost|\[::1\])[^"']*:%d["']` $port) $config }}
 {{- fail (printf "the kubelet cannot reach the health listener: write `health = \"0.0.0.0:%d\"` instead of a loopback address" $port) }}
 {{- end }}
+{{- if and .Values.readyMadeNamespaces (not .Values.readyMade) }}
+{{- fail "`readyMadeNamespaces` are the namespaces of ready-made plugins, and `readyMade` names none: add the plugins, or write `namespaces` under the [[watch]] of the file in `config`" }}
+{{- end }}
 {{- with .Values.readyMade }}
 {{- if regexMatch `(?m)^[ \t]*include[ \t]*=` $config }}
 {{- fail "`config` has an `include` of its own: add the files /usr/share/informer/plugins/NAME.toml there, and their roles to `rbac.manifest`, instead of `readyMade`" }}
 {{- end }}
 {{- $files := list }}
-{{- range . }}{{ $files = append $files (printf "/usr/share/informer/plugins/%s.toml" .) }}{{ end -}}
+{{- $directory := ternary "" "/usr/share/informer/plugins/" (not (empty $.Values.readyMadeNamespaces)) }}
+{{- range . }}{{ $files = append $files (printf "%s%s.toml" $directory .) }}{{ end -}}
 include = {{ toJson $files }}
 
 {{ end }}
@@ -69,6 +84,26 @@ include = {{ toJson $files }}
 
 {{ $plugin.toml | trimSuffix "\n" }}
 {{- end }}
+{{- end }}
+
+{{- /* The file of the ready-made plugin `name`, which watches, reads and writes in `readyMadeNamespaces` only. It leaves out Namespaces,
+which are objects of the whole cluster. */ -}}
+{{- define "informer.confined" -}}
+{{- if eq .name "replicator" }}
+{{- fail "`readyMadeNamespaces` does not work with the replicator, which reads the Namespaces of the whole cluster: run it without, or in a release of its own" }}
+{{- end }}
+{{- $namespaces := .root.Values.readyMadeNamespaces }}
+{{- $kept := list }}
+{{- range regexSplit `\n\n` (.root.Files.Get (printf "files/ready-made/%s.toml" .name) | trim) -1 }}
+{{- if not (regexMatch `(?m)^ *(gvr|watch) = "v1/namespaces"$` .) }}{{ $kept = append $kept . }}{{ end }}
+{{- end }}
+{{- $text := join "\n\n" $kept }}
+{{- $text = regexReplaceAll `(?m)^gvr = .*$` $text (printf "${0}\nnamespaces = %s" (toJson $namespaces)) }}
+{{- $text = regexReplaceAll `(?m)^source = .*$` $text (printf `source = "/usr/share/informer/plugins/%s.wasm"` .name) }}
+{{- $grant := regexFind `(?s)\[plugin\.grant\].*` $text }}
+{{- $confined := regexReplaceAll `"[^"]*v1/namespaces",\s*` $grant "" }}
+{{- $confined = regexReplaceAll `"([^"]*v[0-9][a-z0-9]*/[a-z]+)"` $confined (printf `"${1} @%s"` (join "," $namespaces)) }}
+{{- replace $grant $confined $text }}
 {{- end }}
 
 {{- /* The sections whose keys the host reads at the start, without comments and empty lines. */ -}}
@@ -99,8 +134,7 @@ include = {{ toJson $files }}
 
 {{- /* The port in `endpoint` of [telemetry]. Empty without the section or without a port. */ -}}
 {{- define "informer.collectorPort" -}}
-{{- $config := regexReplaceAll `(?m)^[ \t]*#.*$` (include "informer.config" .) "" }}
-{{- $endpoint := regexFind `(?m)^[ \t]*\[telemetry\][^\[]*?^[ \t]*endpoint[ \t]*=[ \t]*["']https?://[^"'/]*:[0-9]+` $config }}
+{{- $endpoint := regexFind `(?m)^[ \t]*endpoint[ \t]*=[ \t]*["']https?://[^"'/]*:[0-9]+` (include "informer.readAtStart" .) }}
 {{- regexFind `[0-9]+$` $endpoint }}
 {{- end }}
 
@@ -108,7 +142,7 @@ include = {{ toJson $files }}
 are made anew: for the release's ServiceAccount, or for the one in `account`. */ -}}
 {{- define "informer.roles" -}}
 {{- /* A file that only sets up the host needs no roles of its own. */ -}}
-{{- $needs := regexMatch `(?m)^[ \t]*(\[\[[ \t]*(watch|plugin)[ \t]*\]\]|\[[ \t]*tenancy[ \t]*\]|include[ \t]*=|metrics-auth[ \t]*=[ \t]*["']kubernetes)` .Values.config }}
+{{- $needs := regexMatch `(?m)^[ \t]*(\[\[[ \t]*(watch|plugin)[ \t]*\]\]|\[[ \t]*tenancy[ \t]*\]|include[ \t]*=|metrics-auth[ \t]*=[ \t]*["']kubernetes)` (default "" .Values.config) }}
 {{- if and (or $needs .Values.plugins) (not .Values.rbac.manifest) }}
 {{- fail "`rbac.manifest` is needed besides `config` or `plugins`: run `informer rbac --config informer.toml > rbac.yaml` and add `--set-file rbac.manifest=rbac.yaml`, or set `rbac.create` to false and bind roles yourself" }}
 {{- end }}
@@ -116,9 +150,24 @@ are made anew: for the release's ServiceAccount, or for the one in `account`. */
 {{- if or .Values.readyMade .Values.config }}{{ $own = "" }}{{ end }}
 {{- $roles := list }}
 {{- range $name := .Values.readyMade }}
+{{- $rules := dict }}
 {{- range $text := regexSplit "(?m)^---[ \t]*$" ($.Files.Get (printf "files/ready-made/%s.rbac.yaml" $name)) -1 }}
 {{- $role := fromYaml $text }}
-{{- if has (toString $role.kind) (list "Role" "ClusterRole") }}{{ $roles = append $roles (set $role "suffix" (printf "-%s" $name)) }}{{ end }}
+{{- $scopes := list (dig "metadata" "namespace" "" $role) }}
+{{- $own := $role.rules }}
+{{- if and $.Values.readyMadeNamespaces (eq (toString $role.kind) "ClusterRole") }}
+{{- $scopes = $.Values.readyMadeNamespaces }}
+{{- $own = list }}
+{{- range $role.rules }}{{ if not (has "namespaces" .resources) }}{{ $own = append $own . }}{{ end }}{{ end }}
+{{- end }}
+{{- if has (toString $role.kind) (list "Role" "ClusterRole") }}
+{{- range $scope := $scopes }}{{ $_ := set $rules $scope (concat (default list (get $rules $scope)) $own) }}{{ end }}
+{{- end }}
+{{- end }}
+{{- range $namespace, $own := $rules }}
+{{- $kind := ternary "Role" "ClusterRole" (not (empty $namespace)) }}
+{{- $metadata := ternary (dict "namespace" $namespace) dict (not (empty $namespace)) }}
+{{- $roles = append $roles (dict "kind" $kind "metadata" $metadata "suffix" (printf "-%s" $name) "rules" $own) }}
 {{- end }}
 {{- end }}
 {{- $printed := list }}
