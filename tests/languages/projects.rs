@@ -269,6 +269,21 @@ async fn a_function_for_timers_that_is_not_exported_is_an_error_of_the_build() {
     }
 }
 
+/// Python imports modules of the folder that it runs in before its own.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Python with pip: run by cargo xtask test --all"]
+async fn a_project_in_python_builds_from_a_folder_with_modules_that_have_names_of_python() {
+    let scratch = tempfile::tempdir().unwrap();
+    new_project(scratch.path(), "hello", "python", &[]).await;
+    for module in ["ast.py", "json.py", "pathlib.py"] {
+        fs::write(scratch.path().join(module), "raise RuntimeError(__file__)\n").unwrap();
+    }
+
+    informer(scratch.path(), &["build", "hello"]).await;
+
+    assert!(scratch.path().join("hello/hello.wasm").is_file());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Node.js: run by cargo xtask test --all"]
 async fn http_requests_in_quickjs_are_an_error_of_the_build_that_names_the_other_engine() {

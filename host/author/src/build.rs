@@ -8,7 +8,9 @@ mod rust;
 mod step;
 
 use std::{
-    fs,
+    fs::{self, Permissions},
+    io::{self, Write as _},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -90,12 +92,21 @@ fn declare_reads(component: &mut Vec<u8>, declared: &DeclaredReads) -> Result<()
     Ok(())
 }
 
-/// Writes a file in one step.
+/// Writes a file in one step. Several builds may write the same file, so each of them prepares it under a name of its own.
 fn replace(file: PathBuf, bytes: &[u8]) -> Result<PathBuf, ToolError> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let partial = file.with_file_name(format!(".{name}.partial"));
-    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &file));
-    match written {
+    let written = || -> io::Result<()> {
+        let mut partial = tempfile::Builder::new()
+            .prefix(&format!(".{name}."))
+            .suffix(".partial")
+            // The permissions of a usual file: the system applies the umask.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(file.parent().unwrap_or(Path::new("")))?;
+        partial.write_all(bytes)?;
+        partial.persist(&file)?;
+        Ok(())
+    };
+    match written() {
         Ok(()) => Ok(file),
         Err(error) => Err(tool::io_error(&file, error)),
     }
@@ -103,6 +114,8 @@ fn replace(file: PathBuf, bytes: &[u8]) -> Result<PathBuf, ToolError> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
     use crate::Inspection;
 
@@ -143,5 +156,30 @@ mod tests {
         let refused = declare_reads(&mut bare(), &reads).unwrap_err().to_string();
 
         assert!(refused.contains("more than 65536: name a pointer above"), "{refused}");
+    }
+
+    #[test]
+    fn builds_at_the_same_time_leave_a_whole_component() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("hello.wasm");
+        let components = [1, 2].map(|byte: u8| vec![byte; 1 << 20]);
+
+        thread::scope(|scope| {
+            for component in &components {
+                let (file, components) = (&file, &components);
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        replace(file.clone(), component).unwrap();
+                        assert!(components.contains(&fs::read(file).unwrap()), "a part of a component");
+                    }
+                });
+            }
+        });
+
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left over");
+        let usual = folder.path().join("usual");
+        fs::write(&usual, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&file), mode(&usual));
     }
 }

@@ -49,10 +49,24 @@ pub enum WriteError {
 ///
 /// # Errors
 /// - A file exists with other contents and `existing` is [`Existing::Refuse`]: nothing was written.
-/// - The system refuses to read or write a file: some of the files may have been written.
+/// - The system refuses to read or write a file. With [`Existing::Refuse`] the files that were written are removed again; otherwise
+///   some of the files may have been written.
 pub fn write(folder: &Path, files: &[TextFile<'_>], existing: Existing) -> Result<Vec<PathBuf>, WriteError> {
+    write_all(&[(folder, files)], existing)
+}
+
+/// Does the same for several folders, each with its files: with [`Existing::Refuse`] all files are written, or none.
+///
+/// # Errors
+/// Returns the errors of [`write()`].
+pub fn write_all(
+    folders: &[(&Path, &[TextFile<'_>])],
+    existing: Existing,
+) -> Result<Vec<PathBuf>, WriteError> {
     let mut changed = Vec::new();
-    for file in files {
+    for (folder, file) in
+        folders.iter().flat_map(|(folder, files)| files.iter().map(move |file| (folder, file)))
+    {
         let path = folder.join(file.path);
         match fs::read(&path) {
             Ok(found) if found == file.text.as_bytes() => {}
@@ -63,18 +77,31 @@ pub fn write(folder: &Path, files: &[TextFile<'_>], existing: Existing) -> Resul
             Ok(_) | Err(_) => changed.push((path, file.text)),
         }
     }
-    for (path, text) in &changed {
-        let write = || {
-            fs::create_dir_all(path.parent().unwrap_or(folder))?;
-            match existing {
-                // Another program may have made the file meanwhile.
-                Existing::Refuse => File::create_new(path)?.write_all(text.as_bytes()),
-                Existing::Replace => fs::write(path, text),
+    for (at, (path, text)) in changed.iter().enumerate() {
+        if let Err(source) = write_one(path, text, existing) {
+            // A half of a project would be in the way of the next attempt.
+            for (made, _) in changed.iter().take(at).filter(|_| existing == Existing::Refuse) {
+                fs::remove_file(made).ok();
             }
-        };
-        write().map_err(|source| WriteError::Io { path: path.clone(), source })?;
+            return Err(WriteError::Io { path: path.clone(), source });
+        }
     }
     Ok(changed.into_iter().map(|(path, _)| path).collect())
+}
+
+/// Writes one file, and the folders that it is in.
+fn write_one(path: &Path, text: &str, existing: Existing) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    if existing == Existing::Replace {
+        return fs::write(path, text);
+    }
+    // Another program may have made the file meanwhile.
+    let mut file = File::create_new(path)?;
+    let written = file.write_all(text.as_bytes());
+    if written.is_err() {
+        fs::remove_file(path).ok();
+    }
+    written
 }
 
 #[cfg(test)]
@@ -108,5 +135,31 @@ mod tests {
         let written = write(folder.path(), &FILES, Existing::Replace).unwrap();
         assert_eq!(written.len(), 2);
         assert_eq!(fs::read_to_string(folder.path().join("c.txt")).unwrap(), "two");
+    }
+
+    #[test]
+    fn files_of_an_attempt_that_fails_are_removed_again() {
+        let folder = tempfile::tempdir().unwrap();
+        // The second file needs a folder with the name of the first.
+        let files = [TextFile { path: "a", text: "one" }, TextFile { path: "a/b", text: "two" }];
+
+        let error = write(folder.path(), &files, Existing::Refuse).unwrap_err();
+
+        assert!(matches!(error, WriteError::Io { .. }), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_refused_in_one_folder_keeps_files_out_of_all_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+        write(&second, &[TextFile { path: "c.txt", text: "mine" }], Existing::Refuse).unwrap();
+
+        let folders: [(&Path, &[TextFile<'_>]); 2] = [(&first, &FILES), (&second, &FILES)];
+
+        write_all(&folders, Existing::Refuse).unwrap_err();
+
+        assert!(!first.exists() && !second.join("a").exists());
+        assert_eq!(write_all(&folders, Existing::Replace).unwrap().len(), 4);
     }
 }

@@ -16,6 +16,9 @@ const PACKAGE: &str = "informer:plugin/";
 /// Components inside one another, at most.
 const DEPTH: usize = 32;
 
+/// The most imports, and the most exports. Real files have at most a few thousand, and each name takes more memory than file.
+const NAMES: usize = 1 << 16;
+
 /// The size of a page of a linear memory, if the module does not choose another.
 const PAGE_BYTES: u64 = 64 << 10;
 
@@ -28,6 +31,9 @@ pub enum NotWasm {
     /// Components are nested deeper than any toolchain nests them.
     #[error("components are nested deeper than {DEPTH} levels")]
     Nested,
+    /// The file has more imports or exports than any toolchain writes.
+    #[error("more than {NAMES} imports or exports")]
+    TooMany,
     /// The end is missing, as in a copy that was interrupted.
     #[error("the file is cut off")]
     CutOff,
@@ -72,12 +78,12 @@ struct Open {
 }
 
 /// The data collected while a file is read.
-struct Reading<'a> {
+struct Reading {
     /// The bytes of the file.
     length: usize,
     inspection: Inspection,
     open: Vec<Open>,
-    signs: toolchain::Signs<'a>,
+    signs: toolchain::Signs,
 }
 
 // === impl Inspection ===
@@ -122,7 +128,7 @@ impl fmt::Display for Kind {
 
 // === impl Reading ===
 
-impl<'a> Reading<'a> {
+impl Reading {
     fn new(bytes: &[u8]) -> Self {
         let component = Parser::is_component(bytes);
         let inspection = Inspection {
@@ -139,7 +145,7 @@ impl<'a> Reading<'a> {
         Self { length: bytes.len(), inspection, open: Vec::new(), signs: toolchain::Signs::default() }
     }
 
-    fn read(&mut self, payload: Payload<'a>) -> Result<(), NotWasm> {
+    fn read(&mut self, payload: Payload<'_>) -> Result<(), NotWasm> {
         match payload {
             Payload::Version { encoding, range, .. } => {
                 if self.open.len() >= DEPTH {
@@ -178,7 +184,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    fn custom(&mut self, section: &CustomSectionReader<'a>) {
+    fn custom(&mut self, section: &CustomSectionReader<'_>) {
         let bytes = section.range().len() as u64;
         self.inspection.custom_bytes = self.inspection.custom_bytes.saturating_add(bytes);
         self.signs.section(section.name());
@@ -196,34 +202,43 @@ impl<'a> Reading<'a> {
     }
 
     /// Reads the imports and exports of the file itself.
-    fn outermost(&mut self, payload: Payload<'a>) -> Result<(), NotWasm> {
+    fn outermost(&mut self, payload: Payload<'_>) -> Result<(), NotWasm> {
         let Inspection { imports, exports, .. } = &mut self.inspection;
         match payload {
             Payload::ComponentImportSection(section) => {
                 for import in section {
-                    imports.push(import?.name.name.to_owned());
+                    push(imports, import?.name.name.to_owned())?;
                 }
             }
             Payload::ComponentExportSection(section) => {
                 for export in section {
-                    exports.push(export?.name.name.to_owned());
+                    push(exports, export?.name.name.to_owned())?;
                 }
             }
             Payload::ImportSection(section) => {
                 for import in section.into_imports() {
                     let import = import?;
-                    imports.push(format!("{}/{}", import.module, import.name));
+                    push(imports, format!("{}/{}", import.module, import.name))?;
                 }
             }
             Payload::ExportSection(section) => {
                 for export in section {
-                    exports.push(export?.name.to_owned());
+                    push(exports, export?.name.to_owned())?;
                 }
             }
             _ => {}
         }
         Ok(())
     }
+}
+
+/// Adds a name, unless there are too many.
+fn push(names: &mut Vec<String>, name: String) -> Result<(), NotWasm> {
+    if names.len() == NAMES {
+        return Err(NotWasm::TooMany);
+    }
+    names.push(name);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub use bindings::NoBindings;
 pub use build::{BuildError, Built, build};
 pub use component::NotOfTheWorld;
 pub use engine::Engine;
-pub use files::{Existing, TextFile, WriteError, write};
+pub use files::{Existing, TextFile, WriteError, write, write_all};
 pub use inspect::{Inspection, Kind, NotWasm, Toolchain};
 pub use language::Language;
 pub use manifest::{MANIFEST, Manifest};

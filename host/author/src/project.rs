@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use crate::{Engine, Existing, Language, MANIFEST, SDK, TextFile, WitVersion, WriteError, sdk, write};
 
 /// The repository of this program, which has the SDK for Rust.
@@ -28,7 +30,8 @@ pub struct Project {
 /// A name that a plugin cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no name for a plugin: write up to 40 lower-case letters, digits and `-`, a letter first, like `my-plugin`"
+    "`{0}` is no name for a plugin: write up to 40 lower-case letters, digits and `-`, a letter first, like `my-plugin`, \
+     but not `informer-sdk` or a device of Windows such as `aux`"
 )]
 pub struct InvalidName(String);
 
@@ -68,7 +71,7 @@ const ENDS: &str = "\n# An instance in StarlingMonkey keeps some memory of each 
 // === impl Project ===
 
 impl Project {
-    /// Checks the name.
+    /// Checks the name of a plugin.
     ///
     /// # Errors
     /// [`InvalidName`] if it is no name for a plugin.
@@ -79,6 +82,15 @@ impl Project {
             && !name.ends_with('-')
             && name.chars().all(allowed);
         if fits { Ok(()) } else { Err(InvalidName(name.to_owned())) }
+    }
+
+    /// Checks the name of a new project. An older project may have a name that is refused here, if its language accepts the name.
+    ///
+    /// # Errors
+    /// [`InvalidName`] if it is no name for a plugin, or if the packages of a project cannot have it.
+    pub fn check_new_name(name: &str) -> Result<(), InvalidName> {
+        Self::check_name(name)?;
+        if is_taken(name) { Err(InvalidName(name.to_owned())) } else { Ok(()) }
     }
 
     /// Writes the project into a folder, which is made if it is missing. Returns the files that were written.
@@ -157,7 +169,8 @@ impl Project {
     /// The text with what this project has in place of the words in `__`.
     fn filled(&self, text: &str, template: &Template) -> String {
         let sdk = match &self.sdk {
-            Some(path) => format!("{{ path = {:?} }}", path.display().to_string()),
+            // TOML understands the escapes of JSON.
+            Some(path) => format!("{{ path = {} }}", json!(path.display().to_string())),
             None => format!("{{ git = \"{REPOSITORY}\" }}"),
         };
         let grant = if self.reconciler {
@@ -268,6 +281,13 @@ impl Template {
             ignored: "bindings/\nnode_modules/\n",
         }
     }
+}
+
+/// Returns true for the package that projects need, and for a device of Windows, whose name Go accepts in no path of a module.
+fn is_taken(name: &str) -> bool {
+    let is_numbered =
+        matches!(name.as_bytes(), [b'c', b'o', b'm', b'1'..=b'9'] | [b'l', b'p', b't', b'1'..=b'9']);
+    is_numbered || ["informer-sdk", "aux", "con", "nul", "prn"].contains(&name)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs,
     io::{self, stderr},
     path::{Path, PathBuf},
@@ -28,6 +28,9 @@ pub enum ToolError {
         /// The task of the program.
         what: String,
     },
+    /// No variable names the user's folder for toolchains.
+    #[error("there is no folder for toolchains: set HOME or XDG_CACHE_HOME to an absolute path")]
+    NoCache,
     /// The system refuses.
     #[error("cannot use {}", path.display())]
     Io {
@@ -46,9 +49,9 @@ pub(crate) struct Tool {
     pub(crate) install: &'static str,
 }
 
-/// A folder for toolchains, which all projects of the user share.
+/// A folder for toolchains, which all projects of the user share. `None` if the user has no folder of that kind.
 #[derive(Clone, Debug)]
-pub struct Cache(PathBuf);
+pub struct Cache(Option<PathBuf>);
 
 // === impl Tool ===
 
@@ -92,31 +95,32 @@ pub(crate) fn io_error(path: &Path, source: io::Error) -> ToolError {
 // === impl Cache ===
 
 impl Cache {
-    /// The folder `informer` in the user's cache: `$XDG_CACHE_HOME` or `~/.cache`. Without both, the one for temporary files.
+    /// The folder `informer` in the user's cache: `$XDG_CACHE_HOME` or `~/.cache`. There is no cache without both: another user could
+    /// put programs into a folder for temporary files.
     #[must_use]
     pub fn of_user() -> Self {
-        let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let cache = variable("XDG_CACHE_HOME").filter(|path| path.is_absolute());
-        let cache = cache.or_else(|| Some(variable("HOME")?.join(".cache")));
-        Self(cache.unwrap_or_else(env::temp_dir).join("informer"))
+        Self::of(|name| env::var_os(name))
     }
 
-    /// The cache in another folder.
-    #[must_use]
-    pub fn at(folder: PathBuf) -> Self {
-        Self(folder)
+    fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let folder = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+        Self(cache.map(|cache| cache.join("informer")))
     }
 
     /// A folder below it, which need not exist.
-    pub(crate) fn folder(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+    ///
+    /// # Errors
+    /// [`ToolError::NoCache`] if the user has no cache.
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, ToolError> {
+        self.0.as_ref().map(|folder| folder.join(name)).ok_or(ToolError::NoCache)
     }
 
     /// The folder of a toolchain that is pinned by these files. If it does not exist, `install` fills a folder beside it, which is
     /// renamed when it is complete: a broken download never becomes the toolchain.
     ///
     /// # Errors
-    /// The system refuses, or `install` fails.
+    /// The user has no cache, the system refuses, or `install` fails.
     pub(crate) fn toolchain(
         &self,
         kind: &str,
@@ -129,7 +133,7 @@ impl Cache {
             hash.update(pin);
         }
         let digest: String = digits(&hash.finalize()).chars().take(16).collect();
-        let folder = self.0.join(kind);
+        let folder = self.folder(kind)?;
         let complete = folder.join(&digest);
         if complete.is_dir() {
             return Ok(complete);
@@ -167,7 +171,8 @@ pub(crate) fn wheels(cache: &Cache, kind: &str, requirements: &str) -> Result<Pa
             ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"];
         let mut command = PYTHON.command()?;
         command.args(pip).args(["--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement"]);
-        command.arg(&list).arg("--target").arg(folder);
+        // Python also imports modules of the folder that it runs in: one of the author could have the name of one of pip.
+        command.arg(&list).arg("--target").arg(folder).current_dir(folder);
         run(&mut command, "the installation of a toolchain by pip, which needs PyPI once,")
     })
 }
@@ -175,4 +180,30 @@ pub(crate) fn wheels(cache: &Cache, kind: &str, requirements: &str) -> Result<Pa
 /// Adds a folder of wheels to a run of Python.
 pub(crate) fn with_wheels<'a>(command: &'a mut Command, wheels: &OsStr) -> &'a mut Command {
     command.env("PYTHONPATH", wheels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn toolchains_are_kept_in_folders_of_the_user_only() {
+        let cache = |variables: &[(&str, &str)]| {
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(found, _)| *found == name);
+                found.map(|(_, value)| OsString::from(value))
+            };
+            Cache::of(variable).folder("npm")
+        };
+
+        assert_eq!(cache(&[("HOME", "/home/a")]).unwrap(), Path::new("/home/a/.cache/informer/npm"));
+        let both = [("HOME", "/home/a"), ("XDG_CACHE_HOME", "/c")];
+        assert_eq!(cache(&both).unwrap(), Path::new("/c/informer/npm"));
+        let unusable: [&[(&str, &str)]; 3] =
+            [&[], &[("HOME", "")], &[("HOME", "."), ("XDG_CACHE_HOME", "c")]];
+        for variables in unusable {
+            let refused = cache(variables).unwrap_err();
+            assert!(refused.to_string().contains("set HOME or XDG_CACHE_HOME"), "{refused}");
+        }
+    }
 }

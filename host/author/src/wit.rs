@@ -1,6 +1,9 @@
 //! The interface between the host and its plugins: the files of `wit/`, as they were when this program was built.
 
-use std::fmt;
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+};
 
 use crate::files::TextFile;
 
@@ -102,6 +105,24 @@ impl WitVersion {
         };
         own.iter().chain(&DEPENDENCIES).copied().collect()
     }
+
+    /// The files in a folder that only another version has. Files of two versions in one folder are no package, so they have to go
+    /// when the files of this version are written.
+    #[must_use]
+    pub fn left_over(self, folder: &Path) -> Vec<PathBuf> {
+        let own = self.files();
+        let is_own = |path: &str| own.iter().any(|file| file.path == path);
+        let mut found = Vec::new();
+        for other in Self::ALL.into_iter().filter(|other| *other != self) {
+            // A file of the author may have the same name.
+            let package = format!("package informer:plugin@{other};");
+            let is_of_other =
+                |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.starts_with(&package));
+            let files = other.files().into_iter().filter(|file| !is_own(file.path));
+            found.extend(files.map(|file| folder.join(file.path)).filter(is_of_other));
+        }
+        found
+    }
 }
 
 impl fmt::Display for WitVersion {
@@ -112,9 +133,25 @@ impl fmt::Display for WitVersion {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, fs, path::Path};
+    use std::collections::BTreeMap;
 
     use super::*;
+    use crate::{Existing, write};
+
+    #[test]
+    fn files_that_only_another_version_has_are_left_over() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &WitVersion::V0_2.files(), Existing::Refuse).unwrap();
+        let mine = folder.path().join("sync-handler.wit");
+        fs::write(&mine, "package informer:plugin@0.1.0;\n").unwrap();
+
+        let mut left_over = WitVersion::V0_1.left_over(folder.path());
+
+        left_over.sort();
+        let names = ["batch-handler.wit", "config-handler.wit", "timer-handler.wit", "timer.wit"];
+        assert_eq!(left_over, names.map(|name| folder.path().join(name)));
+        assert!(WitVersion::V0_2.left_over(folder.path()).is_empty());
+    }
 
     /// All files below a folder that end in `.wit`, with paths relative to the folder. Folders of versions are left out.
     fn found(folder: &Path, below: &Path, files: &mut BTreeMap<String, String>) {

@@ -49,7 +49,7 @@ pub(super) async fn run(args: BuildArgs, output: Output) -> anyhow::Result<bool>
     let seconds = begun.elapsed().as_secs_f64();
     match output {
         Output::Json => print_json(&json!({
-            "file": built.file, "bytes": built.bytes, "language": language.word(), "seconds": seconds,
+            "file": built.file.display().to_string(), "bytes": built.bytes, "language": language.word(), "seconds": seconds,
         })),
         Output::Text => print(&format!("{file}: {kibibytes} KiB, from {language} in {seconds:.1} s\n")),
     }

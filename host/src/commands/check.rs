@@ -100,7 +100,10 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
         Err(config::LoadError::Invalid(error)) => {
             match output {
                 Output::Text => print(&error.to_string()),
-                Output::Json => print_json(&json!({"file": error.file, "problems": error.problems})),
+                Output::Json => {
+                    let file = error.file.display().to_string();
+                    print_json(&json!({"file": file, "problems": error.problems}));
+                }
             }
             return Ok(false);
         }
@@ -244,7 +247,7 @@ fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
             let advice: Vec<Value> =
                 advice.iter().map(|(plugin, what)| json!({"plugin": plugin, "advice": what})).collect();
             print_json(&json!({
-                "file": file, "problems": problems, "narrowed": narrowed, "kept": kept, "resources": abbreviated,
+                "file": file.display().to_string(), "problems": problems, "narrowed": narrowed, "kept": kept, "resources": abbreviated,
                 "patterns": patterns, "plugins": advice,
             }));
         }

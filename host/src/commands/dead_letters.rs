@@ -107,12 +107,13 @@ fn list(answer: &DeadLetters) -> String {
     for letter in &answer.dead_letters {
         let _ = writeln!(
             text,
-            "{} {}: {}, given up at {} after {} calls",
+            "{} {}: {}, given up at {} after {} {}",
             letter.plugin.as_deref().unwrap_or("?"),
             letter.object,
             letter.verb,
             letter.at.as_deref().unwrap_or("?"),
             letter.attempts,
+            if letter.attempts == 1 { "call" } else { "calls" },
         );
         // The line breaks of every text of an answer are escaped.
         let _ = writeln!(text, "  {}", letter.failure.split(r"\n").next().unwrap_or_default());
@@ -158,13 +159,16 @@ mod tests {
     fn each_letter_has_a_line_and_its_failure_another() {
         let answer = json!({
             "dead-letters": [{"plugin": "ttl", "object": "v1/pods shop/web", "verb": "update", "attempts": 10,
-                              "at": "2026-01-02T03:04:05Z", "failure": r"trap: unreachable\nbacktrace"}],
+                              "at": "2026-01-02T03:04:05Z", "failure": r"trap: unreachable\nbacktrace"},
+                             {"plugin": "ttl", "object": "key shop/web", "verb": "reconcile", "attempts": 1,
+                              "at": "2026-01-02T03:04:06Z", "failure": "handler: no"}],
             "problems": ["plugin ttl: the disk is full"],
         });
 
         assert_eq!(
             list(&serde_json::from_value(answer).unwrap()),
             "ttl v1/pods shop/web: update, given up at 2026-01-02T03:04:05Z after 10 calls\n  trap: unreachable\n\
+             ttl key shop/web: reconcile, given up at 2026-01-02T03:04:06Z after 1 call\n  handler: no\n\
              in memory only: plugin ttl: the disk is full\n"
         );
     }

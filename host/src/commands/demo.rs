@@ -108,7 +108,7 @@ fn configuration(component: &Path) -> anyhow::Result<Config> {
 
         [[plugin]]
         name = "{PLUGIN}"
-        source = {source:?}
+        source = {source}
 
           [[plugin.on]]
           watch = "apps/v1/deployments"
@@ -117,7 +117,8 @@ fn configuration(component: &Path) -> anyhow::Result<Config> {
           [plugin.grant]
           read = ["apps/v1/deployments"]
         "#,
-        source = component.to_string_lossy(),
+        // TOML understands the escapes of JSON.
+        source = serde_json::Value::from(component.to_string_lossy()),
     );
     let place =
         Place { file: Path::new("the demo"), base: Path::new("/"), environment: &Environment::of_process() };
@@ -141,5 +142,22 @@ impl LogSink for Screen {
         print(&format!("{PLUGIN} | {}\n", one_line(line.message)));
         // The script may have ended.
         self.0.send(line.message.to_owned()).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_component_may_be_in_any_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        // The accent is a character of its own.
+        let component = folder.path().join("a \"cafe\u{301}\".wasm");
+        std::fs::write(&component, "").unwrap();
+
+        let config = configuration(&component).unwrap();
+
+        assert_eq!(config.plugins[0].source.file(), Some(component.as_path()));
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     admin::IfTaken,
     app::{App, Options, author_engine},
     cli::{GlobalArgs, Output},
-    commands::output::{print, print_json_line},
+    commands::output::{print, print_json_line, shell_word},
     config::{Access, Config, StateDir, loopback},
     connect::connect,
     shutdown,
@@ -84,25 +84,17 @@ pub(super) async fn serve(
     let app = match config {
         Some((config, file)) => {
             wanted.set(&config);
-            projects.build_changed().await;
-            let url = server.url().parse().context("the embedded API server's own URL")?;
-            let connection = connect(&Access::Server(url)).await?;
-            let options = Options {
-                connection: Some(connection),
-                file: Some(file),
-                adjust: Arc::new(move |config| {
-                    // The objects end with the API server, and the state about them would be stale.
-                    config.host.state_dir = StateDir::Off;
-                    // No other host uses this API server.
-                    config.host.lease = None;
-                    wanted.set(config);
-                }),
-                // Several commands run at a time.
-                if_taken: IfTaken::AnyPort,
-                engine: author_engine,
-                ..Options::default()
+            // A signal ends the compiler too if a terminal sends it. Then no other project is built.
+            let is_built = tokio::select! {
+                biased;
+                () = token.cancelled() => false,
+                () = projects.build_changed() => true,
             };
-            Some(App::start(config, options).await?)
+            if !is_built {
+                server.shutdown().await;
+                return Ok(true);
+            }
+            Some(start(config, file, &server, wanted).await?)
         }
         None => None,
     };
@@ -113,6 +105,7 @@ pub(super) async fn serve(
         Output::Json => announce(&server, &kubeconfig, admin),
     }
     tokio::select! {
+        biased;
         () = token.cancelled() => {}
         () = projects.follow(), if app.is_some() => {}
     }
@@ -123,6 +116,28 @@ pub(super) async fn serve(
     Ok(true)
 }
 
+/// Starts the host with the embedded API server. `wanted` follows the configuration.
+async fn start(config: Config, file: PathBuf, server: &DevServer, wanted: Wanted) -> anyhow::Result<App> {
+    let url = server.url().parse().context("the embedded API server's own URL")?;
+    let connection = connect(&Access::Server(url)).await?;
+    let options = Options {
+        connection: Some(connection),
+        file: Some(file),
+        adjust: Arc::new(move |config| {
+            // The objects end with the API server, and the state about them would be stale.
+            config.host.state_dir = StateDir::Off;
+            // No other host uses this API server.
+            config.host.lease = None;
+            wanted.set(config);
+        }),
+        // Several commands run at a time.
+        if_taken: IfTaken::AnyPort,
+        engine: author_engine,
+        ..Options::default()
+    };
+    Ok(App::start(config, options).await?)
+}
+
 /// Prints what a person can type.
 pub(crate) fn invite(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<&HttpAddress>) {
     let status = admin.map(|admin| format!("the host's status: informer status --admin {admin}\n"));
@@ -130,7 +145,7 @@ pub(crate) fn invite(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<
         "the API server listens at {}; try:\n\n  export KUBECONFIG={}\n  kubectl create deployment hello --image=nginx\n  \
          kubectl scale deployment hello --replicas=3\n  kubectl delete deployment hello\n\n{}Ctrl-C ends it.\n",
         server.url(),
-        kubeconfig.path.display(),
+        shell_word(&kubeconfig.path.display().to_string()),
         status.unwrap_or_default(),
     ));
 }
@@ -138,7 +153,8 @@ pub(crate) fn invite(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<
 /// Prints the addresses for a program.
 fn announce(server: &DevServer, kubeconfig: &Kubeconfig, admin: Option<&HttpAddress>) {
     let admin = admin.map(HttpAddress::to_string);
-    print_json_line(&serde_json::json!({"url": server.url(), "kubeconfig": kubeconfig.path, "admin": admin}));
+    let kubeconfig = kubeconfig.path.display().to_string();
+    print_json_line(&serde_json::json!({"url": server.url(), "kubeconfig": kubeconfig, "admin": admin}));
 }
 
 // === impl Kubeconfig ===

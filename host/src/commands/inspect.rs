@@ -80,7 +80,7 @@ impl Verdict {
         };
         let reads: BTreeMap<String, Vec<String>> = reads(inspection).collect();
         json!({
-            "file": args.file,
+            "file": args.file.display().to_string(),
             "kind": inspection.kind.to_string(),
             "language": inspection.toolchain.as_ref().map(|toolchain| toolchain.language.word()),
             "compiler": inspection.toolchain.as_ref().and_then(|toolchain| toolchain.compiler.as_ref()),

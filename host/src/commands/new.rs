@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, builder::PossibleValuesParser};
-use informer_author::{Engine, Language, Project};
+use informer_author::{Engine, Language, Project, WriteError};
 use serde_json::json;
 
 use crate::{
     cli::Output,
-    commands::output::{print, print_json},
+    commands::output::{print, print_json, shell_word},
 };
 
 pub(super) const EXAMPLES: &str = "\
@@ -50,7 +50,7 @@ pub struct NewArgs {
 /// The name is no name for a plugin, the language has no engines or no folder of an SDK, a file exists, or the system refuses.
 pub(super) fn run(args: NewArgs, output: Output) -> anyhow::Result<bool> {
     let NewArgs { name, lang, engine, directory, reconciler, sdk } = args;
-    Project::check_name(&name)?;
+    Project::check_new_name(&name)?;
     let language = Language::ALL.into_iter().find(|language| language.word() == lang);
     let language = language.with_context(|| format!("there is no language `{lang}`"))?;
     let engine = engine.and_then(|word| Engine::ALL.into_iter().find(|engine| engine.word() == word));
@@ -70,14 +70,19 @@ pub(super) fn run(args: NewArgs, output: Output) -> anyhow::Result<bool> {
     });
     let project = Project { name, language, engine, reconciler, sdk: sdk.transpose()? };
     let folder = directory.as_deref().unwrap_or_else(|| Path::new(&project.name));
-    let written = project.write(folder)?;
+    let written = project.write(folder);
+    if let Err(WriteError::Exists { .. }) = &written {
+        return written.context("name another folder with --directory, or move the file away").map(|_| true);
+    }
+    let written: Vec<String> = written?.iter().map(|path| path.display().to_string()).collect();
+    let folder = folder.display().to_string();
     match output {
         Output::Json => print_json(&json!({"directory": folder, "written": written})),
         Output::Text => print(&format!(
-            "{folder}: {} files for a plugin in {language}. Next:\n\n  cd {folder}\n  informer dev --config informer.toml\n  \
+            "{folder}: {} files for a plugin in {language}. Next:\n\n  cd {}\n  informer dev --config informer.toml\n  \
              informer test\n",
             written.len(),
-            folder = folder.display(),
+            shell_word(&folder),
         )),
     }
     Ok(true)

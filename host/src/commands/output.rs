@@ -43,6 +43,15 @@ pub fn visible(text: &str) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
+/// A text as one word of a shell, in quotes if it has characters that mean something to a shell.
+pub(crate) fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Notes an error for [`unwritten`]: a command that serves goes on, and stops in order.
 fn write(text: &str) {
     if FAILED.get().is_some() {
@@ -92,5 +101,18 @@ mod tests {
     #[test]
     fn a_printed_text_keeps_its_lines_and_nothing_else_that_acts_on_a_terminal() {
         assert_eq!(visible("a\u{202e}b\n\u{1b}[2Jc\u{2028}\n"), "a\\u{202e}b\n\\u{1b}[2Jc\\u{2028}\n");
+    }
+
+    #[test]
+    fn a_path_in_a_command_to_type_is_one_word() {
+        for (path, word) in [
+            ("/tmp/a-b_c.d", "/tmp/a-b_c.d"),
+            ("projekte/größe", "projekte/größe"),
+            ("my plugins/a", "'my plugins/a'"),
+            ("it's $HOME", r"'it'\''s $HOME'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_word(path), word);
+        }
     }
 }

@@ -194,7 +194,9 @@ async fn pull(args: PullArgs, (host, settings): &(Host, Settings), output: Outpu
     write(&to, &bytes).with_context(|| format!("{} cannot be written", to.display()))?;
     let (artifact, layer) = (pulled.artifact.to_string(), pulled.layer.to_string());
     match output {
-        Output::Json => output::print_json(&json!({"file": to, "artifact": artifact, "component": layer})),
+        Output::Json => output::print_json(
+            &json!({"file": to.display().to_string(), "artifact": artifact, "component": layer}),
+        ),
         Output::Text => output::print(&format!(
             "{}: {} bytes, sha256 {layer}\nartifact {artifact}\n",
             to.display(),

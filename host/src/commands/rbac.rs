@@ -10,12 +10,14 @@ use std::{
 use clap::Args;
 use informer_runtime::Grants;
 use informer_types::{
-    Gvr, Namespaces, ReadGrant, SecretScope, ServiceAccount, WriteGrant, WriteVerb, is_object_name,
+    Gvr, Namespaces, ReadGrant, ReadGrants, SecretScope, ServiceAccount, WriteGrant, WriteVerb,
+    is_object_name,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
+    app::{Patterns, watched_namespaces},
     cli::Output,
     commands::output::{print, print_json, yaml},
     config::{
@@ -183,16 +185,17 @@ impl Verb {
 // === impl Rules ===
 
 impl Rules {
-    /// Returns the rules of a configuration: list and watch for the watches that plugins use, get and list for live reads, the
-    /// verbs of the write grants, what `[tenancy]` lets Plugin objects use, the reads that keep HTTP requests away from the API server, and the reviews of those who read the
-    /// metrics. If a plugin sends its requests as a ServiceAccount, the rules for them belong to the ServiceAccount, and the
-    /// host may impersonate it. A rule for all namespaces is not repeated for one of them.
+    /// Returns the rules of a configuration. Equal rules are not repeated, and neither is a rule for all namespaces for one of them.
+    ///
+    /// - The host lists and watches what plugins use, in the namespaces that it requests (`informer check` prints them).
+    /// - It sends the requests of plugins: get and list for live reads, and the verbs of the write grants. If a plugin sends its
+    ///   requests as a ServiceAccount, these rules belong to the ServiceAccount, and the host may impersonate it.
+    /// - It serves Plugin objects within `[tenancy]`, keeps HTTP requests away from the API server, reviews the tokens of readers of
+    ///   the metrics, and holds its lease.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let Self { mut host, mut accounts } = Self::default();
-        for watch in config.watches.iter().filter(|watch| is_used(watch, &config.plugins)) {
-            host.watch(watch);
-        }
+        host.watches(config);
         for plugin in &config.plugins {
             match &plugin.account {
                 None => host.client(&plugin.grants),
@@ -229,12 +232,28 @@ impl Scopes {
         self.add(&only(&account.namespace), &what, &[Verb::Impersonate]);
     }
 
-    fn watch(&mut self, watch: &Watch) {
-        let scope = match watch.namespaces.as_slice() {
+    /// Adds the rules for the watches that plugins of the file use. The namespaces of a pattern are those that are written: a narrower
+    /// pattern or a watch of the resource itself may take some of its resources.
+    fn watches(&mut self, config: &Config) {
+        let patterns = Patterns::of(config);
+        let single = patterns.expanded();
+        let namespaces = watched_namespaces(single);
+        for watch in single.watches.iter().filter(|watch| is_used(watch, &single.plugins)) {
+            self.watch(&watch.gvr, namespaces.get(&watch.gvr).unwrap_or(&watch.namespaces));
+        }
+        let patterns = config.watches.iter().filter(|watch| watch.gvr.is_pattern());
+        for watch in patterns.filter(|watch| is_used_as_pattern(watch, &config.plugins)) {
+            self.watch(&watch.gvr, &watch.namespaces);
+        }
+    }
+
+    /// Adds the rule to follow a resource in these namespaces; none means all.
+    fn watch(&mut self, gvr: &Gvr, namespaces: &[String]) {
+        let scope = match namespaces {
             [] => Namespaces::All,
             names => Namespaces::Only(names.iter().map(|name| name.as_str().into()).collect()),
         };
-        self.add(&scope, &What::of(&watch.gvr, None), &[Verb::List, Verb::Watch]);
+        self.add(&scope, &What::of(gvr, None), &[Verb::List, Verb::Watch]);
     }
 
     /// Adds the rules for the requests that a plugin may send to the API server.
@@ -276,7 +295,7 @@ impl Scopes {
         let follows = |gvr: &Gvr| tenancy.cluster_plugins && *gvr == Gvr::namespaces();
         let may = |gvr: &Gvr| tenancy.read.namespaces(gvr).is_some() || follows(gvr);
         for watch in config.watches.iter().filter(|watch| may(&watch.gvr)) {
-            self.watch(watch);
+            self.watch(&watch.gvr, &watch.namespaces);
         }
         let kinds = [(PLUGINS, !tenancy.namespaces.is_empty()), (CLUSTER_PLUGINS, tenancy.cluster_plugins)];
         for gvr in kinds.into_iter().filter(|(_, on)| *on).filter_map(|(gvr, _)| gvr.parse::<Gvr>().ok()) {
@@ -327,7 +346,7 @@ impl Scopes {
         self.add(&only(&lease.namespace), &own, &[Verb::Get, Verb::Update]);
     }
 
-    /// Adds rules for a resource; for Secrets, only for those that `secrets` also grants, and only to read them if digests are granted.
+    /// Adds rules for a resource; for Secrets, only for those whose values `secrets` also grants. Digests come from the cache alone.
     fn granted(
         &mut self,
         grants: &Grants,
@@ -340,13 +359,11 @@ impl Scopes {
         if !gvr.is_secrets() {
             return self.add(namespaces, &what, verbs);
         }
-        for secret in grants.secrets.iter() {
-            let is_allowed = |verb: &&Verb| !secret.digests_only || **verb == Verb::Get;
-            let verbs: Vec<Verb> = verbs.iter().filter(is_allowed).copied().collect();
+        for secret in grants.secrets.iter().filter(|secret| !secret.digests_only) {
             match &secret.scope {
-                SecretScope::All => self.add(namespaces, &what, &verbs),
+                SecretScope::All => self.add(namespaces, &what, verbs),
                 SecretScope::Namespace(namespace) if namespaces.contains(namespace) => {
-                    self.add(&only(namespace), &what, &verbs);
+                    self.add(&only(namespace), &what, verbs);
                 }
                 SecretScope::One(namespace, name) if namespaces.contains(namespace) => {
                     // RBAC cannot restrict `create` and `list` to a name.
@@ -428,12 +445,22 @@ fn only(namespace: &str) -> Namespaces {
     Namespaces::Only([namespace.into()].into_iter().collect())
 }
 
-/// Returns true if some plugin uses the watch. A watch without a plugin does not run.
+/// Returns true if some plugin uses the watch of a single resource. A watch without a plugin does not run.
 fn is_used(watch: &Watch, plugins: &[Plugin]) -> bool {
     plugins.iter().any(|plugin| {
         let subscribes = plugin.subscriptions.iter().any(|on| on.watch == watch.gvr);
         let follows = watch.gvr == Gvr::namespaces() && plugin.follows_namespaces();
         subscribes || follows || plugin.grants.read.iter().any(|read| read.namespaces(&watch.gvr).is_some())
+    })
+}
+
+/// Returns true if some plugin uses the watch of a pattern: it subscribes to this pattern, or it reads the resources of this pattern or
+/// of a wider one. Such reads need all that the watch follows.
+fn is_used_as_pattern(watch: &Watch, plugins: &[Plugin]) -> bool {
+    plugins.iter().any(|plugin| {
+        let mut read = plugin.grants.read.iter().flat_map(ReadGrants::gvrs);
+        plugin.subscriptions.iter().any(|on| on.watch == watch.gvr)
+            || read.any(|gvr| gvr.is_pattern() && gvr.covers(&watch.gvr))
     })
 }
 

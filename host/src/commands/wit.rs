@@ -1,10 +1,13 @@
 //! `informer wit`: the interface, as files, with the SDK that belongs to it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context;
 use clap::{Args, builder::PossibleValuesParser};
-use informer_author::{Existing, Language, MANIFEST, SDK, TextFile, WitVersion, WriteError, sdk, write};
+use informer_author::{Existing, Language, MANIFEST, SDK, TextFile, WitVersion, WriteError, sdk, write_all};
 use serde_json::json;
 
 use crate::{
@@ -32,7 +35,7 @@ pub struct WitArgs {
     /// The version of the interface. The host serves each of them.
     #[arg(long, value_name = "VERSION", value_parser = PossibleValuesParser::new(WitVersion::ALL.map(WitVersion::number)))]
     pub interface: Option<String>,
-    /// Replace files that have other contents.
+    /// Replace files that have other contents, and remove files that only another version has.
     #[arg(long)]
     pub replace: bool,
 }
@@ -43,35 +46,51 @@ pub struct WitArgs {
 /// A file exists with other contents, or the system refuses.
 pub(super) fn run(args: &WitArgs, output: Output) -> anyhow::Result<bool> {
     let existing = if args.replace { Existing::Replace } else { Existing::Refuse };
-    // The parent of `wit` is the empty path, which stands for this folder.
-    let project = args.directory.parent().unwrap_or(&args.directory);
-    let language = language(project)?;
+    let project = project(&args.directory);
+    let language = language(&project)?;
     let version = version(args);
-    let wit = version.files();
-    let mut written = written(&args.directory, &wit, existing)?;
-    let mut files = wit.len();
-    let folder = project.join(SDK);
+    let (wit, folder) = (version.files(), project.join(SDK));
+    let mut folders: Vec<(&Path, &[TextFile<'_>])> = vec![(args.directory.as_path(), wit.as_slice())];
     if let Some(language) = language.filter(|_| folder.is_dir()) {
-        let sdk = sdk(language);
-        written.extend(self::written(&folder, sdk, existing)?);
-        files += sdk.len();
+        folders.push((folder.as_path(), sdk(language)));
     }
+    let files: usize = folders.iter().map(|(_, files)| files.len()).sum();
+    let written = written(&folders, existing)?;
+    let left_over = if args.replace { version.left_over(&args.directory) } else { Vec::new() };
+    for path in &left_over {
+        let failed = || format!("cannot remove {}, which belongs to another version", path.display());
+        fs::remove_file(path).with_context(failed)?;
+    }
+    let shown =
+        |paths: &[PathBuf]| -> Vec<String> { paths.iter().map(|path| path.display().to_string()).collect() };
+    let directory = args.directory.display().to_string();
     match output {
-        Output::Json => {
-            let version = version.number();
-            print_json(
-                &json!({"directory": args.directory, "version": version, "files": files, "written": written}),
-            );
-        }
+        Output::Json => print_json(&json!({
+            "directory": directory, "version": version.number(), "files": files, "written": shown(&written),
+            "removed": shown(&left_over),
+        })),
         Output::Text => {
-            let directory = args.directory.display();
+            let removed = match left_over.len() {
+                0 => String::new(),
+                number => format!(", and {number} of another version removed"),
+            };
             print(&format!(
-                "{directory}: informer:plugin@{version}, {files} files, {} of them written\n",
+                "{directory}: informer:plugin@{version}, {files} files, {} of them written{removed}\n",
                 written.len()
             ));
         }
     }
     Ok(true)
+}
+
+/// The folder that the folder of the interface lies in.
+fn project(directory: &Path) -> PathBuf {
+    match (directory.file_name(), directory.parent()) {
+        // The parent of `wit` is the empty path, which stands for this folder.
+        (Some(_), Some(parent)) => parent.to_owned(),
+        // `.` and `..` have no name.
+        _ => directory.join(".."),
+    }
 }
 
 fn version(args: &WitArgs) -> WitVersion {
@@ -90,10 +109,24 @@ fn language(project: &Path) -> anyhow::Result<Option<Language>> {
     Ok(Some(build::manifest(project)?.language))
 }
 
-fn written(folder: &Path, files: &[TextFile<'_>], existing: Existing) -> anyhow::Result<Vec<PathBuf>> {
-    let written = write(folder, files, existing);
+fn written(folders: &[(&Path, &[TextFile<'_>])], existing: Existing) -> anyhow::Result<Vec<PathBuf>> {
+    let written = write_all(folders, existing);
     if let Err(WriteError::Exists { .. }) = &written {
         return written.context("--replace overwrites the files of another version");
     }
     Ok(written?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_project_is_the_folder_above_that_of_the_interface() {
+        for (directory, found) in
+            [("wit", ""), ("wit/", ""), ("hello/wit", "hello"), (".", "./.."), ("..", "../..")]
+        {
+            assert_eq!(project(Path::new(directory)), Path::new(found), "{directory}");
+        }
+    }
 }

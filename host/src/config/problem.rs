@@ -8,12 +8,15 @@ use std::{
 };
 
 use informer_types::one_line;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+
+use super::written::without_passwords;
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Problem {
     /// The file, as the caller or `include` names it.
+    #[serde(serialize_with = "shown")]
     pub file: PathBuf,
     /// Counted from 1.
     pub line: usize,
@@ -173,8 +176,9 @@ impl<'t> Problems<'t> {
             line,
             column,
             key: one_line(key).to_string(),
-            message: one_line(&fault.message).to_string(),
-            remedy: fault.remedy.map(|remedy| one_line(&remedy).to_string()),
+            // Both may repeat a URL of the file.
+            message: one_line(&without_passwords(&fault.message)).to_string(),
+            remedy: fault.remedy.map(|remedy| one_line(&without_passwords(&remedy)).to_string()),
         });
     }
 
@@ -205,6 +209,12 @@ impl<'t> Problems<'t> {
         let (first, last) = self.texts.first().zip(self.texts.last())?;
         let is_included = self.texts.len() > 1;
         is_included.then(|| last.file.strip_prefix(&first.base).unwrap_or(&last.file))
+    }
+
+    /// Returns true if this is the absolute path of the first file.
+    pub(super) fn is_first(&self, path: &Path) -> bool {
+        let own = |text: &Text<'_>| text.file.file_name().map(|name| text.base.join(name));
+        self.texts.first().and_then(own).is_some_and(|own| own == *path)
     }
 
     /// The directory that a path at this place is relative to.
@@ -244,6 +254,11 @@ impl Text<'_> {
     }
 }
 
+/// Writes a path as text: bytes that are not UTF-8 become `\u{fffd}`.
+fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
+
 /// Several texts as one.
 pub(super) fn joined<'a>(texts: impl Iterator<Item = &'a String>) -> String {
     texts.map(String::as_str).collect::<Vec<&str>>().join(". ")
@@ -279,6 +294,19 @@ mod tests {
 
         let shown = problems.into_error().to_string();
         assert_eq!(shown, "f.toml:1:1: a\\nb: found `\\u{1b}[31m\\n`; do\n1 problem in f.toml");
+    }
+
+    #[test]
+    fn a_problem_does_not_show_the_password_of_a_url() {
+        let mut problems = problems("x");
+
+        let remedy = "do `https://me:hunter2@c`";
+        problems.add(0, "a", Fault::new("`https://me:hunter2@a b` is not a URL, and `http://b` is", remedy));
+
+        let shown = problems.into_error().to_string();
+        let expected = "f.toml:1:1: a: `https://***@a b` is not a URL, and `http://b` is; do `https://***@c`\n\
+                        1 problem in f.toml";
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -136,21 +136,40 @@ fn shown(value: &DeValue<'_>, depth: usize) -> String {
     }
 }
 
-/// The text with `***` for the user and password of each URL, and for values of its query whose name says that they are secret.
+/// The text with `***` for the user and password of each URL.
+pub(super) fn without_passwords(text: &str) -> String {
+    masked(text, str::to_owned)
+}
+
+/// Does the same as [`without_passwords`], also for values of the query of a URL whose name says that they are secret.
 fn without_credentials(text: &str) -> String {
+    masked(text, without_secret_parameters)
+}
+
+/// `shown` returns what is shown of a URL from its host on, and of the text behind it.
+fn masked(text: &str, shown: fn(&str) -> String) -> String {
     let mut parts = text.split("://");
     let mut clean = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let end = part.find(|c: char| "/?#\"'".contains(c) || c.is_whitespace()).unwrap_or(part.len());
-        let (authority, rest) = part.split_at(end);
         clean.push_str("://");
-        match authority.rsplit_once('@') {
-            Some((_, host)) => clean.extend([HIDDEN, "@", host]),
-            None => clean.push_str(authority),
+        let (user, rest) = part.split_at(host_start(part));
+        if !user.is_empty() {
+            clean.extend([HIDDEN, "@"]);
         }
-        clean.push_str(&without_secret_parameters(rest));
+        clean.push_str(&shown(rest));
     }
     clean
+}
+
+/// The start of the host in a text that follows `://`. A password that is not encoded may contain what ends a user and its password,
+/// such as `/` or a blank. So a text before the first of these counts as a user if no port is behind its colon.
+fn host_start(text: &str) -> usize {
+    let quoted = text.split(['"', '\'', '`']).next().unwrap_or_default();
+    let authority = quoted.split(|c: char| "/?#".contains(c) || c.is_whitespace()).next().unwrap_or_default();
+    let port = authority.split_once(':').filter(|_| !authority.starts_with('[')).map(|(_, port)| port);
+    let is_user = port.is_some_and(|port| !port.bytes().all(|byte| byte.is_ascii_digit()));
+    let within = if is_user { quoted } else { authority };
+    within.rfind('@').map_or(0, |at| at + 1)
 }
 
 fn without_secret_parameters(rest: &str) -> String {
@@ -196,6 +215,20 @@ mod tests {
                 "watch v1/pods | gvr = \"v1/pods\"",
             ]
         );
+    }
+
+    #[test]
+    fn the_password_of_a_url_is_hidden_also_if_it_is_not_encoded_and_a_digest_is_shown() {
+        for (text, shown) in [
+            ("`https://me:a@b/c?d#e@host/x`", "`https://***@host/x`"),
+            ("`https://me:a b@host` and x@y", "`https://***@host` and x@y"),
+            ("https://me@host:80", "https://***@host:80"),
+            ("oci://host:5000/a@sha256:0", "oci://host:5000/a@sha256:0"),
+            ("oci://host/a:1@sha256:0", "oci://host/a:1@sha256:0"),
+            ("http://[::1]:80/a@b and a:b@c", "http://[::1]:80/a@b and a:b@c"),
+        ] {
+            assert_eq!(without_passwords(text), shown);
+        }
     }
 
     #[test]

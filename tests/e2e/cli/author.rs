@@ -1,15 +1,27 @@
 //! The commands for authors of plugins: `informer new`, `build`, `inspect` and `wit`. `tests/languages` builds what `new` writes.
 
-use std::fs;
+use std::{
+    ffi::OsStr,
+    fs::{self, Permissions},
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    path::Path,
+    time::Duration,
+};
 
 use informer_guests::guest;
 use informer_tests::{
+    binary,
     dev::commands_after_new,
+    host::PATIENCE,
     toml::{plugin, watch},
 };
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::{
+    process::Command,
+    time::{sleep, timeout},
+};
 
-use super::binary::{Finished, informer};
+use super::binary::{Finished, Running, informer};
 
 #[tokio::test]
 async fn new_writes_a_project_that_check_accepts_and_build_names_the_missing_compiler() {
@@ -34,10 +46,81 @@ async fn new_writes_a_project_that_check_accepts_and_build_names_the_missing_com
     let again = informer(&["new", "hello", "--lang", "go", "--directory", project]).await;
     assert_eq!(again.status, Some(1), "{}", again.stdout);
     assert!(
-        again.stderr.contains("main.go exists with other contents, and nothing was written"),
+        again.stderr.contains("main.go exists with other contents, and nothing was written")
+            && again.stderr.contains("name another folder with --directory"),
         "{}",
         again.stderr
     );
+}
+
+#[tokio::test]
+async fn new_prints_the_command_for_a_folder_with_a_blank_in_its_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("my plugins");
+    let folder = folder.to_str().unwrap();
+
+    let made = informer(&["new", "hello", "--lang", "c", "--directory", folder]).await;
+
+    assert!(made.stdout.lines().any(|line| line == format!("  cd '{folder}'")), "{}", made.stdout);
+}
+
+#[tokio::test]
+async fn a_path_that_is_not_utf_8_is_part_of_the_json_of_a_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join(OsStr::from_bytes(b"hell\xffo"));
+    let configuration = folder.join("informer.toml");
+    let json_of = async |arguments: &[&str], path: &Path| -> Value {
+        let mut command = Command::new(binary::informer().await);
+        let finished = command.args(arguments).arg(path).args(["--output", "json"]).output().await.unwrap();
+        serde_json::from_slice(&finished.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&finished.stderr)))
+    };
+
+    let made = json_of(&["new", "hello", "--lang", "c", "--directory"], &folder).await;
+    fs::write(&configuration, "plugins = 1\n").unwrap();
+    let checked = json_of(&["check", "--config"], &configuration).await;
+
+    assert!(made["directory"].as_str().unwrap().ends_with("/hell\u{fffd}o"), "{made:#}");
+    let problem = checked["problems"][0]["file"].as_str().unwrap();
+    assert!(problem.ends_with("/hell\u{fffd}o/informer.toml"), "{checked:#}");
+}
+
+/// The compiler of this test writes down its folder, and runs until a file exists.
+#[tokio::test]
+async fn a_signal_while_dev_builds_ends_it_before_the_next_project() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let mut configuration = format!("[host]\nadmin = \"off\"\n{}", watch("apps/v1/deployments"));
+    for name in ["one", "two"] {
+        let folder = path(name);
+        let made = informer(&["new", name, "--lang", "go", "--directory", folder.to_str().unwrap()]).await;
+        assert_eq!(made.status, Some(0), "{}", made.stderr);
+        let keys = plugin(name, &folder.join(format!("{name}.wasm")), "apps/v1/deployments", "");
+        configuration += &keys.replace("[[plugin.on]]", &format!("build = {folder:?}\n[[plugin.on]]"));
+    }
+    fs::write(path("informer.toml"), configuration).unwrap();
+    let (begun, end) = (path("begun"), path("end"));
+    let script =
+        format!("#!/bin/sh\npwd >> {begun:?}\nwhile [ ! -e {end:?} ]; do /bin/sleep 0.1; done\nexit 1\n");
+    fs::create_dir(path("bin")).unwrap();
+    fs::write(path("bin/go"), script).unwrap();
+    fs::set_permissions(path("bin/go"), Permissions::from_mode(0o755)).unwrap();
+    let programs = [("PATH", path("bin").into_os_string())];
+    let mut dev =
+        Running::start_with(&["dev", "--config", path("informer.toml").to_str().unwrap()], programs).await;
+    let building = async {
+        while !begun.exists() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, building).await.unwrap();
+
+    dev.signal("TERM").await;
+    dev.logged("stopping").await;
+    fs::write(end, "").unwrap();
+
+    assert_eq!(dev.ended(PATIENCE).await.code(), Some(0));
+    assert_eq!(fs::read_to_string(begun).unwrap().lines().count(), 1);
 }
 
 /// The other commands of the way are run by `tests/languages/dev.rs`.
@@ -253,4 +336,28 @@ async fn wit_writes_the_interface_and_replaces_another_version_only_on_request()
     );
     assert_eq!(write(&["--replace"]).await.status, Some(0));
     assert_eq!(fs::read_to_string(&handler).unwrap(), include_str!("../../../wit/handler.wit"));
+
+    let older = write(&["--interface", "0.1.0", "--replace"]).await;
+    assert!(older.stdout.ends_with("and 5 of another version removed\n"), "{}", older.stdout);
+    assert!(!folder.join("timer.wit").exists() && handler.exists());
+}
+
+#[tokio::test]
+async fn wit_writes_nothing_if_a_file_of_the_sdk_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let project = directory.path().join("hello");
+    let folder = project.to_str().unwrap();
+    assert_eq!(informer(&["new", "hello", "--lang", "c", "--directory", folder]).await.status, Some(0));
+    fs::remove_dir_all(project.join("wit")).unwrap();
+    fs::write(project.join("sdk/calls.c"), "// mine\n").unwrap();
+
+    let refused = informer(&["wit", &format!("{folder}/wit")]).await;
+
+    assert_eq!(refused.status, Some(1), "{}", refused.stdout);
+    assert!(
+        refused.stderr.contains("calls.c exists with other contents, and nothing was written"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!project.join("wit").exists());
 }

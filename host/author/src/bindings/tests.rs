@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Existing, WitVersion, WorldError, write};
+use crate::{Engine, Existing, WitVersion, WorldError, write};
 
 fn world(name: &str) -> Result<World, WorldError> {
     world_of(WitVersion::NEWEST, name)
@@ -36,7 +36,7 @@ fn linking_symbol_of(text: &str) -> String {
 
 #[test]
 fn the_types_of_typescript_are_those_that_the_engine_passes() {
-    let files = typescript(&world("event-handler-with-standard").unwrap());
+    let files = typescript(&world("event-handler-with-standard").unwrap(), Engine::QuickJs);
 
     let text = text(&files, "informer.d.ts");
     for line in [
@@ -52,6 +52,26 @@ fn the_types_of_typescript_are_those_that_the_engine_passes() {
         "    onAdd(object_: EventObject, cause_: Cause): void;",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+    }
+}
+
+/// Such results are types of `wasi:http`, and 64-bit integers are those of `wasi:clocks`.
+#[test]
+fn typescript_has_the_types_of_the_engine_for_results_in_values_and_for_large_numbers() {
+    let mut world = world("host").unwrap();
+    world.import_all_of_the_host();
+    let text = |engine| text(&typescript(&world, engine), "informer.d.ts").to_owned();
+
+    for (engine, integer) in [(Engine::QuickJs, "number"), (Engine::StarlingMonkey, "bigint")] {
+        let text = text(engine);
+        for line in [
+            format!("type Integer_64 = {integer};").as_str(),
+            "  export type Duration = Integer_64;",
+            "    consume(): IncomingBody;",
+            "    get(): { tag: \"ok\"; val: { tag: \"ok\"; val: IncomingResponse } | { tag: \"err\"; val: ErrorCode } } | { tag: \"err\" } | null;",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+        }
     }
 }
 

@@ -1,10 +1,12 @@
-//! Types for TypeScript: a declaration file for the modules of a world, as QuickJS represents them.
+//! Types for TypeScript: a declaration file for the modules of a world, as the engine represents them.
 //!
 //! | WIT | TypeScript |
 //! |---|---|
 //! | names | `camelCase` for fields and functions, `PascalCase` for types |
 //! | `option<T>` | `T \| null` |
-//! | `result<T, E>` | `T`; `E` is thrown, in `payload` of the exception if the host throws it |
+//! | the result `result<T, E>` of a function | `T`; `E` is thrown, in `payload` of the exception if the host throws it |
+//! | `result<T, E>` anywhere else | `{ tag: "ok", val: T } \| { tag: "err", val: E }` |
+//! | `u64`, `s64` | `number` in QuickJS, `bigint` in StarlingMonkey |
 //! | `variant` | `{ tag, val }` |
 //! | `enum` | the texts of the cases |
 //! | `list<u8>` | `Uint8Array` |
@@ -18,14 +20,21 @@ use wit_parser::{
 };
 
 use super::Generated;
-use crate::wit_world::World;
+use crate::{Engine, wit_world::World};
 
 const HEAD: &str = "// Written by `informer build` from the WIT files. A function whose WIT type is a `result` throws its error.\n";
 
+/// The name of the type of 64-bit integers, which differs between the engines. No name of WIT becomes this one.
+const INTEGER_64: &str = "Integer_64";
+
 /// The declarations of the world: `informer.d.ts`.
-pub(crate) fn typescript(world: &World) -> Generated {
+pub(crate) fn typescript(world: &World, engine: Engine) -> Generated {
     let World { resolve, id, .. } = world;
-    let mut text = HEAD.to_owned();
+    let integer = match engine {
+        Engine::QuickJs => "number",
+        Engine::StarlingMonkey => "bigint",
+    };
+    let mut text = format!("{HEAD}\ntype {INTEGER_64} = {integer};\n");
     for (key, item) in &resolve.worlds[*id].imports {
         if let WorldItem::Interface { id, .. } = item {
             text += &module(resolve, &resolve.name_world_key(key), &resolve.interfaces[*id], false);
@@ -116,8 +125,16 @@ fn class(resolve: &Resolve, interface: &Interface, definition: &TypeDef, name: &
 
 /// The parameters after the first `skipped` ones, and the result.
 fn signature(resolve: &Resolve, function: &Function, skipped: usize) -> String {
-    let result = function.result.as_ref().map_or_else(|| "void".to_owned(), |ty| of(resolve, ty));
-    format!("({}): {result}", parameters(resolve, function, skipped))
+    // The error of a `result` is thrown.
+    let returned = function.result.as_ref().and_then(|ty| match ty {
+        Type::Id(id) => match &resolve.types[*id].kind {
+            TypeDefKind::Result(result) => result.ok.as_ref(),
+            _ => Some(ty),
+        },
+        _ => Some(ty),
+    });
+    let returned = returned.map_or_else(|| "void".to_owned(), |ty| of(resolve, ty));
+    format!("({}): {returned}", parameters(resolve, function, skipped))
 }
 
 /// The parameters after the first `skipped` ones.
@@ -138,6 +155,7 @@ fn of(resolve: &Resolve, ty: &Type) -> String {
     match ty {
         Type::Bool => "boolean".to_owned(),
         Type::String | Type::Char => "string".to_owned(),
+        Type::U64 | Type::S64 => INTEGER_64.to_owned(),
         Type::Id(id) => match &resolve.types[*id] {
             TypeDef { name: Some(name), .. } => name.to_upper_camel_case(),
             definition => structure(resolve, &definition.kind),
@@ -157,15 +175,14 @@ fn structure(resolve: &Resolve, kind: &TypeDefKind) -> String {
         TypeDefKind::Tuple(tuple) => {
             format!("[{}]", tuple.types.iter().map(ty).collect::<Vec<_>>().join(", "))
         }
-        TypeDefKind::Result(result) => result.ok.as_ref().map_or_else(|| "void".to_owned(), ty),
+        TypeDefKind::Result(result) => {
+            [case("ok", result.ok.as_ref().map(ty)), case("err", result.err.as_ref().map(ty))].join(" | ")
+        }
         TypeDefKind::Enum(cases) => {
             cases.cases.iter().map(|case| format!("\"{}\"", case.name)).collect::<Vec<_>>().join(" | ")
         }
         TypeDefKind::Variant(variant) => {
-            let cases = variant.cases.iter().map(|case| match &case.ty {
-                Some(value) => format!("{{ tag: \"{}\"; val: {} }}", case.name, ty(value)),
-                None => format!("{{ tag: \"{}\" }}", case.name),
-            });
+            let cases = variant.cases.iter().map(|one| case(&one.name, one.ty.as_ref().map(ty)));
             cases.collect::<Vec<_>>().join(" | ")
         }
         TypeDefKind::Flags(flags) => {
@@ -175,6 +192,14 @@ fn structure(resolve: &Resolve, kind: &TypeDefKind) -> String {
         }
         // The interfaces of a plugin have no other types.
         _ => "unknown".to_owned(),
+    }
+}
+
+/// A case of a variant, with the type of its value.
+fn case(tag: &str, value: Option<String>) -> String {
+    match value {
+        Some(value) => format!("{{ tag: \"{tag}\"; val: {value} }}"),
+        None => format!("{{ tag: \"{tag}\" }}"),
     }
 }
 

@@ -96,7 +96,7 @@ fn compiler(build: &Build<'_>) -> Result<Command, BuildError> {
         }
     };
     // Zig compiles its C library once, and keeps it.
-    zig.env("ZIG_GLOBAL_CACHE_DIR", build.cache.folder("zig-cache"))
+    zig.env("ZIG_GLOBAL_CACHE_DIR", build.cache.folder("zig-cache")?)
         .env("ZIG_LOCAL_CACHE_DIR", build.scratch("zig"));
     zig.args(["cc", "-target", "wasm32-wasi"]);
     Ok(zig)

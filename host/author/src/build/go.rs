@@ -10,10 +10,10 @@ const GO: Tool = Tool { program: "go", install: "install Go 1.24 or newer: https
 
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let go_mod = String::from_utf8_lossy(&Build::read(&build.project.join("go.mod"))?).into_owned();
-    let module = go_mod.lines().find_map(|line| line.trim().strip_prefix("module "));
-    let module = module.ok_or_else(|| BuildError::Project("go.mod has no line `module NAME`".to_owned()))?;
+    let module =
+        module(&go_mod).ok_or_else(|| BuildError::Project("go.mod has no line `module NAME`".to_owned()))?;
     // The bindings of what the SDK has are in the SDK.
-    build.bindings(&bindings::go(&mut build.world()?, module.trim())?)?;
+    build.bindings(&bindings::go(&mut build.world()?, module)?)?;
     let core = build.scratch("core.wasm");
     // -w: Go has no lines for WebAssembly that others can read. The names of functions stay.
     let mut go = GO.command()?;
@@ -30,4 +30,27 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
         exports.iter().any(|export| export.starts_with(&interface))
     });
     Ok(component::of_module(core, &world)?)
+}
+
+/// The name of the module that a `go.mod` declares. It may be quoted, and a comment may follow.
+fn module(go_mod: &str) -> Option<&str> {
+    let mut lines = go_mod.lines().map(str::split_whitespace);
+    let name =
+        lines.find_map(|mut words| if words.next() == Some("module") { words.next() } else { None })?;
+    Some(name.trim_matches(['"', '`']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_the_module_is_found_as_go_finds_it() {
+        for line in
+            ["module a.b/c", "module\ta.b/c // Deprecated: use d", "module \"a.b/c\"", "  module `a.b/c`  "]
+        {
+            assert_eq!(module(&format!("// The module.\n{line}\n\ngo 1.24\n")), Some("a.b/c"), "{line}");
+        }
+        assert_eq!(module("go 1.24\n"), None);
+    }
 }

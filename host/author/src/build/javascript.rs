@@ -51,19 +51,19 @@ struct Import {
 }
 
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
+    let engine = build.manifest.engine.unwrap_or_default();
     let source = match build.manifest.language {
         Language::Ts => {
             // Whatever the world has, a component may use what the host serves.
             let mut world = build.world()?;
             world.import_all_of_the_host();
             world.export_optional(|_| true);
-            build.bindings(&bindings::typescript(&world))?;
+            build.bindings(&bindings::typescript(&world, engine))?;
             "src/index.ts"
         }
         _ => "src/index.js",
     };
     NODE.command()?;
-    let engine = build.manifest.engine.unwrap_or_default();
     let toolchain = engine.toolchain(build.cache)?;
     let (code, component) = (build.scratch("plugin.js"), build.scratch("plugin.wasm"));
     let module = bundle(build, Command::new(esbuild(&toolchain)), source)?;
@@ -115,7 +115,7 @@ fn esbuild(toolchain: &Path) -> PathBuf {
 
 /// A module that exports what the source exports. It throws when it is evaluated if a function of the world is missing, because the engine
 /// would notice it only when the host calls the function, and if an optional interface is defined and not exported.
-fn entry(source: &Path, shown: &str, world: &mut World) -> String {
+fn entry(source: &str, shown: &str, world: &mut World) -> String {
     let of_the_world = world.exported_interfaces();
     world.export_optional(|_| true);
     let interfaces = world.exported_interfaces().into_iter().map(|interface| {
@@ -147,7 +147,14 @@ for (const [name, functions] of Object.entries({optional})) {{
 
 /// Makes one module of the sources, the SDK and packages from npm.
 fn bundle(build: &Build<'_>, mut esbuild: Command, source: &str) -> Result<Module, BuildError> {
-    let text = entry(&build.project.join(source), source, &mut build.world()?);
+    let path = build.project.join(source);
+    let path = path.to_str().ok_or_else(|| {
+        let project = build.project.display();
+        BuildError::Project(format!(
+            "the path {project} is not UTF-8, as modules of JavaScript need: rename the folder"
+        ))
+    })?;
+    let text = entry(path, source, &mut build.world()?);
     write(build.scratch.path(), &[TextFile { path: ENTRY, text: &text }], Existing::Replace)?;
     esbuild.arg(build.scratch(ENTRY));
     esbuild.args([

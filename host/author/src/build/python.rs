@@ -50,7 +50,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let (sdk, copy, component) = (build.sdk()?, build.scratch("src"), build.scratch("plugin.wasm"));
     // The build imports the modules, and Python writes byte code beside them: it gets a copy.
     copied(&build.project.join(FOLDER), &copy)?;
-    let used = used(&sdk, &copy)?;
+    let used = used(build, &sdk, &copy)?;
     copied(&sdk.join(SDK_PACKAGE), &copy.join(SDK_PACKAGE))?;
     let imports = used.modules.iter().map(|module| format!("import {SDK_PACKAGE}.{module}\n"));
     let entry = imports.collect::<String>() + ENTRY;
@@ -63,7 +63,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let mut python = PYTHON.command()?;
     with_wheels(&mut python, wheels.as_os_str()).args(["-c", COMPONENTIZE, "--quiet", "--wit-path"]);
     python.arg(wit).args(["--world", world, "componentize", "--python-path"]);
-    python.arg(&copy).arg("--output").arg(&component).arg(MODULE);
+    python.arg(&copy).arg("--output").arg(&component).arg(MODULE).current_dir(build.scratch.path());
     run(&mut python, "componentize-py")?;
     Build::read(&component)
 }
@@ -78,11 +78,13 @@ fn copied(folder: &Path, to: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The parts of the SDK that the sources use.
-fn used(sdk: &Path, folder: &Path) -> Result<Used, BuildError> {
+/// The parts of the SDK that the sources use. Python imports modules of the folder that it runs in before its own, so it runs in a folder
+/// without modules of the author: one of them could have the name of one of Python.
+fn used(build: &Build<'_>, sdk: &Path, folder: &Path) -> Result<Used, BuildError> {
     let mut python = PYTHON.command()?;
     // `-B`: no byte code in the folder of the author.
     python.args(["-B", "-m", "informer_sdk._used"]).arg(folder).env("PYTHONPATH", sdk);
+    python.current_dir(build.scratch.path());
     let output = python.output().map_err(|error| tool::io_error(folder, error))?;
     let printed = output.status.success().then(|| serde_json::from_slice(&output.stdout).ok()).flatten();
     printed.ok_or_else(|| {

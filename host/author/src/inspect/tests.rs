@@ -120,3 +120,29 @@ fn no_cut_and_no_flipped_byte_leads_to_a_panic() {
     // Names and numbers may be anything.
     assert!(read > 20, "{read}");
 }
+
+#[test]
+fn more_names_than_any_toolchain_writes_are_refused() {
+    let exports = |number: usize| {
+        let exports = (0..number).map(|at| format!("(export \"{at}\" (func $f))"));
+        parse_str(format!("(module (func $f) {})", exports.collect::<String>())).unwrap()
+    };
+
+    assert_eq!(Inspection::of(&exports(NAMES)).unwrap().exports.len(), NAMES);
+    let refused = Inspection::of(&exports(NAMES + 1));
+    assert!(matches!(refused, Err(NotWasm::TooMany)), "{refused:?}");
+}
+
+#[test]
+fn the_first_compiler_that_names_itself_counts_and_no_guess_replaces_it() {
+    let likely = producers("processed-by", "clang", "18");
+    let guess = inspect(&format!("(module {likely} {})", producers("language", "Rust", "")));
+    let certain = inspect(&format!(
+        "(component (core module {likely} {} {} {likely}))",
+        producers("processed-by", "rustc", "1.95.0"),
+        producers("language", "Go", "go1.26.8"),
+    ));
+
+    assert_eq!(guess.toolchain.unwrap().to_string(), "Rust");
+    assert_eq!(certain.toolchain.unwrap().to_string(), "Rust, rustc 1.95.0");
+}

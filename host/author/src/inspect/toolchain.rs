@@ -25,20 +25,24 @@ const TEXTS: [(&[u8], Language, &str); 3] = [
 /// The bytes of a file in which such a text is searched for; it stands in the data of the runtime.
 const SEARCHED: usize = 64 << 20;
 
-/// The traces of a toolchain in a file.
+/// The traces of a toolchain in a file. They take the same memory for each file, because the file may be hostile.
 #[derive(Default)]
-pub(super) struct Signs<'a> {
-    /// The languages that the outermost component names: what the build of the component wrote there.
-    declared: Vec<&'a str>,
-    /// The signs of the module that is being read, and the signs and the size of the largest module so far.
-    module: Vec<Sign<'a>>,
-    largest: (usize, Vec<Sign<'a>>),
+pub(super) struct Signs {
+    /// The first language that the outermost component names: what the build of the component wrote there.
+    declared: Option<Language>,
+    /// What the module that is being read shows.
+    module: Shown,
+    /// The size of the largest module so far, and what it shows.
+    largest: (usize, Shown),
 }
 
-#[derive(Clone, Copy)]
-enum Sign<'a> {
-    Section(&'a str),
-    Producer { field: &'a str, name: &'a str, version: &'a str },
+/// What the custom sections of a module show.
+#[derive(Default)]
+struct Shown {
+    /// The first compiler that names itself.
+    certain: Option<Toolchain>,
+    /// A guess, if no compiler names itself.
+    likely: Option<Toolchain>,
 }
 
 // === impl Toolchain ===
@@ -53,62 +57,59 @@ impl Toolchain {
 
 // === impl Signs ===
 
-impl<'a> Signs<'a> {
-    pub(super) fn section(&mut self, name: &'a str) {
-        self.module.push(Sign::Section(name));
+impl Signs {
+    pub(super) fn section(&mut self, name: &str) {
+        if name == "go:buildid" {
+            self.module.likely.get_or_insert(Toolchain { language: Language::Go, compiler: None });
+        }
     }
 
     /// An entry of a section `producers`.
-    pub(super) fn producer(&mut self, outermost: bool, field: &'a str, name: &'a str, version: &'a str) {
-        if outermost && field == "language" {
-            self.declared.push(name);
+    pub(super) fn producer(&mut self, outermost: bool, field: &str, name: &str, version: &str) {
+        if outermost && field == "language" && self.declared.is_none() {
+            self.declared = Language::ALL.into_iter().find(|language| language.to_string() == name);
         }
-        self.module.push(Sign::Producer { field, name, version });
+        self.module.producer(field, name, version);
     }
 
     /// The module that was being read ends. The largest module has the program; the others are adapters and shims.
     pub(super) fn module_ends(&mut self, bytes: usize) {
-        let signs = std::mem::take(&mut self.module);
+        let shown = std::mem::take(&mut self.module);
         if bytes >= self.largest.0 {
-            self.largest = (bytes, signs);
+            self.largest = (bytes, shown);
         }
     }
 
-    pub(super) fn toolchain(&self, file: &[u8]) -> Option<Toolchain> {
-        let seen = runtime_in(file).or_else(|| self.by_producers());
-        let declared = self
-            .declared
-            .iter()
-            .find_map(|name| Language::ALL.into_iter().find(|language| language.to_string() == *name));
-        let Some(language) = declared else { return seen };
+    pub(super) fn toolchain(self, file: &[u8]) -> Option<Toolchain> {
+        let (_, Shown { certain, likely }) = self.largest;
+        let seen = runtime_in(file).or(certain).or(likely);
+        let Some(language) = self.declared else { return seen };
         let engine = |language| if language == Language::Ts { Language::Js } else { language };
         let compiler = seen.filter(|seen| engine(seen.language) == engine(language));
         Some(Toolchain { language, compiler: compiler.and_then(|seen| seen.compiler) })
     }
+}
 
-    fn by_producers(&self) -> Option<Toolchain> {
-        let found = |language, compiler| Some(Toolchain { language, compiler });
-        let mut likely = None;
-        for sign in &self.largest.1 {
-            match *sign {
-                Sign::Section("go:buildid") => likely = likely.or_else(|| found(Language::Go, None)),
-                Sign::Producer { field: "language", name: "Go", version } => {
-                    return found(Language::Go, named("Go", version.trim_start_matches("go")));
-                }
-                Sign::Producer { field: "processed-by", name: "rustc", version } => {
-                    return found(Language::Rust, named("rustc", version));
-                }
-                Sign::Producer { field: "language", name: "Rust", .. }
-                | Sign::Producer { name: "wit-bindgen-rust", .. } => {
-                    likely = found(Language::Rust, None);
-                }
-                Sign::Producer { name, version, .. } if name.contains("clang") => {
-                    likely = likely.or_else(|| found(Language::C, named("clang", version)));
-                }
-                Sign::Section(_) | Sign::Producer { .. } => {}
+// === impl Shown ===
+
+impl Shown {
+    fn producer(&mut self, field: &str, name: &str, version: &str) {
+        match (field, name) {
+            ("language", "Go") => {
+                let version = version.trim_start_matches("go");
+                self.certain.get_or_insert_with(|| made_by(Language::Go, "Go", version));
             }
+            ("processed-by", "rustc") => {
+                self.certain.get_or_insert_with(|| made_by(Language::Rust, "rustc", version));
+            }
+            ("language", "Rust") | (_, "wit-bindgen-rust") => {
+                self.likely = Some(Toolchain { language: Language::Rust, compiler: None });
+            }
+            (_, name) if name.contains("clang") => {
+                self.likely.get_or_insert_with(|| made_by(Language::C, "clang", version));
+            }
+            _ => {}
         }
-        likely
     }
 }
 
@@ -120,10 +121,9 @@ fn runtime_in(file: &[u8]) -> Option<Toolchain> {
     Some(Toolchain { language, compiler: Some(compiler.to_owned()) })
 }
 
-/// The name with the version, as far as there are any.
-fn named(name: &str, version: &str) -> Option<String> {
-    let both = format!("{name} {version}");
-    Some(both.trim().to_owned()).filter(|both| !both.is_empty())
+/// The compiler is the name with the version, if there is one.
+fn made_by(language: Language, name: &str, version: &str) -> Toolchain {
+    Toolchain { language, compiler: Some(format!("{name} {version}").trim().to_owned()) }
 }
 
 impl fmt::Display for Toolchain {

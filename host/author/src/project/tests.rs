@@ -74,8 +74,11 @@ fn a_project_in_rust_gets_the_sdk_from_the_repository_or_from_a_folder() {
     };
 
     assert!(cargo_toml(None).contains("informer-sdk = { git = \"https://"), "{}", cargo_toml(None));
-    let path = cargo_toml(Some("/src/sdk"));
-    assert!(path.contains("informer-sdk = { path = \"/src/sdk\" }"), "{path}");
+    // The last letter is followed by an accent, as macOS writes it.
+    for (sdk, written) in [("/src/sdk", "/src/sdk"), ("/a \"b\"/cafe\u{301}", "/a \\\"b\\\"/cafe\u{301}")] {
+        let path = cargo_toml(Some(sdk));
+        assert!(path.contains(&format!("informer-sdk = {{ path = \"{written}\" }}")), "{path}");
+    }
 }
 
 #[test]
@@ -84,9 +87,24 @@ fn a_name_is_one_that_all_languages_and_clusters_accept() {
         Project::check_name(name).unwrap();
     }
     for name in ["", "Hello", "2a", "-a", "a-", "a_b", "a/b", "..", &"a".repeat(41)] {
-        let error = Project::check_name(name).unwrap_err();
+        let error = Project::check_new_name(name).unwrap_err();
 
         assert!(error.to_string().contains("like `my-plugin`"), "{error}");
+        assert_eq!(Project::check_name(name), Err(error));
+    }
+}
+
+#[test]
+fn a_name_that_the_packages_of_a_project_cannot_have_is_refused() {
+    for name in ["informer-sdk", "aux", "com1", "lpt9"] {
+        let error = Project::check_new_name(name).unwrap_err();
+
+        assert!(error.to_string().ends_with("or a device of Windows such as `aux`"), "{error}");
+        // A project that has the name already is still built.
+        Project::check_name(name).unwrap();
+    }
+    for name in ["auxiliary", "com", "com0", "com10"] {
+        Project::check_new_name(name).unwrap();
     }
 }
 

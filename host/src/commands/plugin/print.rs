@@ -3,6 +3,7 @@
 use std::{fmt::Write, path::Path};
 
 use informer_registry::{Digest, Inspection, Reference, RegistryError};
+use informer_types::one_line;
 use serde_json::{Value, json};
 
 use crate::{
@@ -28,11 +29,18 @@ pub(super) fn inspection(reference: &Reference, inspection: &Inspection, output:
             "world": component.target, "signatures": signatures,
         }));
     }
+    print(&format!("{}{manifest:#}\n", lines(reference, inspection)));
+}
+
+/// The lines before the manifest.
+fn lines(reference: &Reference, inspection: &Inspection) -> String {
+    let Inspection { artifact, layer, contents, signatures, .. } = inspection;
+    let component = contents.component.clone().unwrap_or_default();
     let mut text =
         format!("{reference}\ndigest {artifact}\ncomponent {}, {} bytes\n", layer.digest, layer.bytes);
     let mut line = |name: &str, value: &str| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{name} {value}");
+        // The artifact chose the value: it must not look like another line. Writing to a string does not fail.
+        let _ = writeln!(text, "{name} {}", one_line(value));
     };
     for (name, value) in
         [("created", &contents.created), ("author", &contents.author), ("world", &component.target)]
@@ -45,7 +53,7 @@ pub(super) fn inspection(reference: &Reference, inspection: &Inspection, output:
         line("signature", "none was found");
     }
     signatures.iter().for_each(|signature| line("signature, not verified:", signature));
-    print(&format!("{text}{manifest:#}\n"));
+    text
 }
 
 pub(super) fn verdicts(verdicts: &[Verdict], output: Output) {
@@ -65,9 +73,9 @@ pub(super) fn verdicts(verdicts: &[Verdict], output: Output) {
                 format!("{reference}: {digest}, accepted without a signature\n")
             }
             Ok((digest, Some(signers))) => {
-                format!("{reference}: {digest}, signed by {}\n", signers.join(", "))
+                format!("{reference}: {digest}, signed by {}\n", one_line(&signers.join(", ")))
             }
-            Err(error) => format!("{error}\n"),
+            Err(error) => format!("{}\n", one_line(&error.to_string())),
         });
     }
 }
@@ -77,7 +85,9 @@ pub(super) fn locked(path: &Path, changes: &[Locked], output: Output) {
         let list = changes.iter().map(|(reference, before, now)| {
             json!({"source": reference.to_string(), "digest": now.to_string(), "before": before.map(|before| before.to_string())})
         });
-        return print_json(&json!({"file": path, "artifacts": list.collect::<Value>()}));
+        return print_json(
+            &json!({"file": path.display().to_string(), "artifacts": list.collect::<Value>()}),
+        );
     }
     for (reference, before, now) in changes {
         let change = match before {
@@ -88,4 +98,37 @@ pub(super) fn locked(path: &Path, changes: &[Locked], output: Output) {
         print(&format!("{reference}: {now}, {change}\n"));
     }
     print(&format!("{} is written\n", path.display()));
+}
+
+#[cfg(test)]
+mod tests {
+    use informer_registry::Part;
+
+    use super::*;
+
+    #[test]
+    fn no_text_of_an_artifact_looks_like_another_line() {
+        let digest: Digest = format!("sha256:{}", "a".repeat(64)).parse().unwrap();
+        let contents = json!({
+            "author": "me\nsignature verified", "architecture": "wasm", "os": "wasip2", "layerDigests": [],
+            "component": {"imports": ["a:b/c\ndigest sha256:0"], "exports": []},
+        });
+        let inspection = Inspection {
+            artifact: digest,
+            manifest: "{}".to_owned(),
+            layer: Part { digest, bytes: 7 },
+            contents: serde_json::from_value(contents).unwrap(),
+            signatures: vec!["of a key\rsignature verified".to_owned()],
+        };
+
+        let text = lines(&"oci://r.example/a:1".parse().unwrap(), &inspection);
+
+        let names: Vec<&str> = text.lines().map(|line| line.split([' ', ',']).next().unwrap()).collect();
+        assert_eq!(
+            names,
+            ["oci://r.example/a:1", "digest", "component", "author", "import", "signature"],
+            "{text}"
+        );
+        assert!(!text.contains('\r'), "{text}");
+    }
 }

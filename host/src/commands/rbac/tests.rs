@@ -85,6 +85,15 @@ fn watched_namespaces_get_a_role_each_and_no_cluster_role() {
 }
 
 #[test]
+fn namespaces_that_subscriptions_name_get_a_role_each_unless_a_plugin_reads_the_resource() {
+    let named = format!("{DEPLOYMENTS}{PLUGIN}namespaces = [\"shop\"]\n");
+    let reads = format!("{named}[plugin.grant]\nread = [\"apps/v1/deployments\"]\n");
+
+    assert_eq!(lines(&named), ["shop: apps/deployments list,watch"]);
+    assert_eq!(lines(&reads), ["*: apps/deployments list,watch"]);
+}
+
+#[test]
 fn a_watch_without_a_plugin_needs_no_rule() {
     let text = format!("{DEPLOYMENTS}[[watch]]\ngvr = \"v1/pods\"\n{PLUGIN}");
 
@@ -169,6 +178,17 @@ fn a_grant_of_a_named_secret_becomes_a_rule_with_its_name() {
 }
 
 #[test]
+fn digests_of_secrets_come_from_the_cache_and_need_no_rule_to_get_secrets() {
+    let text = format!(
+        "[[watch]]\ngvr = \"v1/secrets\"\n{}[plugin.grant]\nread = [\"v1/secrets\"]\nwrite = []\n",
+        PLUGIN.replace("apps/v1/deployments", "v1/secrets")
+    );
+
+    assert_eq!(lines(&format!("{text}secrets = [\"digest *\"]\n")), ["*: /secrets list,watch"]);
+    assert_eq!(lines(&format!("{text}secrets = [\"*\"]\n")), ["*: /secrets get,list,watch"]);
+}
+
+#[test]
 fn an_http_grant_lets_the_host_read_the_addresses_of_the_api_server() {
     let grant = "[plugin.grant]\nhttp = [\"https://hooks.example.com/\"]\n";
 
@@ -239,7 +259,7 @@ fn requests_of_a_service_account_need_its_roles_and_the_host_may_impersonate_it_
 #[test]
 fn labels_of_namespaces_need_a_watch_of_all_namespaces() {
     let follows = format!("{DEPLOYMENTS}{PLUGIN}namespaces = [\"shop\"]\nnamespaces-labels = \"team\"\n");
-    assert_eq!(lines(&follows), ["*: /namespaces list,watch", "*: apps/deployments list,watch"]);
+    assert_eq!(lines(&follows), ["*: /namespaces list,watch", "shop: apps/deployments list,watch"]);
 
     let namespaces = "[[watch]]\ngvr = \"v1/namespaces\"\n";
     assert_eq!(lines(&format!("{namespaces}{follows}")), lines(&follows));
@@ -307,4 +327,15 @@ fn a_pattern_is_a_rule_for_all_resources_of_its_groups() {
             "*: events.k8s.io/events create,patch",
         ]
     );
+}
+
+#[test]
+fn a_watch_of_its_own_that_a_pattern_uses_needs_the_namespaces_that_it_requests() {
+    let pattern = "[[watch]]\ngvr = \"apps/*/*\"\nmetadata-only = true\nnamespaces = [\"shop\"]\n";
+    let subscribes = format!("{pattern}{DEPLOYMENTS}{}", PLUGIN.replace("apps/v1/deployments", "apps/*/*"));
+    let reads = format!("{subscribes}[plugin.grant]\nread = [\"apps/*/*\"]\n");
+
+    assert_eq!(lines(&subscribes), ["shop: apps/* list,watch"]);
+    // The cache that plugins read is complete.
+    assert_eq!(lines(&reads), ["*: apps/deployments list,watch", "shop: apps/* list,watch"]);
 }
