@@ -6,10 +6,11 @@
 mod exposition;
 mod families;
 mod format;
+mod scrapes;
 
 pub(crate) use exposition::Exposition;
 pub(crate) use families::{
     CACHE_MEMORY, CONFIGURATION, ELECTION, FILTER, GUEST_MEMORY, LOADED, PULLS, QUEUE, RECEIPTS, RUNTIME,
     SIGNALS, TELEMETRY, VERSION, WORKQUEUE, expose, informer, process,
 };
-pub(crate) use format::answer;
+pub(crate) use scrapes::Scrapes;

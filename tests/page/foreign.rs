@@ -90,7 +90,7 @@ async fn a_page_of_another_origin_reads_nothing_and_changes_nothing() {
 async fn text_of_a_plugin_is_shown_as_text_with_its_hidden_marks() {
     let stage = Stage::start(vec![configmap("web")], &[echo(), fussy()].concat()).await;
     let page = &stage.browser;
-    let shown = HOSTILE.replace('\u{202e}', "\\u{202e}");
+    let shown = HOSTILE.replace('\u{202e}', "\\u{202e}").replace('\u{e0041}', "\\u{e0041}");
 
     page.view("letters").await;
     page.shows("#letters-list", &shown).await;

@@ -16,8 +16,10 @@ use tempfile::TempDir;
 
 use crate::browser::Browser;
 
-/// What a plugin says that wants to be taken for a part of the page. It has an element with a script, and a mark that reverses text.
-pub(crate) const HOSTILE: &str = "<img src=x onerror=\"document.title='taken'\"><b>bold</b> \u{202e}desrever";
+/// What a plugin says that wants to be taken for a part of the page. It has an element with a script, a mark that reverses text, and
+/// a character that no browser shows.
+pub(crate) const HOSTILE: &str =
+    "<img src=x onerror=\"document.title='taken'\"><b>bold</b> \u{202e}desrever\u{e0041}";
 
 /// Any free port.
 const ANY: &str = "127.0.0.1:0";

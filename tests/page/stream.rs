@@ -1,10 +1,16 @@
 //! The stream of a page ends and comes back.
 
+use std::net::SocketAddr;
+
 use informer_tests::host::PATIENCE;
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{
+        TcpListener, TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::watch,
     time::{sleep, timeout},
 };
 
@@ -33,6 +39,58 @@ async fn place(stage: &Stage) -> TcpStream {
         }
     };
     timeout(PATIENCE, taking).await.unwrap()
+}
+
+/// An address that passes bytes on to the host and back. While it hangs, its connections stay open and nothing arrives.
+async fn way(host: SocketAddr, hangs: watch::Receiver<bool>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (client, _) = listener.accept().await.unwrap();
+            let hangs = hangs.clone();
+            tokio::spawn(async move {
+                let (from_client, to_client) = client.into_split();
+                let (from_host, to_host) = TcpStream::connect(host).await.unwrap().into_split();
+                tokio::join!(pass(from_client, to_host, hangs.clone()), pass(from_host, to_client, hangs));
+            });
+        }
+    });
+    address
+}
+
+async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut hangs: watch::Receiver<bool>) {
+    let mut bytes = [0; 4096];
+    while let Ok(read @ 1..) = from.read(&mut bytes).await {
+        let goes_on = hangs.wait_for(|hangs| !hangs).await.is_ok();
+        if !goes_on || to.write_all(&bytes[..read]).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Chromium: run by cargo xtask test --all"]
+async fn a_page_whose_host_hangs_says_so_and_is_live_once_the_host_goes_on() {
+    let stage = Stage::start(vec![configmap("web")], &echo()).await;
+    let page = &stage.browser;
+    let (hangs, receiver) = watch::channel(false);
+    let host = stage.host.app().admin_address().unwrap().tcp().unwrap();
+    let address = way(host, receiver).await;
+    let live = "return document.querySelector('#connection').innerText === 'live'";
+    page.open(&format!("http://{address}/")).await;
+    page.until("a live page", live).await;
+
+    hangs.send(true).unwrap();
+    page.shows("#connection", "not live").await;
+    page.shows("#state", "Last state: All is well").await;
+
+    hangs.send(false).unwrap();
+    page.until("a live page", live).await;
+    page.until("a present state", "return document.querySelector('#state').innerText === 'All is well'")
+        .await;
+    page.complaints().await;
+    stage.leave().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,6 +45,13 @@ async fn informers_and_plugins_have_a_row_each_and_a_plugin_has_its_details() {
     for text in ["echo.wasm", "patch v1/configmaps @shop", "0 requests", "1048576 bytes", "Succeeded\n1"] {
         page.shows("#plugin-detail", text).await;
     }
+    // The first request is under way when another plugin is opened, and no event follows.
+    let quickly = "for (const name of ['absent', 'echo']) {
+            location.hash = `plugin?name=${name}`;
+            dispatchEvent(new HashChangeEvent('hashchange'));
+        }";
+    page.run(quickly, &[]).await;
+    page.shows("#plugin-detail", "echo.wasm").await;
     stage.server.load(vec![configmap("api")]).unwrap();
     page.shows("#plugin-detail", "Succeeded\n2").await;
 
@@ -98,6 +105,11 @@ async fn the_log_of_a_plugin_is_shown_as_it_grows_and_its_level_is_set() {
     page.until("fewer lines", "return !document.querySelector('#log-lines').innerText.includes('shop/web')")
         .await;
 
+    // The address names the plugin before the first event lists the plugins.
+    page.open("about:blank").await;
+    page.open(&format!("{}#log?plugin=echo", stage.url())).await;
+    page.until("the choice of a level", "return document.querySelector('#log-set')?.disabled === false")
+        .await;
     page.run("const set = document.querySelector('#log-set'); set.value = 'error'; set.dispatchEvent(new Event('change'))", &[]).await;
     page.shows("#announcement", "The log level of echo is error").await;
     assert_eq!(stage.host.plugin("echo")["log-level"], "error");

@@ -20,7 +20,7 @@ use super::{
     endpoint::{BindError, Endpoint},
     probe::{Check, Outcome},
 };
-use crate::metrics;
+use crate::metrics::Scrapes;
 
 /// The content type of the probes.
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -33,7 +33,8 @@ type Running = State<Arc<dyn Probe>>;
 ///   again.
 /// - `/readyz`: 200, or 503 with a line for each check that fails. A watch fails until its first list is in the cache; a plugin
 ///   fails while it has no version in service.
-/// - `/metrics`: OpenMetrics text if the request accepts it, and otherwise the text format of Prometheus; see METRICS.md.
+/// - `/metrics`: OpenMetrics text if the request accepts it, and otherwise the text format of Prometheus; see METRICS.md. 503 if too
+///   many requests wait for it.
 ///
 /// With a `reviewer`, `/metrics` needs a bearer token of an identity that may get it: 401 without one, 403 without the right, 429
 /// if there are too many unknown tokens, and 503 with the reason if the API server does not review the token.
@@ -49,7 +50,8 @@ pub async fn serve_health(
     token: CancellationToken,
 ) -> Result<Endpoint, BindError> {
     let access = reviewer.map(|reviewer| Arc::new(Access::new(reviewer)));
-    let metrics = move |state, headers: HeaderMap| metrics(state, headers, access);
+    let scrapes = Arc::new(Scrapes::default());
+    let metrics = move |state, headers: HeaderMap| metrics(state, headers, access, scrapes);
     let router = Router::new()
         .route("/livez", get(livez))
         .route("/readyz", get(readyz))
@@ -67,13 +69,18 @@ async fn readyz(State(probe): Running, RawQuery(query): RawQuery) -> Response {
     answer("readyz", &probe.readiness(), is_verbose(query.as_deref()), StatusCode::SERVICE_UNAVAILABLE)
 }
 
-async fn metrics(State(probe): Running, headers: HeaderMap, access: Option<Arc<Access>>) -> Response {
+async fn metrics(
+    State(probe): Running,
+    headers: HeaderMap,
+    access: Option<Arc<Access>>,
+    scrapes: Arc<Scrapes>,
+) -> Response {
     if let Some(access) = access
         && let Some(refusal) = access.refusal(&headers).await
     {
         return refusal;
     }
-    metrics::answer(&headers, probe.metrics())
+    scrapes.answer(&headers, move || probe.metrics()).await
 }
 
 async fn unknown() -> (StatusCode, &'static str) {

@@ -24,7 +24,7 @@ use super::{
         RecordRequest, Recording, ReloadRequest, Replays, Reported, Status,
     },
 };
-use crate::metrics;
+use crate::metrics::Scrapes;
 
 /// The most bytes of a request's body. The longest one names a plugin and a key.
 const BODY_BYTES: usize = 64 << 10;
@@ -88,6 +88,8 @@ pub async fn serve_admin(
     }
     let host = probe.identity();
     let page_token = Token::new();
+    let scrapes = Arc::new(Scrapes::default());
+    let metrics = move |state, headers: HeaderMap| metrics(state, headers, scrapes);
     let router = Router::new()
         .route("/livez", get(livez))
         .route("/readyz", get(readyz))
@@ -204,8 +206,8 @@ async fn record(State(probe): Running, Json(request): Json<RecordRequest>) -> An
     recording.map(Json).map_err(|why| refusal(StatusCode::SERVICE_UNAVAILABLE, why))
 }
 
-async fn metrics(State(probe): Running, headers: HeaderMap) -> Response {
-    metrics::answer(&headers, probe.metrics())
+async fn metrics(State(probe): Running, headers: HeaderMap, scrapes: Arc<Scrapes>) -> Response {
+    scrapes.answer(&headers, move || probe.metrics()).await
 }
 
 async fn unknown() -> (StatusCode, Json<Failed>) {

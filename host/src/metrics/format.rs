@@ -3,46 +3,39 @@
 
 use std::fmt::Write;
 
-use axum::{
-    http::{
-        HeaderMap,
-        header::{ACCEPT, CONTENT_TYPE, VARY},
-    },
-    response::{IntoResponse, Response},
-};
+use axum::http::{HeaderMap, header::ACCEPT};
 
 /// A format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+pub(super) enum Format {
     OpenMetrics,
     /// The text format of Prometheus, version 0.0.4.
     Text,
 }
 
-/// Answers with these metrics, given as OpenMetrics text, in OpenMetrics if the request accepts that by its name, and in the
-/// text format of Prometheus otherwise. A quality of 0 is not considered.
-pub(crate) fn answer(request: &HeaderMap, metrics: String) -> Response {
-    let format = Format::accepted(request);
-    let text = match format {
-        Format::OpenMetrics => metrics,
-        Format::Text => text(&metrics),
-    };
-    ([(CONTENT_TYPE, format.content_type()), (VARY, "accept")], text).into_response()
-}
-
 // === impl Format ===
 
 impl Format {
-    fn accepted(request: &HeaderMap) -> Self {
+    /// OpenMetrics if the request accepts that by its name, and the text format of Prometheus otherwise. A quality of 0 is not
+    /// considered.
+    pub(super) fn accepted(request: &HeaderMap) -> Self {
         let mut accepted = request.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let named = accepted.any(|types| types.contains("application/openmetrics-text"));
         if named { Self::OpenMetrics } else { Self::Text }
     }
 
-    fn content_type(self) -> &'static str {
+    pub(super) fn content_type(self) -> &'static str {
         match self {
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
             Self::Text => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+
+    /// Writes OpenMetrics text of this host in this format.
+    pub(super) fn write(self, metrics: String) -> String {
+        match self {
+            Self::OpenMetrics => metrics,
+            Self::Text => text(&metrics),
         }
     }
 }

@@ -9,7 +9,8 @@ use crate::{event::Event, outbox::Outbox};
 /// Begins the traces of sampled events.
 #[derive(Debug)]
 pub struct Spans {
-    /// A trace is sampled if the lower 63 bits of its number are below this: the rule of OpenTelemetry for shares.
+    /// A trace is sampled if the lower 64 bits of its number, without the lowest bit, are below this: the rule of OpenTelemetry's
+    /// `TraceIdRatioBased`.
     below: u64,
     outbox: Arc<Outbox>,
 }
@@ -32,7 +33,6 @@ impl Spans {
     }
 
     fn samples(&self, trace_id: u128) -> bool {
-        // The lower half of the number, without its highest bit.
         (trace_id as u64) >> 1 < self.below
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::admin::types::Election;
+
 /// One row for each informer and plugin.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -24,6 +26,8 @@ pub struct OverviewHost {
     pub unready: Sentences,
     /// Problems that do not keep the host from serving.
     pub degraded: Sentences,
+    /// The election that the host takes part in; `None` without `lease` under `[host]`.
+    pub election: Option<Election>,
     /// The log filter in force.
     pub log: Option<String>,
     /// The database file; `None` if the state is in memory.
@@ -115,7 +119,7 @@ pub struct InformerRow {
 pub struct PluginRow {
     /// Name in the configuration.
     pub name: String,
-    /// `serving`, `loading`, `refused`, `paused` or `quarantine`.
+    /// `serving`, `loading`, `standing by` on a host that does not lead, `refused`, `paused` or `quarantine`.
     pub state: &'static str,
     /// Why it is not simply serving, in a sentence.
     pub why: Option<String>,

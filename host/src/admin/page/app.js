@@ -54,7 +54,8 @@ function show() {
 
 function frame() {
   const [text, kind] = state.host ? overview.verdict(state.host) : ["Connecting", "quiet"];
-  mark(byId("state"), text, kind);
+  const known = state.connected || !state.host;
+  mark(byId("state"), known ? text : `Last state: ${text}`, known ? kind : "quiet");
   mark(byId("connection"), state.connected ? "live" : (state.refused ?? "not live"), state.connected ? "good" : "bad");
   put(byId("version"), state.host?.version);
 }

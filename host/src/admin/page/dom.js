@@ -1,7 +1,8 @@
 // Elements and texts. A text is always inserted as a text, never as HTML.
 
-// Characters that control, reorder or hide text. Line feeds and tabs stay.
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+// Characters that control, reorder or hide text: those for which `is_hidden` of the host returns true, except for line feeds and
+// tabs. The variation selectors of emoji stay.
+const HIDDEN = /(?![\n\t\ufe00-\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 export const byId = (id) => document.getElementById(id);
 

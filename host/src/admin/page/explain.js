@@ -69,9 +69,9 @@ async function explain(gvr, one) {
   const place = byId("explain-answer");
   try {
     const answer = await read("/explain", { gvr, key: one });
-    if (one === key) update(place, parts(answer));
+    if (gvr === wanted && one === key) update(place, parts(answer));
   } catch (error) {
-    if (one === key) update(place, [element("p", { class: "notice" }, error.message)]);
+    if (gvr === wanted && one === key) update(place, [element("p", { class: "notice" }, error.message)]);
   }
 }
 

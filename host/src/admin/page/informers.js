@@ -1,6 +1,6 @@
 // The informers.
 
-import { byId, bytes, element, time } from "./dom.js";
+import { byId, bytes, element, time, update } from "./dom.js";
 import { state } from "./live.js";
 import { Table } from "./table.js";
 
@@ -36,12 +36,14 @@ function troubles(row) {
   chosen = row.id;
   const texts = row.troubles.map((text) => element("li", { class: "text" }, text));
   const none = element("p", { class: "muted" }, `${row.watch}: nothing fails.`);
-  byId("informer-troubles").replaceChildren(texts.length > 0 ? element("ul", { class: "problems" }, texts) : none);
+  update(byId("informer-troubles"), [texts.length > 0 ? element("ul", { class: "problems" }, texts) : none]);
 }
 
 /** Draws the view. */
 export function draw() {
-  table.set([...state.informers.values()]);
-  const row = state.informers.get(chosen) ?? [...state.informers.values()].find((one) => one.troubles.length > 0);
+  const rows = [...state.informers.values()];
+  table.set(rows);
+  const row = state.informers.get(chosen) ?? rows.find((one) => one.troubles.length > 0);
   if (row) troubles(row);
+  else byId("informer-troubles").replaceChildren();
 }

@@ -88,7 +88,8 @@ function item(letter) {
 
 async function one(verb, letter) {
   if (verb === "drop" && !(await confirmed(`Drop the letter about ${letter.key}? It is not delivered any more.`, "Drop"))) return;
-  await send(verb, { plugin: letter.plugin, gvr: letter.gvr, key: letter.key });
+  // A letter without a resource is about a key or a signal: `null` would choose the letters of objects with the same key too.
+  await send(verb, { plugin: letter.plugin, gvr: letter.gvr ?? "", key: letter.key });
 }
 
 async function all(verb, word) {

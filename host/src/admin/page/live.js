@@ -5,10 +5,13 @@ export const state = { host: null, informers: new Map(), plugins: new Map(), con
 
 /** The time after which a refused page tries again. */
 const AGAIN = 5000;
+/** The time after which a silent host counts as gone. A host without news sends the event `quiet` every ten seconds. */
+const SILENT = 30000;
 
 const listeners = [];
 let source = null;
 let trying = 0;
+let silence = 0;
 
 /** Calls `listener` after each event with what it changed: { host, informers, plugins, connected }. */
 export function onChange(listener) {
@@ -24,7 +27,20 @@ function merge(rows, changed, name) {
   for (const row of changed.rows) rows.set(row[name], row);
 }
 
+/** Waits for the next event from now on. A host that hangs sends none, and its connection stays open. */
+function heard() {
+  clearTimeout(silence);
+  silence = setTimeout(silent, SILENT);
+}
+
+function silent() {
+  close();
+  lost(null);
+  open();
+}
+
 function received(event) {
+  heard();
   const next = JSON.parse(event.data);
   if (next.all) {
     state.informers.clear();
@@ -78,11 +94,14 @@ async function failed() {
 function open() {
   source = new EventSource("/page/live");
   source.onmessage = received;
+  source.addEventListener("quiet", heard);
   source.onerror = failed;
+  heard();
 }
 
 function close() {
   clearTimeout(trying);
+  clearTimeout(silence);
   source?.close();
   source = null;
 }

@@ -28,7 +28,8 @@ const CLIENTS: usize = 8;
 /// The least time between two events of a client, and the greatest age of a snapshot.
 const SPACING: Duration = Duration::from_secs(1);
 
-/// The time after which a client without news gets a comment: it distinguishes a quiet host from a dead one.
+/// The time after which a client without news gets the event `quiet`. A page that receives nothing for three times as long connects
+/// again: a connection to a host that hangs stays open, and browsers do not show comments of the stream to a page.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// The open pages.
@@ -89,7 +90,8 @@ impl Live {
     pub(super) fn listen(self: &Arc<Self>) -> Option<impl IntoResponse + use<>> {
         let place = Arc::clone(&self.clients).try_acquire_owned().ok()?;
         let client = Client { live: Arc::clone(self), _place: place, sent: None };
-        let alive = KeepAlive::new().interval(QUIET).text("quiet");
+        let quiet = Event::default().event("quiet").data("quiet");
+        let alive = KeepAlive::new().interval(QUIET).event(quiet);
         Some(Sse::new(events(client)).keep_alive(alive))
     }
 

@@ -19,6 +19,8 @@ let lines = [];
 let newest = 0;
 let asked = 0;
 let asking = false;
+/** True if a request was left out because another one was under way. */
+let outdated = false;
 let starts = 0;
 
 const plugin = () => field.value.trim();
@@ -45,21 +47,26 @@ function again() {
   newest = 0;
   asked += 1;
   asking = false;
-  set.disabled = !state.plugins.has(plugin());
   set.value = "";
   load();
 }
 
 /** Reads the lines that are newer than those shown. */
 export async function load() {
+  // The address may name a plugin before the first event lists the plugins.
+  set.disabled = !state.plugins.has(plugin());
   if (starts !== state.starts) {
     // Another process numbers its lines from the start.
     starts = state.starts;
     lines = [];
     newest = 0;
   }
-  if (asking) return;
+  if (asking) {
+    outdated = true;
+    return;
+  }
   asking = true;
+  outdated = false;
   const request = asked;
   try {
     const page = await read("/page/lines", { plugin: plugin(), after: newest });
@@ -75,6 +82,7 @@ export async function load() {
   } finally {
     if (request === asked) asking = false;
   }
+  if (outdated) load();
 }
 
 function fitting(some) {

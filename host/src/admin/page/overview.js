@@ -29,11 +29,20 @@ const rate = new Rate(byId("rates"), byId("rate"));
 /** The word for the whole host, and its kind. */
 export function verdict(host) {
   if (host.unready.count > 0) return ["Not ready", "bad"];
+  const standsBy = host.election && !host.election.leads;
   if (host.degraded.count > 0) {
     const one = host.degraded.count === 1;
-    return [`Ready, ${number(host.degraded.count)} ${one ? "problem" : "problems"}`, "warn"];
+    return [`${standsBy ? "Stands by" : "Ready"}, ${number(host.degraded.count)} ${one ? "problem" : "problems"}`, "warn"];
   }
+  if (standsBy) return host.election.leader ? ["Stands by", "quiet"] : ["Stands by, no leader is known", "warn"];
   return ["All is well", "good"];
+}
+
+/** The role of the host in its election, in the words of `informer status`. */
+function role({ lease, leads, leader }) {
+  if (leads) return `This host leads, and holds the lease ${lease}.`;
+  const holder = leader ? `${leader} holds the lease ${lease}` : `it has not read a holder of the lease ${lease}`;
+  return `This host stands by, and calls no plugin: ${holder}.`;
 }
 
 function items({ count, first }, kind) {
@@ -72,6 +81,8 @@ export function draw() {
     const all = whole?.(host);
     put(tiles[index].whole, all ? `of ${all}` : "");
   });
+  put(byId("role"), host.election ? role(host.election) : "");
+  byId("role").hidden = !host.election;
   rate.draw();
   drawStates();
   const problems = [...items(host.unready, "bad"), ...items(host.degraded, "warn")];

@@ -6,7 +6,7 @@ import { read } from "./request.js";
 import { Table } from "./table.js";
 
 /** The states, those that need an operator first. */
-export const KINDS = { quarantine: "bad", refused: "bad", loading: "quiet", paused: "quiet", serving: "good" };
+export const KINDS = { quarantine: "bad", refused: "bad", loading: "quiet", "standing by": "quiet", paused: "quiet", serving: "good" };
 const STATES = Object.keys(KINDS);
 
 const table = new Table(byId("plugins-table"), {
@@ -51,6 +51,8 @@ export function draw() {
 
 let opened = null;
 let asking = false;
+/** True if a request was left out because another one was under way. */
+let outdated = false;
 
 /** Opens one plugin. */
 export function open(query) {
@@ -63,7 +65,11 @@ export function open(query) {
 
 /** Reads the plugin in detail. Only one request is under way at a time. */
 export async function detail() {
-  if (asking || opened === null) return;
+  if (opened === null) return;
+  if (asking) {
+    outdated = true;
+    return;
+  }
   asking = true;
   const name = opened;
   try {
@@ -73,6 +79,10 @@ export async function detail() {
     if (name === opened) byId("plugin-detail").replaceChildren(element("p", { class: "notice" }, error.message));
   } finally {
     asking = false;
+  }
+  if (outdated) {
+    outdated = false;
+    detail();
   }
 }
 

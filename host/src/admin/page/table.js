@@ -58,7 +58,8 @@ export class Table {
     const value = column.value ?? column.text;
     const way = this.down ? -1 : 1;
     const compare = (one, other) => {
-      const [a, b] = [value(one) ?? -1, value(other) ?? -1];
+      // A value that is missing comes before each text, and beside 0.
+      const [a, b] = [value(one) ?? "", value(other) ?? ""];
       if (a < b) return -way;
       if (a > b) return way;
       return this.id(one) < this.id(other) ? -1 : 1;

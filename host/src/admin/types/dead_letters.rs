@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Chosen {
     /// Name of the plugin; `None` means every plugin.
     pub plugin: Option<String>,
-    /// The resource as the configuration writes it, such as `v1/pods`; `None` means every resource.
+    /// The resource as the configuration writes it, such as `v1/pods`. `None` means every letter, and the empty text only those
+    /// that belong to no resource: letters of keys of the plugin's own and of signals.
     pub gvr: Option<String>,
     /// `namespace/name`, `name`, or a key of the plugin's own; `None` means every key.
     pub key: Option<String>,
@@ -125,7 +126,8 @@ impl Chosen {
 
     /// Returns true if this key of the plugin's own is chosen. Such a key belongs to no resource.
     pub fn has_key(&self, plugin: &str, key: &str) -> bool {
-        self.gvr.is_none() && matches(self.plugin.as_deref(), plugin) && matches(self.key.as_deref(), key)
+        let of_keys = self.gvr.as_deref().is_none_or(str::is_empty);
+        of_keys && matches(self.plugin.as_deref(), plugin) && matches(self.key.as_deref(), key)
     }
 
     /// Why the chosen letters may be neither replayed nor dropped; `None` if they may.
@@ -169,6 +171,16 @@ mod tests {
         assert!(chosen(None, Some("any key")).has_key("ttl", "any key"));
         assert!(!chosen(None, Some("another")).has_key("ttl", "any key"));
         assert!(!chosen(Some("v1/pods"), None).has_key("ttl", "any key"));
+    }
+
+    /// The page sends it for the letter of a key: an object may have the same key.
+    #[test]
+    fn an_empty_resource_chooses_letters_of_keys_and_none_of_objects() {
+        let key = Some("shop/web".to_owned());
+        let chosen = Chosen { gvr: Some(String::new()), key, ..Chosen::default() };
+
+        assert!(chosen.has_key("ttl", "shop/web") && !chosen.has_key("ttl", "shop/api"));
+        assert!(!chosen.has("ttl", "v1/pods", "shop/web"));
     }
 
     #[test]
