@@ -76,8 +76,23 @@ impl Cluster {
         Ok(found.map(serde_json::to_value).transpose()?)
     }
 
+    /// Returns true if the object exists.
+    ///
+    /// # Errors
+    /// Also if no object can have this resource and key.
     pub(super) async fn exists(&self, gvr: &Gvr, key: &ObjectKey) -> anyhow::Result<bool> {
-        Ok(self.by_key(gvr, key).get_opt(&key.name).await?.is_some())
+        match self.by_key(gvr, key).get(&key.name).await {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.code == 404 => match status.details {
+                // Only the answer about an object has details.
+                Some(_) => Ok(false),
+                None => Err(anyhow!(
+                    "the API server of the test has no resource {gvr} with a key like {key}: write the plural, and the namespace if \
+                     there is one, as in `apps/v1/deployments default/web`"
+                )),
+            },
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The manifest with the namespace `default`, if its kind has namespaces and it names none.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 
@@ -66,10 +66,15 @@ pub(super) struct StepText {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExpectText {
+    #[serde(default, deserialize_with = "list")]
     pub(super) calls: Option<Vec<Spanned<Value>>>,
+    #[serde(default, deserialize_with = "list")]
     pub(super) log: Option<Vec<Spanned<Value>>>,
+    #[serde(default, deserialize_with = "list")]
     pub(super) failures: Option<Vec<Spanned<Value>>>,
+    #[serde(default, deserialize_with = "list")]
     pub(super) writes: Option<Vec<Spanned<Value>>>,
+    #[serde(default, deserialize_with = "list")]
     pub(super) http: Option<Vec<Spanned<Value>>>,
     #[serde(default)]
     pub(super) objects: Vec<Spanned<Value>>,
@@ -90,6 +95,11 @@ pub(super) struct AnswerText {
     pub(super) body: Option<String>,
     pub(super) json: Option<Value>,
     pub(super) times: Option<u32>,
+}
+
+/// A list that is written. A key without a value is the empty list, and not a list that is left out.
+fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Spanned<Value>>>, D::Error> {
+    Vec::deserialize(from).map(Some)
 }
 
 fn default_config() -> PathBuf {

@@ -6,7 +6,7 @@ use informer_runtime::{
     LogLevel, LogLine, LogSink, LogStream,
     capabilities::{ApiAnswer, ApiFailure, ApiRequest},
 };
-use informer_types::{Change, Delivery, Outcome, Reconciled, Request, Signal, SignalCall};
+use informer_types::{Change, Delivery, Failure, Outcome, Reconciled, Request, Signal, SignalCall};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -73,6 +73,12 @@ impl Witness for Observed {
     fn handled(&self, _plugin: &str, delivery: &Delivery, outcome: &Outcome) {
         let Ending { next, failure } = Ending::of_handler(outcome);
         self.called(call(delivery, next), failure);
+    }
+
+    fn batch_failed(&self, _plugin: &str, failure: &Failure) {
+        let outcome = Outcome::Retry { after: None, failure: failure.clone() };
+        let failure = Ending::of_handler(&outcome).failure.unwrap_or_default();
+        self.add(Kind::Failures, Seen::text(format!("batch: {failure}")));
     }
 
     fn reconciled(&self, _plugin: &str, request: &Request, outcome: &Reconciled) {

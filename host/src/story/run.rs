@@ -146,27 +146,38 @@ impl Played {
 
 async fn act(story: &Story, action: &Action, stage: &mut Stage) -> anyhow::Result<()> {
     match action {
+        Action::Restart => stage.restart(setup::configuration(story)?).await,
+        Action::Pass(by) => stage.pass(*by).await,
+        Action::Key(key) => stage.add_key(key),
+        Action::Files(files) => stage.write_files(files).await,
+        // Boxed: it is large.
+        other => stage.change(Box::pin(change(story, other, stage))).await,
+    }
+}
+
+/// Makes a change from which notifications follow.
+async fn change(story: &Story, action: &Action, stage: &Stage) -> anyhow::Result<()> {
+    match action {
         Action::Add(manifests) => {
             for manifest in manifests {
                 stage.cluster.add(manifest).await?;
+                stage.followed().await?;
             }
         }
         Action::Update(manifests) => {
             for manifest in manifests {
                 stage.cluster.update(manifest).await?;
+                stage.followed().await?;
             }
         }
         Action::Delete(gvr, key) => stage.cluster.delete(gvr, key).await?,
         Action::Resync(gvr) => stage.resync(gvr)?,
-        Action::Restart => stage.restart(setup::configuration(story)?).await?,
         Action::Reload(settings) => {
             let mut all = story.settings.as_ref().map(|own| own.value.clone()).unwrap_or_default();
             all.extend(settings.clone());
             stage.reload(setup::with_settings(story, Some(&all))?).await?;
         }
-        Action::Pass(by) => stage.pass(*by).await?,
-        Action::Key(key) => stage.add_key(key)?,
-        Action::Files(files) => stage.write_files(files).await?,
+        Action::Restart | Action::Pass(_) | Action::Key(_) | Action::Files(_) => {}
     }
     Ok(())
 }

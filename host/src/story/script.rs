@@ -262,9 +262,21 @@ fn shown(manifests: &[Value]) -> String {
 /// Checks that a manifest says what it is.
 fn named(object: &Value) -> Result<(), String> {
     for pointer in ["/apiVersion", "/kind", "/metadata/name"] {
-        if object.pointer(pointer).and_then(Value::as_str).is_none_or(str::is_empty) {
-            let field = pointer.trim_start_matches('/').replace('/', ".");
-            return Err(format!("the object has no `{field}`: write it as in a manifest for kubectl"));
+        let field = || pointer.trim_start_matches('/').replace('/', ".");
+        match object.pointer(pointer) {
+            Some(Value::String(text)) if !text.is_empty() => {}
+            None | Some(Value::Null | Value::String(_)) => {
+                return Err(format!(
+                    "the object has no `{}`: write it as in a manifest for kubectl",
+                    field()
+                ));
+            }
+            Some(other) => {
+                return Err(format!(
+                    "`{}` is {other}, which is no text in YAML: write it in quotes",
+                    field()
+                ));
+            }
         }
     }
     Ok(())
@@ -344,6 +356,27 @@ mod tests {
         assert_eq!(step.line, 3);
         assert!(matches!(step.action, Action::Pass(by) if by == Duration::from_secs(60)));
         assert_eq!(step.expect.lists.first().unwrap().1.first().unwrap().line, 6);
+    }
+
+    #[test]
+    fn a_name_that_yaml_reads_as_another_value_needs_quotes() {
+        for (name, read) in [("y", Some("true")), ("12", Some("12")), ("'y'", None)] {
+            let object = format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}");
+            let problem = parse(&format!("steps:\n  - add: {object}\n")).err().map(|(_, text)| text);
+
+            let wanted = read.map(|read| format!("`metadata.name` is {read}, which is no text in YAML"));
+            assert_eq!(problem.is_some(), wanted.is_some(), "{name}: {problem:?}");
+            assert!(problem.unwrap_or_default().contains(&wanted.unwrap_or_default()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_list_without_a_value_is_empty_and_not_left_out() {
+        let story = parse("steps:\n  - pass: 1m\n    expect:\n      log:\n      calls: []\n").unwrap();
+
+        let lists = &story.steps.first().unwrap().expect.lists;
+        let found: Vec<(Kind, usize)> = lists.iter().map(|(kind, list)| (*kind, list.len())).collect();
+        assert_eq!(found, [(Kind::Calls, 0), (Kind::Log, 0)]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     admin::Probe,
     app::{App, Options, Staging, author_engine},
-    config::{Access, Config, StateDir},
+    config::{Access, Config, Plugin, StateDir},
     connect::{Connection, connect},
 };
 
@@ -41,8 +41,8 @@ const RESTED_WITHIN: Duration = Duration::from_secs(120);
 /// A plugin that is at rest twice, with this pause between, is at rest.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Time for calls in flight when the host stops; a story leaves no call in flight.
-const STOPPED_WITHIN: Duration = Duration::from_millis(500);
+/// Time for the host to stop on a slow machine. A story leaves no call in flight, and no queue waits for time to pass.
+const STOPPED_WITHIN: Duration = Duration::from_secs(30);
 
 /// The most moments at which something happens while a step lets time pass.
 const MOMENTS: usize = 10_000;
@@ -72,6 +72,8 @@ impl Stage {
         let settings = informer_devserver::Config {
             bookmark_interval: BOOKMARKS_EVERY,
             garbage_collection: true,
+            // A namespace is emptied in the step that deletes it, not in a later one.
+            namespace_grace: Duration::ZERO,
             ..informer_devserver::Config::default()
         };
         let server = DevServer::start(settings).await?;
@@ -114,7 +116,54 @@ impl Stage {
         };
         let app = self.app.insert(App::start(config, options).await?);
         started(app, &self.plugin).await?;
+        self.begin_calls(self.app()?).await?;
         self.rest().await
+    }
+
+    /// Makes a change while the calls of the plugin are held back. They begin once the queues have everything that follows from the
+    /// change, so the calls do not depend on the speed of the machine.
+    pub(super) async fn change(
+        &self,
+        change: impl Future<Output = anyhow::Result<()>>,
+    ) -> anyhow::Result<()> {
+        let Some(app) = &self.app else { return change.await };
+        app.hold_calls(true);
+        let changed = change.await;
+        let begun = self.begin_calls(app).await;
+        changed.and(begun)
+    }
+
+    /// Waits until the queues have the changes so far, so that the next change comes after them, also in another resource.
+    pub(super) async fn followed(&self) -> anyhow::Result<()> {
+        match &self.app {
+            Some(app) => self.caught_up(app).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until the queues have everything that follows from the changes so far, and lets the calls begin.
+    async fn begin_calls(&self, app: &App) -> anyhow::Result<()> {
+        let following = async {
+            loop {
+                self.caught_up(app).await?;
+                if app.is_settled() {
+                    return anyhow::Ok(());
+                }
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let followed = timeout(RESTED_WITHIN, following).await;
+        app.hold_calls(false);
+        followed.unwrap_or_else(|_| Err(anyhow!("the plugin does not come to rest within {RESTED_WITHIN:?}")))
+    }
+
+    /// Waits until the queues have every change of the API server. Returns the resource version that was reached.
+    async fn caught_up(&self, app: &App) -> anyhow::Result<u64> {
+        let version = self.server.resource_version();
+        if !app.caught_up(&version.to_string()).await {
+            bail!("a watch of the plugin does not follow the API server: {}", trouble(app));
+        }
+        Ok(version)
     }
 
     /// Stops the host and starts it again, with its state.
@@ -176,7 +225,11 @@ impl Stage {
             let next = app.next_due().map(|due| due.max(Duration::from_millis(1)));
             let hop = next.map_or(left, |next| next.min(left));
             self.clock.advance(hop);
-            app.advance(hop);
+            self.change(async {
+                app.advance(hop);
+                Ok(())
+            })
+            .await?;
             self.rest().await?;
             left -= hop;
             if left.is_zero() {
@@ -194,20 +247,18 @@ impl Stage {
         let app = self.app()?;
         let resting = async {
             loop {
-                let before = (self.server.resource_version(), self.observed.count());
-                if !app.caught_up(&before.0.to_string()).await {
-                    bail!("a watch of the plugin does not follow the API server: {}", trouble(app));
-                }
+                let count = self.observed.count();
+                let version = self.caught_up(app).await?;
                 if app.is_quiet() {
                     sleep(PAUSE).await;
                     let after = (self.server.resource_version(), self.observed.count());
-                    if app.is_quiet() && before == after {
+                    if app.is_quiet() && after == (version, count) {
                         return Ok(());
                     }
                 } else {
                     sleep(Duration::from_millis(1)).await;
                 }
-                if before.1 >= MOST {
+                if count >= MOST {
                     bail!(
                         "the plugin did more than {MOST} things: does it write to an object that it is called for?"
                     );
@@ -248,8 +299,7 @@ impl Stage {
             host.shutdown_timeout = STOPPED_WITHIN;
             host.lease = None;
             for plugin in &mut config.plugins {
-                plugin.queue.workers = NonZeroUsize::MIN;
-                plugin.workqueue.workers = NonZeroUsize::MIN;
+                one_call_at_a_time(plugin);
                 plugin.retry.calls.backoff.jitter = 0.0;
                 plugin.config_files.extend(files.clone());
             }
@@ -262,6 +312,14 @@ impl Stage {
         self.over.cancel();
         self.server.shutdown().await;
     }
+}
+
+/// With one instance, a handler and a reconciler do not run at the same time, and the number of calls of `start` is the same in each
+/// run.
+fn one_call_at_a_time(plugin: &mut Plugin) {
+    plugin.queue.workers = NonZeroUsize::MIN;
+    plugin.workqueue.workers = NonZeroUsize::MIN;
+    plugin.limits.instances = Some(NonZeroUsize::MIN);
 }
 
 /// Waits until the plugin serves.
@@ -285,4 +343,30 @@ fn trouble(app: &App) -> String {
     let (mut unready, degraded) = (app.probe().unready(), app.probe().degraded());
     unready.extend(degraded);
     unready.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::story::setup::configuration;
+
+    #[test]
+    fn a_story_has_one_call_at_a_time_whatever_its_configuration_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let config = "[[watch]]\ngvr = \"v1/configmaps\"\n[[plugin]]\nname = \"it\"\nsource = \"it.wasm\"\n[[plugin.on]]\n\
+                      watch = \"v1/configmaps\"\n[plugin.queue]\nworkers = 3\n[plugin.limits]\ninstances = 4\n";
+        fs::write(path("informer.toml"), config).unwrap();
+        fs::write(path("it.wasm"), "").unwrap();
+        let story = Story::parse("steps: []\n", &path("it.test.yaml")).unwrap();
+        let mut config = configuration(&story).unwrap();
+        let plugin = config.plugins.first_mut().unwrap();
+
+        one_call_at_a_time(plugin);
+
+        let workers = [plugin.queue.workers, plugin.workqueue.workers];
+        assert_eq!((workers, plugin.limits.instances), ([NonZeroUsize::MIN; 2], Some(NonZeroUsize::MIN)));
+    }
 }

@@ -116,8 +116,14 @@ impl EventHandler for Calls {
     async fn handle_batch(&self, deliveries: Vec<Delivery>) -> Option<Result<Vec<Outcome>, Failure>> {
         let subjects: Vec<_> = deliveries.iter().map(|delivery| Subject::of(delivery, &self.stand)).collect();
         let outcomes = self.plugin.handle_batch(deliveries).await;
-        if let Some(Ok(outcomes)) = &outcomes {
-            subjects.iter().zip(outcomes).for_each(|(subject, outcome)| self.handled(subject, outcome));
+        match &outcomes {
+            Some(Ok(outcomes)) => {
+                subjects.iter().zip(outcomes).for_each(|(subject, outcome)| self.handled(subject, outcome));
+            }
+            Some(Err(failure)) => {
+                self.stand.see(|witness| witness.batch_failed(self.plugin.name(), failure));
+            }
+            None => {}
         }
         let is_retry = |outcome: &Outcome| matches!(outcome, Outcome::Retry { .. });
         if !matches!(&outcomes, Some(Ok(outcomes)) if !outcomes.iter().any(is_retry)) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use futures::future::BoxFuture;
 use informer_runtime::capabilities::{ApiAnswer, ApiClient, ApiFailure, ApiRequest};
-use informer_types::{Delivery, Outcome, Reconciled, Request, SignalCall};
+use informer_types::{Delivery, Failure, Outcome, Reconciled, Request, SignalCall};
 
 use crate::connect::KubeClient;
 
@@ -13,6 +13,9 @@ use crate::connect::KubeClient;
 pub trait Witness: Send + Sync + 'static {
     /// A handler was called.
     fn handled(&self, plugin: &str, delivery: &Delivery, outcome: &Outcome);
+
+    /// A call for several notifications failed as a whole. Each of them is delivered alone afterwards.
+    fn batch_failed(&self, _plugin: &str, _failure: &Failure) {}
 
     /// A reconciler was called.
     fn reconciled(&self, plugin: &str, request: &Request, outcome: &Reconciled);

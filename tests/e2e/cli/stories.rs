@@ -94,6 +94,118 @@ steps:
         .await;
 }
 
+/// A cache has no order, and each resource has a watch of its own.
+#[tokio::test]
+async fn the_order_of_calls_is_the_same_in_each_run() {
+    let folder = Folder::with(
+        "echo",
+        "resync = \"10m\"\n[[plugin.on]]\nwatch = \"v1/services\"\n[[watch]]\ngvr = \"v1/services\"",
+    )
+    .await;
+    let object = |kind: &str, name: &str| {
+        format!("  - {{apiVersion: v1, kind: {kind}, metadata: {{name: {name}}}}}\n")
+    };
+    let names = ["f", "b", "h", "d", "a", "g", "c", "e"];
+    let objects = names.map(|name| object("Service", name) + &object("ConfigMap", name)).concat();
+    let mut sorted = names;
+    sorted.sort_unstable();
+    let calls = |verb: &str, plural: &str, cause: &str| {
+        sorted.map(|name| format!("      - {verb} v1/{plural} default/{name} ({cause})\n")).concat()
+    };
+    let initial = calls("on-add", "configmaps", "initial") + &calls("on-add", "services", "initial");
+    let resynced = calls("on-update", "configmaps", "resync");
+    let added = [("Service", "z"), ("ConfigMap", "v"), ("Service", "x"), ("ConfigMap", "w")];
+    let added = added.map(|(kind, name)| format!("    {}", object(kind, name))).concat();
+
+    folder
+        .passes(&format!(
+            "
+objects:
+{objects}
+steps:
+  - restart: true
+    expect:
+      calls:
+{initial}
+  - resync: v1/configmaps
+    expect:
+      calls:
+{resynced}
+  - name: several objects of several resources
+    add:
+{added}
+    expect:
+      calls:
+        - on-add v1/services default/z (live)
+        - on-add v1/configmaps default/v (live)
+        - on-add v1/services default/x (live)
+        - on-add v1/configmaps default/w (live)
+  - name: changes of one object in one step are one call
+    update:
+      - {{apiVersion: v1, kind: ConfigMap, metadata: {{name: v}}, data: {{a: '1'}}}}
+      - {{apiVersion: v1, kind: ConfigMap, metadata: {{name: v}}, data: {{a: '2'}}}}
+    expect:
+      calls: [on-update v1/configmaps default/v (live)]
+"
+        ))
+        .await;
+}
+
+#[tokio::test]
+async fn a_failed_call_for_several_notifications_is_a_failure_of_the_step() {
+    let folder = Folder::with("batches", "[plugin.config]\noutcomes = { two = \"trap\" }").await;
+    let object = |name: &str| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}");
+
+    folder
+        .passes(&format!(
+            "steps:
+  - add: [{}, {}]
+    expect:
+      calls:
+        - on-add v1/configmaps default/one (live)
+        - on-add v1/configmaps default/two (live)
+      failures:
+        - 'batch: trap: 2 notifications, *'
+        - 'on-add v1/configmaps default/two (live): trap: *'
+",
+            object("one"),
+            object("two")
+        ))
+        .await;
+}
+
+#[tokio::test]
+async fn a_namespace_is_emptied_in_the_step_that_deletes_it() {
+    let folder = Folder::with("echo", "").await;
+
+    folder
+        .passes(
+            r#"
+objects:
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}
+steps:
+  - delete: v1/namespaces shop
+    expect:
+      calls: [on-delete v1/configmaps shop/a]
+      gone: [v1/namespaces shop, v1/configmaps shop/a]
+"#,
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn an_object_that_cannot_exist_is_not_gone() {
+    let folder = Folder::with("echo", "").await;
+    for gone in ["v1/configmap default/a", "v1/configmaps a"] {
+        let played = folder.play(&format!("steps:\n{ADD}    expect: {{gone: [{gone}]}}\n"), "text").await;
+
+        let what = gone.replace(' ', " with a key like ");
+        let said = format!("gone: the API server of the test has no resource {what}");
+        assert_eq!(played.status, Some(1), "{}", played.stdout);
+        assert!(played.stdout.contains(&said), "{said} is not in\n{}", played.stdout);
+    }
+}
+
 /// A component in Python compiles for seconds.
 #[tokio::test]
 async fn a_component_is_compiled_for_the_first_of_its_stories_only() {
@@ -177,6 +289,30 @@ async fn a_handler_is_called_again_for_an_object_after_the_requested_time() {
 "
     );
     folder.passes(&story).await;
+}
+
+/// The calls begin once all objects that are due at the same moment are in the queue.
+#[tokio::test]
+async fn objects_that_are_called_for_again_at_the_same_time_come_in_the_order_of_their_names() {
+    let folder = Folder::with("signals", "").await;
+    let object = |name: &str| {
+        format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{again: '60000'}}}}")
+    };
+
+    folder
+        .passes(&format!(
+            "steps:
+  - add: [{}, {}]
+  - pass: 1m
+    expect:
+      calls:
+        - on-update v1/configmaps default/a (resync, again after 60s)
+        - on-update v1/configmaps default/z (resync, again after 60s)
+",
+            object("z"),
+            object("a")
+        ))
+        .await;
 }
 
 #[tokio::test]

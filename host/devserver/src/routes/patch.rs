@@ -9,6 +9,7 @@ use crate::{
     managed_fields::{self, Writer},
     object::Object,
     patch::{self, JsonPatch, PatchError},
+    registry::Resource,
     status::{ApiError, ApiResult, Cause},
     write::Part,
 };
@@ -32,8 +33,28 @@ pub(super) fn patch(request: &ApiRequest) -> ApiResult<Response> {
     }
     let view = request.view()?;
     let patch = Patch::read(request)?;
-    let patched = request.update(|current| request.object(patch.apply(current.clone().into_value())?))?;
+    let patched = request.update(|current| {
+        let patched = request.object(patch.apply(current.clone().into_value())?)?;
+        check_identity(request, current, patched)
+    })?;
     Ok(request.answer(view, &patched))
+}
+
+/// Refuses a patch that makes another object of the present one. Only a PUT takes the UID as a precondition.
+fn check_identity(request: &ApiRequest, current: &Object, patched: Object) -> ApiResult<Object> {
+    let (found, name) = (patched.name(), request.name());
+    if !found.is_empty() && found != name {
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({found}) does not match the name on the URL ({name})"
+        )));
+    }
+    let uid = patched.uid();
+    if !uid.is_empty() && uid != current.uid() {
+        let cause = Cause::invalid("metadata.uid", uid, "field is immutable");
+        let Resource { group, kind, .. } = &*request.resource;
+        return Err(ApiError::invalid(group, kind, name, &[cause]));
+    }
+    Ok(patched)
 }
 
 // === impl Patch ===
@@ -91,6 +112,13 @@ fn apply(request: &ApiRequest) -> ApiResult<Response> {
         layout: resource.layout(),
     };
     if request.collection().get(&request.key()).is_none() && request.part() != Part::Status {
+        if !config.uid().is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {}, and no existing object was found",
+                config.uid()
+            );
+            return Err(ApiError::conflict(resource, request.name(), &why));
+        }
         match request.create(managed_fields::apply_new(&config, writer)) {
             // Another client created the object in the meantime, so apply to that object.
             Err(error) if error.code() == StatusCode::CONFLICT => {}
@@ -98,7 +126,8 @@ fn apply(request: &ApiRequest) -> ApiResult<Response> {
         }
     }
     let applied = request.update_as(None, |live| {
-        managed_fields::apply(live, &config, writer, force).map_err(|conflicts| conflicts.to_error())
+        let applied = managed_fields::apply(live, &config, writer, force);
+        check_identity(request, live, applied.map_err(|conflicts| conflicts.to_error())?)
     })?;
     Ok(request.answer(view, &applied))
 }

@@ -42,8 +42,10 @@ impl Owners {
         }
     }
 
-    /// The objects that name the owner with this UID.
+    /// The objects that name the owner with this UID, in the order of their resource and key: a test sees one order of deletions.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<Place> {
-        self.dependents.lock().get(uid).into_iter().flatten().cloned().collect()
+        let mut places: Vec<Place> = self.dependents.lock().get(uid).into_iter().flatten().cloned().collect();
+        places.sort();
+        places
     }
 }

@@ -82,3 +82,15 @@ async fn an_apply_with_missing_or_forbidden_parts_is_refused() {
     let yaml = cluster.raw("PATCH", &path("m"), &format!("Content-Type: {APPLY}\r\n"), b"a: b").await;
     yaml.failure(400, "BadRequest");
 }
+
+#[tokio::test]
+async fn an_apply_with_the_uid_of_another_object_is_refused() {
+    let cluster = Cluster::start().await;
+    let mut another = config(&json!({"x": "1"}));
+    another["metadata"]["uid"] = json!("another");
+
+    let missing = cluster.patch(&path("m"), APPLY, &another).await;
+    assert!(missing.failure(409, "Conflict").contains("no existing object was found"));
+    cluster.patch(&path("m"), APPLY, &config(&json!({"x": "1"}))).await;
+    cluster.patch(&path("m"), APPLY, &another).await.failure(422, "Invalid");
+}

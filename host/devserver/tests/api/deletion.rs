@@ -169,6 +169,24 @@ async fn a_dependent_is_deleted_with_its_last_owner() {
 }
 
 #[tokio::test]
+async fn dependents_are_deleted_in_the_order_of_their_names() {
+    let cluster = collecting().await;
+    let owner = cluster.create(CONFIG_MAPS, &config_map("owner")).await;
+    let names = ["f", "b", "h", "d", "a", "g", "c", "e"];
+    for name in names {
+        cluster.create(CONFIG_MAPS, &owned_by(name, &[&owner])).await;
+    }
+    let rv = cluster.server.resource_version();
+    let mut watch = cluster.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={rv}")).await;
+
+    cluster.delete(&format!("{CONFIG_MAPS}/owner")).await;
+
+    for name in ["owner", "a", "b", "c", "d", "e", "f", "g", "h"] {
+        assert_eq!(watch.event().await, event("DELETED", name));
+    }
+}
+
+#[tokio::test]
 async fn orphaned_dependents_stay_without_an_owner() {
     let cluster = collecting().await;
     let owner = cluster.create(CONFIG_MAPS, &config_map("owner")).await;

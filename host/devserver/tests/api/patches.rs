@@ -93,9 +93,12 @@ async fn a_patch_that_cannot_be_applied_changes_nothing() {
         .await
         .failure(400, "BadRequest");
     let rename = json!({"metadata": {"name": "b"}});
-    cluster.patch(&path, MERGE, &rename).await.failure(422, "Invalid");
+    cluster.patch(&path, MERGE, &rename).await.failure(400, "BadRequest");
     let another = json!({"metadata": {"uid": "another"}});
-    cluster.patch(&path, MERGE, &another).await.failure(409, "Conflict");
+    cluster.patch(&path, MERGE, &another).await.failure(422, "Invalid");
+    let mut replacement = created.clone();
+    replacement["metadata"]["uid"] = json!("another");
+    cluster.send("PUT", &path, JSON, &replacement).await.failure(409, "Conflict");
     cluster.patch(&format!("{CONFIG_MAPS}/b"), MERGE, &json!({})).await.failure(404, "NotFound");
 
     assert_eq!(cluster.get(&path).await.body, created);

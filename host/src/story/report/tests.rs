@@ -49,6 +49,15 @@ fn one_step_is_no_plural() {
 }
 
 #[test]
+fn steps_that_were_not_played_have_not_passed() {
+    let mut reports = reports();
+    reports[0].steps.remove(1);
+
+    assert!(print(&reports, Format::Text).ends_with("\n1 of 2 steps were not played (stories: 1)\n"));
+    assert!(!reports[0].passed());
+}
+
+#[test]
 fn tap_has_a_plan_directives_and_the_difference_as_yaml() {
     assert_eq!(
         print(&reports(), Format::Tap),
