@@ -63,7 +63,9 @@ use crate::{
 };
 pub use code_cache::{code_cache, existing_code_cache};
 pub use egress::EgressError;
-pub use rehearsal::{Patterns, check_component, check_watches, kept_parts, narrowed_watches};
+pub use rehearsal::{
+    Patterns, check_component, check_watches, kept_parts, narrowed_watches, watched_namespaces,
+};
 pub use reload::{Adjust, ReloadRefused};
 pub use running_plugin::SubscribeError;
 pub use settings::{author_engine, engine as engine_config};
@@ -207,8 +209,8 @@ impl App {
         let connection = connected(options.connection, &config).await?;
         let state = open_state(&config.host.state_dir).await;
         let (elector, leadership, api) = election(&config.host, &connection.client);
-        let (stage, server) = (Stage::new(options.staging), &connection.server);
-        let http = http_client(&config.host, server, Arc::new(api.clone()), stage.wire.clone()).await?;
+        let (stage, url, fence) = (Stage::new(options.staging), &connection.server, leadership.clone());
+        let http = http_client(&config.host, url, Arc::new(api.clone()), stage.wire.clone(), fence).await?;
         let observers = Observers::new(config.host.trace, config.telemetry.as_ref())?;
         let factory = factory(&config, &connection, observers.tracer.clone());
         let (stop, abort, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
@@ -220,7 +222,7 @@ impl App {
             factory: Arc::clone(&factory),
             api,
             log: Arc::clone(&lines) as _,
-            keyvalue: Arc::new(KeyValues::new(state.clone())),
+            keyvalue: Arc::new(KeyValues::new(state.clone()).fenced(leadership.clone())),
             http: http.clone(),
             directories: Directories::new(),
             supply: Supply::new(puller(&config), file.as_deref(), leadership),

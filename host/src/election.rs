@@ -1,8 +1,9 @@
 //! Leader election: of the hosts that name the same lease, one calls its plugins, and the others stand by with complete caches.
 //!
 //! The protocol is that of client-go's `leaderelection` (E-1 to E-8), so programs with client-go may compete for the same lease.
-//! A [`Leadership`] fences the requests of plugins too: once the host has not renewed its lease in time, they fail, even if the
-//! process was stopped and continues (E-9).
+//! A [`Leadership`] also fences what a leader does: once the host has not renewed its lease in time, the requests of plugins to the
+//! API server and by HTTP fail, their key-values are not changed, and no status of a Plugin object is written, even if the process
+//! was stopped and continues (E-9).
 
 mod elector;
 
@@ -12,6 +13,10 @@ use informer_types::{is_namespace, is_object_name};
 use tokio::{sync::watch, time::Instant};
 
 pub(crate) use elector::Elector;
+
+/// Why something that only a leader may do is not done (E-9).
+pub(crate) const NOT_LEADING: &str =
+    "this host has not renewed its lease in time, and another host may lead now";
 
 /// How much longer a pause may be, as a multiple of the shortest (E-2).
 const JITTER: f64 = 1.2;
@@ -110,6 +115,12 @@ impl Leadership {
         Self { role: watch::Sender::new(Role::Leads { until: None }).subscribe(), lease: None }
     }
 
+    /// A host that stands by for ever.
+    #[cfg(test)]
+    pub(crate) fn never() -> Self {
+        Self { role: watch::Sender::new(Role::StandsBy { leader: None }).subscribe(), lease: None }
+    }
+
     fn new(role: &watch::Sender<Role>, lease: LeaseName) -> Self {
         Self { role: role.subscribe(), lease: Some(lease) }
     }
@@ -122,6 +133,12 @@ impl Leadership {
     /// The present role.
     pub(crate) fn role(&self) -> Role {
         self.role.borrow().clone()
+    }
+
+    /// Returns true once this host leads, until it has released its lease or noticed that the lease is lost. Between the end of the
+    /// lease and that notice, [`holds`](Self::holds) returns false already.
+    pub(crate) fn leads(&self) -> bool {
+        matches!(&*self.role.borrow(), Role::Leads { .. })
     }
 
     /// Returns true while no other host may lead: this host renewed its lease in time.

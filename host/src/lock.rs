@@ -100,7 +100,9 @@ impl Lock {
             let digest = digest
                 .parse()
                 .map_err(|error: informer_registry::InvalidDigest| invalid(error.to_string()))?;
-            digests.insert(source, digest);
+            if digests.insert(source.clone(), digest).is_some() {
+                return Err(invalid(format!("it names {source} twice")));
+            }
         }
         Ok(Some(Self(digests)))
     }
@@ -174,11 +176,15 @@ mod tests {
     fn a_lock_file_that_cannot_be_read_locks_everything_out() {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join(FILE_NAME);
+        let one = |digest: Digest| format!("[[artifact]]\nsource = \"a\"\ndigest = \"{digest}\"\n");
+        // Two branches that were merged.
+        let twice = format!("version = 1\n{}{}", one(Digest::of(b"a")), one(Digest::of(b"b")));
         for text in [
             "x",
             "version = 2",
             "version = 1\nother = 1",
             "version = 1\n[[artifact]]\nsource = \"a\"\ndigest = \"b\"",
+            &twice,
         ] {
             fs::write(&path, text).unwrap();
             let error = locked(&path, &reference("oci://ghcr.io/acme/a:1")).unwrap_err().to_string();

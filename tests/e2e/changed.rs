@@ -116,6 +116,24 @@ async fn notifications_without_acknowledgement_and_dead_letters_are_delivered_ag
     host.stop().await;
 }
 
+/// The failed call may have done a part of its work.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_was_never_acknowledged_and_is_gone_is_delivered_as_a_deletion() {
+    let stage = Stage::new().await;
+    stage.objects.create("good").await;
+    stage.objects.create("bad").await;
+    let refusing = format!("{READS}[plugin.retry]\nattempts = 1\n[plugin.config]\nfail = \"bad\"");
+    let host = stage.host("witness", &refusing).await;
+    assert_eq!(host.plugin("p")["queue"]["dead-letters"], 1);
+    host.stop().await;
+    stage.objects.delete("bad").await;
+
+    let host = stage.host("echo", "").await;
+
+    assert_eq!(said(&host), ["delete default/bad"]);
+    host.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_filter_that_changed_while_the_host_was_down_delivers_the_difference() {
     let stage = Stage::new().await;

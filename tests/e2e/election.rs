@@ -2,7 +2,7 @@
 
 use std::{fs, process::Stdio, time::Duration};
 
-use informer::{config::Access, connect::connect};
+use informer::{admin::Dashboard, config::Access, connect::connect};
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::{
@@ -67,6 +67,9 @@ async fn a_host_that_stands_by_calls_no_plugin_until_the_leader_ends() {
 
     assert_eq!(next.unready(), Vec::<String>::new(), "a host that stands by is ready");
     assert_eq!(value(&next.metrics(), "informer_election_leads"), 0.0);
+    let page = next.app().probe().overview();
+    let shown = page.host.election.map(|election| (election.leads, election.leader.is_some()));
+    assert_eq!((shown, page.plugins[0].state), (Some((false, true)), "standing by"));
     assert!(next.lines.of("echo").is_empty(), "{:?}", next.lines.of("echo"));
     leader.stop().await;
 

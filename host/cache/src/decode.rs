@@ -23,7 +23,7 @@ use serde::de::IgnoredAny;
 
 pub(crate) use event::{EventError, WatchEvent};
 pub(crate) use list::{ListDecoder, ListPage};
-pub(crate) use namespaces::Namespaces;
+pub(crate) use namespaces::NamespaceNames;
 
 use crate::{
     Compression, WatchConfig,
@@ -53,7 +53,7 @@ pub(crate) struct Decoder {
     /// An object that meets one of these is kept whole.
     whole_if: Vec<Condition>,
     metadata_only: bool,
-    namespaces: Namespaces,
+    namespaces: NamespaceNames,
     /// Compresses every object, or only those that arrive while memory is tight.
     packer: Arc<Packer>,
     compresses: bool,
@@ -110,7 +110,7 @@ impl Decoder {
             keep: keep(watch),
             whole_if: watch.whole_if.clone(),
             metadata_only: watch.metadata_only,
-            namespaces: Namespaces::default(),
+            namespaces: NamespaceNames::default(),
             packer: Arc::default(),
             compresses: watch.compression == Compression::Zstd,
             ceiling: Ceiling::new(None),

@@ -68,7 +68,8 @@ struct Held {
 }
 
 /// All informers that are not stopped. One lock covers both groups, so the end of an informer's last subscription
-/// always finds the informer in one of them.
+/// always finds the informer in one of them. The lock of an informer is never taken while this lock is held, because a
+/// relist may hold the lock of its informer for a while.
 #[derive(Default)]
 struct Informers {
     /// The informers that the factory returns.
@@ -105,10 +106,14 @@ impl InformerFactory {
     /// Subscribes to the informer of this resource with these namespaces and selectors (D-12). The first subscription
     /// starts it at once, without [`start`](Self::start); later ones share its watch and its cache. When the last
     /// subscription ends, the watch is closed and the cache is freed, and the next subscription starts with a list
-    /// again. Settings and indexes are handled as by [`informer`](Self::informer). Never blocks. Needs a tokio runtime.
+    /// again. Settings and indexes are handled as by [`informer`](Self::informer). Needs a tokio runtime.
     ///
     /// # Errors
     /// [`FactoryStopped`] if the factory has been shut down.
+    ///
+    /// # Blocking
+    /// Sends no request. If the informer exists already, waits for its lock, which its controller holds while it applies a
+    /// list or a batch of events.
     pub fn subscribe(&self, config: WatchConfig) -> Result<Subscription, FactoryStopped> {
         let key = InformerKey::from(&config);
         let shared = &self.shared;
@@ -155,8 +160,8 @@ impl InformerFactory {
         self.shared.transport.ceiling.snapshot()
     }
 
-    /// Starts every requested informer that has not been started (F-2). Never blocks. May be called again for informers
-    /// that were requested since. After [`shutdown`](Self::shutdown) it does nothing. Needs a tokio runtime.
+    /// Starts every requested informer that has not been started (F-2). Never blocks. May be called again for informers that
+    /// were requested since. After [`shutdown`](Self::shutdown) it does nothing. Needs a tokio runtime.
     pub fn start(&self) {
         for held in self.shared.informers.lock().current.values() {
             self.shared.run(&held.informer);
@@ -276,7 +281,7 @@ impl Shared {
         let key = InformerKey::from(&config);
         let indexes = config.indexes.clone();
         let mut informers = self.informers.lock();
-        // An informer that ended because of a bug is replaced.
+        // An informer that has ended never starts again.
         if informers.current.get(&key).is_some_and(|held| held.informer.inner.ended.is_cancelled()) {
             informers.current.remove(&key);
         }
@@ -284,9 +289,11 @@ impl Shared {
             let informer = SharedInformer::new(key, config, &self.config.tracer, self.stop.child_token());
             Held { informer, owned: false, subscriptions: 0 }
         });
-        held.informer.add_indexes(&indexes);
         claim(held);
-        held.informer.clone()
+        let informer = held.informer.clone();
+        drop(informers);
+        informer.add_indexes(&indexes);
+        informer
     }
 
     /// Starts the informer if it has not been started. The caller holds the lock of the informers.

@@ -3,20 +3,24 @@
 //! The modules in the order in which an event passes them:
 //!
 //! 1. `request`, `request_budget`, `transport`, `list_watch`, `watch_stream`: LIST pages and WATCH frames as bytes, over a
-//!    `kube::Client`, at a limited rate.
-//! 2. `decode`: turns one JSON text into one [`Object`](informer_types::Object), without an object tree.
-//! 3. `reflector`: lists (streaming or plain), watches, resumes, relists and backs off; one task per watched namespace.
+//!    `kube::Client`, at a limited rate. `list_extent` and `ceiling` bound their memory. `api_status`, `error` and `error_class`
+//!    say why a request failed.
+//! 2. `decode`: turns one JSON text into one [`Object`](informer_types::Object), without an object tree. `compress` makes the
+//!    texts of older objects smaller.
+//! 3. `reflector`: lists (streaming or plain), watches, resumes, relists and backs off; one task per watched namespace. It runs
+//!    while `discovery` finds the resource.
 //! 4. `delta_queue`: what the reflectors saw, in order, bounded.
 //! 5. `controller`: applies deltas. The store decides what each one is. Writes the `indexer`, then notifies. `in_doubt` has the
 //!    changes that a bug in between may have kept from the listeners.
 //! 6. `processor`, `listener`, `resync`: fan-out, late joining, resync, has-synced.
 //! 7. [`SharedInformer`] is the handle of one informer, and [`Lister`] reads its cache. [`InformerFactory`] makes one
-//!    informer per resource and scope and owns every task. A [`Subscription`] keeps an informer running.
+//!    informer per resource and scope and owns every task; the tasks run on `threads`. A [`Subscription`] keeps an informer
+//!    running. `status` describes the state of an informer for an operator.
+//!
+//! [`offline`] reads recorded answers with the same code.
 //!
 //! The modules form no cycle, and `tests/tidy` checks that. Codes in the documentation, such as R-18 or D-5, are rules of
 //! `host/docs/rules.md`.
-//!
-//! Sharding is not built yet.
 #![forbid(unsafe_code)]
 
 mod api_status;

@@ -302,6 +302,14 @@ impl SharedInformer {
         self.inner.processor.hasten_resyncs(by);
     }
 
+    /// Waits until the listeners were offered everything that the cache has, for tests of plugins.
+    ///
+    /// # Blocking
+    /// Waits for the informer's lock, which is held from the change of the cache until the offers are made.
+    pub fn wait_offered(&self) {
+        drop(self.inner.processor.lock());
+    }
+
     /// Returns true once the first list of every watched namespace is in the cache and was offered to the listeners
     /// (C-12). Whether the listeners have handled it is reported by [`Registration::has_synced`].
     pub fn has_synced(&self) -> bool {

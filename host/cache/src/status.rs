@@ -192,7 +192,7 @@ impl fmt::Display for InformerStatus {
     /// One line: `v1/pods: watching, synced, 12 objects`, followed by the troubles.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let synced = if self.synced { "synced" } else { "not synced" };
-        write!(f, "{}: {}, {synced}, {}", self.key, self.phase, counted(self.objects, "object"))?;
+        write!(f, "{}: {}, {synced}, {}", self.key, self.phase, counted(self.objects as u64, "object"))?;
         if let Some(age) = self.age_in_words() {
             write!(f, ", {age}")?;
         }
@@ -258,7 +258,7 @@ impl std::ops::AddAssign for Counters {
 }
 
 /// `1 object`, `2 objects`.
-pub(crate) fn counted<N: fmt::Display + PartialEq + From<u8> + Copy>(count: N, noun: &str) -> String {
-    let plural = if count == N::from(1) { "" } else { "s" };
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }

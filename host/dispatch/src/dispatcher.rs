@@ -110,8 +110,9 @@ impl Dispatcher {
     }
 
     /// The orderly shutdown, after the last offer: delivers what is pending, for at most `within` and at most a day. From now on
-    /// no object waits until it is quiet. The shutdown ends sooner if everything is delivered, if the rest waits for retries
-    /// beyond the deadline, or if no call is in flight in a pause or a quarantine. At the deadline calls in flight are dropped.
+    /// no object waits until it is quiet. The shutdown ends sooner if everything is delivered, if the rest waits beyond the deadline
+    /// for retries or because of the rate, or if no call is in flight in a pause or a quarantine. At the deadline calls in flight
+    /// are dropped.
     ///
     /// Returns what was left. The queue is closed afterwards.
     ///

@@ -97,21 +97,6 @@ struct State {
 // === impl Filter ===
 
 impl<S: NotificationSink> Filter<S> {
-    /// The first condition on objects that this object does not satisfy, by its key in `[[plugin.on]]`. Returns `None` if the
-    /// object matches the subscription. Nothing is counted or remembered.
-    pub fn excludes(&self, object: &Object) -> Option<&'static str> {
-        // With an error counted already, another one is not logged.
-        let when = WhenStats { errors: 1, ..WhenStats::default() };
-        let mut stats = FilterStats { when, ..FilterStats::default() };
-        self.selects(object, &mut stats).err().map(Condition::as_str)
-    }
-
-    /// The condition that excludes every object of this name now, whatever its state, by its key in `[[plugin.on]]`. Returns
-    /// `None` if nothing excludes it.
-    pub fn excludes_key(&self, key: &ObjectKey) -> Option<&'static str> {
-        self.excludes_namespace(&key.namespace).map(Condition::as_str)
-    }
-
     /// A filter that passes notifications on to `sink`. It serves exactly one listener, because it tracks the history of each
     /// object.
     pub fn new(config: FilterConfig, sink: S) -> Self {
@@ -143,6 +128,21 @@ impl<S: NotificationSink> Filter<S> {
     /// The namespaces whose labels match `namespaces-labels`, as far as the filter knows.
     pub fn chosen(&self) -> Vec<Arc<str>> {
         self.chosen.read().iter().cloned().collect()
+    }
+
+    /// The first condition on objects that this object does not satisfy, by its key in `[[plugin.on]]`. Returns `None` if the
+    /// object matches the subscription. Nothing is counted or remembered.
+    pub fn excludes(&self, object: &Object) -> Option<&'static str> {
+        // With an error counted already, another one is not logged.
+        let when = WhenStats { errors: 1, ..WhenStats::default() };
+        let mut stats = FilterStats { when, ..FilterStats::default() };
+        self.selects(object, &mut stats).err().map(Condition::as_str)
+    }
+
+    /// The condition that excludes every object of this name now, whatever its state, by its key in `[[plugin.on]]`. Returns
+    /// `None` if nothing excludes it.
+    pub fn excludes_key(&self, key: &ObjectKey) -> Option<&'static str> {
+        self.excludes_namespace(&key.namespace).map(Condition::as_str)
     }
 
     /// Sets whether the labels of a namespace match `namespaces-labels`. Call it in order with the notifications of the listener,

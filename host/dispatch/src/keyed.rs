@@ -9,17 +9,18 @@ mod slot;
 
 use std::{
     borrow::Borrow,
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     hash::Hash,
     time::{Duration, Instant},
 };
 
+use hashbrown::HashMap;
 use informer_types::{Failure, millis};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use circuit::Circuit;
 pub use circuit::{Quarantine, QuarantineConfig};
-pub(crate) use handle::{ALL_WORKERS, Face, Handle, Held, Idle};
+pub(crate) use handle::{ALL_WORKERS, Handle, Held, Idle, QueueState};
 pub use slot::Stands;
 pub(crate) use slot::{Lane, Place, Slot, SlotId};
 
@@ -159,6 +160,19 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         self.ready -= 1;
         if let Some(slot) = self.slots.get_mut(id) {
             slot.place = Place::Idle;
+        }
+    }
+
+    /// Puts the ready keys of the backlog lane into the order of the keys.
+    pub(crate) fn sort_backlog(&mut self)
+    where
+        K: Ord,
+    {
+        let mut ready = self.ids(|slot| slot.place() == Place::Ready { lane: Lane::Backlog });
+        ready.sort_by_cached_key(|id| self.slots.get(*id).map(|slot| slot.key.clone()));
+        for id in ready {
+            self.leave_lane(id);
+            self.make_ready(id, Lane::Backlog);
         }
     }
 

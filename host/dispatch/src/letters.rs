@@ -160,7 +160,7 @@ impl<L: Letter> LetterBox<L> {
     /// Waits until the version is not `seen`, then returns what [`now`](Self::now) returns.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// A dropped future changes nothing.
     pub(crate) async fn after(&self, seen: Option<u64>) -> (u64, Vec<L>) {
         loop {
             let mut changed = pin!(self.0.changed.notified());

@@ -186,7 +186,8 @@ impl Queue {
         self.0.set_paused(true);
     }
 
-    /// Ends a pause.
+    /// Ends a pause. If the clock is stopped, the objects that are only listed, relisted, resynced or replayed are sorted by
+    /// resource, namespace and name first.
     pub fn resume(&self) {
         self.0.set_paused(false);
     }
@@ -214,12 +215,13 @@ impl Queue {
     }
 
     /// Waits until nothing is in flight, and either nothing will become ready before `until`, or a pause or a quarantine holds
-    /// calls back.
+    /// calls back. If the clock is stopped, nothing becomes ready by itself.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// A dropped future changes nothing.
     pub(crate) async fn quiet(&self, until: Instant) {
-        self.0.until(|queue, now| queue.is_quiet(until, now)).await;
+        let is_stopped = self.0.is_stopped();
+        self.0.until(|queue, now| queue.is_quiet(if is_stopped { now } else { until }, now)).await;
     }
 
     /// Counters and gauges of one moment. It reads every pending notification under the lock, which takes some milliseconds for

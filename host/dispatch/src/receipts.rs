@@ -1,14 +1,18 @@
 //! Receipts: the newest state of each object that a plugin acknowledged. With them a plugin receives only the changes after a
 //! restart of the host (`initial = "changed"`).
 //!
-//! The queue adds a [`Receipt`] for each notification that its plugin acknowledged, and the filter reports each change that it
-//! withholds. [`Receipts`] merges them by object until the host has written them. The next process reads them and passes them to
+//! The queue adds a [`Receipt`] for each notification that its plugin acknowledged, and one that is not acknowledged when the first
+//! call for an addition [begins](Receipt::begun). The filter reports each change that it withholds. [`Receipts`] merges them by
+//! object until the host has written them. The next process reads them and passes them to
 //! [`Filter::recalling`](crate::Filter::recalling).
 //!
 //! # Meaning of a receipt
 //! The plugin has handled everything up to this state of the object. A change that `changed`, `when` or `events` withholds moves
 //! the receipt of the state before to the state after, because the plugin has handled everything of it. If the state before is
 //! not acknowledged yet, the receipt moves on once it is.
+//!
+//! A receipt that is not acknowledged says only that the plugin may know the object: it is delivered again, and if it is gone, its
+//! deletion is delivered.
 //!
 //! # At least once
 //! A receipt is written after the acknowledgement, so a process that is killed may forget the receipts of its last moments: their
@@ -107,6 +111,8 @@ pub enum Write {
     State(Receipt),
     /// The receipt of the state after, if the row belongs to the state before.
     Skip(Skip),
+    /// This receipt, which is not acknowledged, if there is no row: a call for the addition of the object began.
+    Begun(Receipt),
     /// The object is gone.
     Gone,
 }
@@ -164,6 +170,16 @@ impl Receipts {
         !self.0.book.lock().subscriptions.is_empty()
     }
 
+    /// The first call with this change begins. Even if the plugin never acknowledges an addition, it has to receive the deletion.
+    pub(crate) fn begun(&self, object: &ObjectRef, change: &Change) {
+        let Change::Added { object: new } = change else { return };
+        self.note(&object.source, &object.key, |unwritten| {
+            if let Some(receipt) = Receipt::of(new) {
+                unwritten.begun(receipt.begun());
+            }
+        });
+    }
+
     /// The plugin acknowledged a notification with this change.
     pub(crate) fn acknowledged(&self, object: &ObjectRef, change: &Change) {
         self.note(&object.source, &object.key, |unwritten| match change {
@@ -215,7 +231,7 @@ impl Receipts {
     /// Waits until there is something to write.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// A dropped future changes nothing.
     pub async fn filled(&self) {
         loop {
             let filled = self.0.filled.notified();
@@ -307,18 +323,20 @@ impl Book {
 
 impl Kept {
     fn change(&mut self, key: &ObjectKey, change: impl FnOnce(&mut Unwritten)) {
+        let is_full = self.unwritten.len() >= FULL;
         if let Some(unwritten) = self.unwritten.get_mut(key) {
             self.due -= usize::from(unwritten.is_due());
             change(unwritten);
-            self.due += usize::from(unwritten.is_due());
-            if unwritten.is_empty() {
+            if unwritten.is_empty() || (is_full && unwritten.is_deletion()) {
                 self.unwritten.remove(key);
+            } else {
+                self.due += usize::from(unwritten.is_due());
             }
             return;
         }
         let mut unwritten = Unwritten::default();
         change(&mut unwritten);
-        let is_left_out = unwritten.write == Some(Write::Gone) && self.unwritten.len() >= FULL;
+        let is_left_out = is_full && unwritten.is_deletion();
         if !unwritten.is_empty() && !is_left_out {
             self.due += usize::from(unwritten.is_due());
             self.unwritten.insert(key.clone(), unwritten);
@@ -369,6 +387,16 @@ impl Kept {
 // === impl Unwritten ===
 
 impl Unwritten {
+    fn begun(&mut self, receipt: Receipt) {
+        match self.write {
+            None => self.write = Some(Write::Begun(receipt)),
+            // The row of the object before is removed by this.
+            Some(Write::Gone) => self.write = Some(Write::State(receipt)),
+            // There will be a row.
+            Some(Write::State(_) | Write::Skip(_) | Write::Begun(_)) => {}
+        }
+    }
+
     fn acknowledged(&mut self, receipt: Receipt) {
         let reached = self.skip.take_if(|skip| skip.from == receipt).map(|skip| skip.to);
         // Another state will be on disk.
@@ -417,6 +445,11 @@ impl Unwritten {
                 let waits = newer.is_some();
                 self.wait(skip, waits);
             }
+            (write, Some(Write::Begun(receipt))) => {
+                let begun = receipt.clone();
+                self.write = Some(write);
+                self.begun(begun);
+            }
             (_, Some(_)) => {}
             (write, None) => {
                 let skip = self.skip.take();
@@ -437,6 +470,11 @@ impl Unwritten {
 
     fn is_empty(&self) -> bool {
         self.write.is_none() && self.skip.is_none()
+    }
+
+    /// Returns true if nothing but the deletion of a row is to be written.
+    fn is_deletion(&self) -> bool {
+        self.write == Some(Write::Gone) && self.skip.is_none()
     }
 }
 

@@ -147,7 +147,7 @@ impl RateLimitingQueue {
         self.0.set_paused(true);
     }
 
-    /// Ends a pause.
+    /// Ends a pause. If the clock is stopped, the keys of the first list, of relists, resyncs and replays are sorted first.
     pub fn resume(&self) {
         self.0.set_paused(false);
     }
@@ -163,7 +163,7 @@ impl RateLimitingQueue {
         self.0.advance(by);
     }
 
-    /// Time until a worker gets something without a further offer; zero if something is ready now. `None` means never.
+    /// Time until a worker gets a key without a further add; zero if a key is ready now. `None` means never.
     pub fn next_due(&self) -> Option<Duration> {
         self.0.next_due()
     }

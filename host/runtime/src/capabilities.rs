@@ -30,7 +30,7 @@ mod timer;
 mod workqueue;
 
 pub use self::http::{
-    Directory, HttpClient, HttpConfig, HttpConfigError, HttpGrant, HttpOutcome, HttpStats, Interfaces,
+    Directory, Fence, HttpClient, HttpConfig, HttpConfigError, HttpGrant, HttpOutcome, HttpStats, Interfaces,
     InvalidHttpGrant, Protected, Resolver, SystemInterfaces, SystemResolver, Ticket, Wire,
 };
 pub use client::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource, ClientStats};

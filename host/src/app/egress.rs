@@ -5,11 +5,16 @@ mod control_plane;
 use std::{path::PathBuf, sync::Arc};
 
 use http::{Uri, uri::Scheme};
-use informer_runtime::capabilities::{ApiClient, HttpClient, HttpConfig, HttpConfigError, Protected, Wire};
+use informer_runtime::capabilities::{
+    ApiClient, Fence, HttpClient, HttpConfig, HttpConfigError, Protected, Wire,
+};
 use informer_system::read_file;
 
 use super::blocking::on_a_thread;
-use crate::config::Host;
+use crate::{
+    config::Host,
+    election::{Leadership, NOT_LEADING},
+};
 use control_plane::ControlPlane;
 
 /// The variables that name the API server in every Pod.
@@ -41,7 +46,8 @@ pub enum EgressError {
 ///
 /// No plugin may reach the API server: at `server`, at the Service `kubernetes` if the host runs in a Pod, and at the addresses that the
 /// API server lists through `api`. The host cannot find other ways to the control plane, such as a load balancer in front of it that
-/// no list names: list them in `http-deny`. With a `wire`, nothing leaves this process.
+/// no list names: list them in `http-deny`. With a `wire`, nothing leaves this process. No request is sent while the host does not
+/// lead.
 ///
 /// # Errors
 /// [`EgressError`], with the remedy.
@@ -50,6 +56,7 @@ pub(crate) async fn http_client(
     server: &str,
     api: Arc<dyn ApiClient>,
     wire: Option<Arc<dyn Wire>>,
+    leadership: Leadership,
 ) -> Result<HttpClient, EgressError> {
     let extra_authorities = match &host.http_ca {
         Some(path) => {
@@ -69,8 +76,15 @@ pub(crate) async fn http_client(
         deny: host.http_deny.clone(),
         extra_authorities,
         wire,
+        fence: Some(Arc::new(leadership)),
         ..HttpConfig::default()
     })?)
+}
+
+impl Fence for Leadership {
+    fn closed(&self) -> Option<&'static str> {
+        (!self.holds()).then_some(NOT_LEADING)
+    }
 }
 
 fn api_server(server: &str) -> Option<Protected> {
@@ -89,6 +103,14 @@ fn service() -> Option<Protected> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Another host may lead already (E-9).
+    #[test]
+    fn a_host_that_does_not_hold_its_lease_sends_no_http_request() {
+        let closed = [Leadership::never(), Leadership::unconditional()].map(|leadership| leadership.closed());
+
+        assert_eq!(closed, [Some(NOT_LEADING), None]);
+    }
 
     #[test]
     fn the_api_server_of_a_url_is_protected_by_host_and_port() {

@@ -4,7 +4,7 @@
 mod choice;
 mod judged;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use informer_types::Gvr;
 use parking_lot::Mutex;
@@ -38,9 +38,18 @@ struct State {
 // === impl Objects ===
 
 impl Objects {
-    /// Replaces the objects.
+    /// Replaces the objects. The verdict about an object whose spec is the same remains.
     pub(super) fn set(&self, present: Vec<Candidate>) {
-        self.0.state.lock().present = present.into();
+        let mut state = self.0.state.lock();
+        let judged: Arc<[Judged]> = {
+            let newest: HashMap<_, _> = present.iter().map(|one| (one.identity(), &one.0)).collect();
+            let judged = state.judged.iter().map(|one| {
+                let newer = newest.get(&(one.object.uid(), one.object.generation())).copied();
+                Judged { object: Arc::clone(newer.unwrap_or(&one.object)), ..one.clone() }
+            });
+            judged.collect()
+        };
+        (state.present, state.judged) = (present.into(), judged);
     }
 
     /// Replaces the resources that are known to be cluster-scoped. Returns true if nothing changed.
@@ -89,4 +98,34 @@ impl Objects {
 /// Returns true if a plugin of this name belongs to an object.
 pub(super) fn is_of_object(plugin: &str) -> bool {
     plugin.contains(['/', ':'])
+}
+
+#[cfg(test)]
+mod tests {
+    use informer_types::{Body, Header, Object};
+
+    use super::*;
+
+    /// The writer of the status compares with it.
+    #[test]
+    fn a_verdict_has_the_newest_state_of_its_object_until_the_spec_changes() {
+        let at = |version: &str, generation: i64| {
+            let header = Header {
+                uid: "u".into(),
+                resource_version: version.into(),
+                generation: Some(generation),
+                ..Header::default()
+            };
+            Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap())
+        };
+        let objects = Objects::default();
+        let judged = Judged { object: at("1", 1), name: "shop/a".to_owned(), verdict: Verdict::Accepted };
+        objects.0.state.lock().judged = vec![judged].into();
+
+        objects.set(vec![Candidate(at("2", 1))]);
+        assert_eq!(objects.judged()[0].object.resource_version(), "2");
+
+        objects.set(vec![Candidate(at("3", 2))]);
+        assert_eq!(objects.judged()[0].object.resource_version(), "2", "no verdict about the new spec yet");
+    }
 }

@@ -1,6 +1,6 @@
-//! Checks before the host runs, for `informer check`.
+//! Checks before the host runs, for `informer check`, and what it will request, for `informer rbac`.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use futures::future::join_all;
 use informer_cache::{InformerFactory, SharedInformer};
@@ -8,7 +8,7 @@ use informer_runtime::{
     Component, Engine, LoadError, Sources,
     capabilities::{HttpClient, HttpConfig},
 };
-use informer_types::WriteGrants;
+use informer_types::{Gvr, WriteGrants};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
@@ -137,6 +137,11 @@ pub async fn check_component(
 pub fn narrowed_watches(config: &Config) -> Vec<(String, String)> {
     let narrowed = |watch: &Watch| Some((watch.gvr.to_string(), Narrowing::of(watch, config)?.to_string()));
     config.watches.iter().filter_map(narrowed).collect()
+}
+
+/// Returns the namespaces that the host requests of each watch; an empty list means all.
+pub fn watched_namespaces(config: &Config) -> BTreeMap<Gvr, Vec<String>> {
+    settings::watches(config).into_iter().map(|(gvr, watch)| (gvr, watch.namespaces)).collect()
 }
 
 /// Returns what each watch keeps of its objects and why, if a plugin declares what it reads of them.

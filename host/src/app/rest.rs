@@ -48,7 +48,23 @@ impl App {
         }
     }
 
-    /// Waits until each cache is at least at this version. Returns false if a cache does not follow.
+    /// Holds the calls of all plugins back, or lets them begin. A host with [`Staging`](super::Staging) starts with its calls held
+    /// back. Calls in flight go on.
+    pub fn hold_calls(&self, is_held: bool) {
+        self.applier.plugins().all().iter().for_each(|plugin| plugin.hold_calls(is_held));
+    }
+
+    /// Returns true if the queues have everything that follows from the caches, from resyncs that are due, from other calls for an
+    /// object that are due, and from the versions put into service.
+    pub fn is_settled(&self) -> bool {
+        let is_due = |informer: &SharedInformer| informer.next_resync() == Some(Duration::ZERO);
+        let plugins = self.applier.plugins().all();
+        !self.factory.informers().iter().any(is_due)
+            && plugins.iter().all(|plugin| plugin.is_settled() && is_at_rest(plugin.repeats()))
+    }
+
+    /// Waits until each cache is at least at this version, and the queues have everything that the caches have. Returns false if a
+    /// cache does not follow.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
@@ -57,25 +73,21 @@ impl App {
         // A resource that is not served has no version.
         informers.retain(SharedInformer::has_synced);
         let waits = informers.iter().map(|informer| informer.wait_for_version(version, None));
-        timeout(FOLLOWED_WITHIN, try_join_all(waits)).await.is_ok_and(|reached| reached.is_ok())
+        let followed =
+            timeout(FOLLOWED_WITHIN, try_join_all(waits)).await.is_ok_and(|reached| reached.is_ok());
+        informers.iter().for_each(SharedInformer::wait_offered);
+        followed
     }
 
     /// Returns true if no call is in flight, and none begins before something changes or the time moves.
     pub fn is_quiet(&self) -> bool {
-        let ready_now = |due: Option<Duration>| due == Some(Duration::ZERO);
         self.applier.plugins().all().iter().all(|plugin| {
-            let at_rest = |queue: &RateLimitingQueue| {
-                let keys = queue.stats();
-                let held_back = keys.paused || keys.quarantine.is_some();
-                keys.in_flight == 0 && (keys.waiting == 0 || held_back) && !ready_now(queue.next_due())
-            };
             plugin.queue().stats().in_flight == 0
-                && !ready_now(plugin.queue().next_due())
-                && at_rest(plugin.workqueue())
+                && plugin.queue().next_due() != Some(Duration::ZERO)
+                && is_at_rest(plugin.workqueue())
                 && !plugin.subscriptions().announces()
-                && at_rest(plugin.signals().queue())
-                && at_rest(plugin.repeats())
-        }) && self.factory.informers().iter().all(|informer| !ready_now(informer.next_resync()))
+                && is_at_rest(plugin.signals().queue())
+        }) && self.is_settled()
     }
 
     /// The key-values of one bucket of a plugin.
@@ -112,4 +124,11 @@ impl App {
     pub fn workqueue(&self, plugin: &str) -> Option<impl Workqueue + use<>> {
         self.applier.plugins().find(plugin).map(|plugin| plugin.workqueue().clone())
     }
+}
+
+/// Returns true if no worker has a key of this queue, and none gets one before something changes or the time moves.
+fn is_at_rest(queue: &RateLimitingQueue) -> bool {
+    let keys = queue.stats();
+    let is_held_back = keys.paused || keys.quarantine.is_some();
+    keys.in_flight == 0 && (keys.waiting == 0 || is_held_back) && queue.next_due() != Some(Duration::ZERO)
 }

@@ -128,7 +128,8 @@ impl RunningPlugin {
         let (records, queue, workqueue) = queues(&config, &enqueues, parts);
         let signals = Signals::new(&config, &parts.stage);
         let repeats = Repeats::new(parts.stage.stops_clocks());
-        let gate = Gate::new(queue.clone(), workqueue.clone(), signals.queue().clone());
+        let queues = (queue.clone(), workqueue.clone(), signals.queue().clone());
+        let gate = Gate::new(queues.clone(), parts.stage.stops_clocks());
         let subscriptions = Subscriptions::new(&config, watches, &parts.factory, &queue, records)?;
         let api = parts.api.of_plugin(config.account.clone());
         let sources = Sources {
@@ -143,7 +144,6 @@ impl RunningPlugin {
             wall_clock: parts.stage.wall_clock.clone(),
         };
         let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
-        let queues = (queue.clone(), workqueue.clone(), signals.queue().clone());
         let stand = parts.stage.stand.clone();
         let calls = Calls::new(Arc::clone(&plugin), queues, repeats, stand);
         let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &name);
@@ -228,6 +228,17 @@ impl RunningPlugin {
     /// The objects for which the handler requested another call.
     pub(super) fn repeats(&self) -> &RateLimitingQueue {
         self.versions.calls().repeats().queue()
+    }
+
+    /// Sets whether calls are held back, for tests of plugins. Calls in flight go on.
+    pub(super) fn hold_calls(&self, is_held: bool) {
+        self.gate.set_held(is_held);
+    }
+
+    /// Returns true if the queues have everything that follows from the caches, and from the versions put into service.
+    pub(super) fn is_settled(&self) -> bool {
+        let swap = *self.plugin().swaps().borrow();
+        self.subscriptions.is_settled(swap)
     }
 
     pub(super) fn letters(&self) -> &Letters {
@@ -478,15 +489,17 @@ impl RunningPlugin {
     /// Delivers every object again whenever a version replaces another one, if the configuration says so. Never returns.
     async fn replay_after_swaps(self: &Arc<Self>) {
         let mut swaps = self.plugin().swaps();
+        self.subscriptions.note_swap(*swaps.borrow_and_update());
         while swaps.changed().await.is_ok() {
-            if *swaps.borrow_and_update() <= 1 {
-                // The gate waits for the first version.
-                continue;
+            let swap = *swaps.borrow_and_update();
+            // The gate waits for the first version.
+            if swap > 1 {
+                self.begin(false).await;
+                if self.config().on_reload == OnReload::Replay {
+                    self.signals.replay_all(&self.subscriptions).await;
+                }
             }
-            self.begin(false).await;
-            if self.config().on_reload == OnReload::Replay {
-                self.signals.replay_all(&self.subscriptions).await;
-            }
+            self.subscriptions.note_swap(swap);
         }
     }
 

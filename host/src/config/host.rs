@@ -304,7 +304,8 @@ impl Default for Host {
 
 /// Makes paths absolute, and adds the directories of the environment.
 pub(super) fn host(draft: Draft<Host>, context: &mut Context<'_, '_>) -> Host {
-    if draft.value.health.is_none() && draft.value.metrics_auth != MetricsAuth::None {
+    let has_health = draft.value.health.is_some() || draft.is_refused("health");
+    if !has_health && draft.value.metrics_auth != MetricsAuth::None {
         let message = "there is no health endpoint, so the key has no effect";
         let remedy = "set `health`, or remove this key";
         useless(&mut context.problems, draft.written("metrics-auth"), message, remedy);

@@ -78,7 +78,11 @@ fn read_once(
     file: &mut Draft<FileKeys>,
     context: &mut Context<'_, '_>,
 ) {
-    if seen.iter().any(|earlier| earlier == path) {
+    if context.problems.is_first(path) {
+        let message = format!("{} is the file that includes it", path.display());
+        let remedy = "remove it, or name a directory with the other files only";
+        context.problems.refuse(place, Fault::new(message, remedy));
+    } else if seen.iter().any(|earlier| earlier == path) {
         let message = format!("{} is included twice", path.display());
         context.problems.refuse(place, Fault::new(message, "remove one"));
     } else if seen.len() == FILES {

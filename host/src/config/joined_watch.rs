@@ -36,7 +36,7 @@ pub(super) fn join(one: &mut Draft<Watch>, other: &Draft<Watch>, problems: &mut 
             format!("write the same in both, or leave it out in both and write `{key}` under [[plugin.on]]");
         problems.refuse(place, Fault::new(message, remedy));
     }
-    join_compression(one, other, &line, problems);
+    join_compression(one, other, problems);
     join_indexes(one, other, &line, problems);
     join_kept(&mut one.value, &other.value);
 }
@@ -65,13 +65,22 @@ fn differing(one: &Watch, other: &Watch) -> impl Iterator<Item = &'static str> +
 }
 
 /// A file without the key leaves the choice to the other one.
-fn join_compression(one: &mut Draft<Watch>, other: &Draft<Watch>, line: &str, problems: &mut Problems<'_>) {
+fn join_compression(one: &mut Draft<Watch>, other: &Draft<Watch>, problems: &mut Problems<'_>) {
     let Some(place) = other.written("compression") else { return };
-    if one.written("compression").is_some() && one.value.compression != other.value.compression {
-        let message = format!("`{}` is watched {line} too, with another `compression`", one.value.gvr);
-        problems.refuse(place, Fault::new(message, "remove one of them"));
+    match one.written("compression") {
+        Some(earlier) if one.value.compression != other.value.compression => {
+            let line = problems.line(earlier.at, place.at);
+            let gvr = &one.value.gvr;
+            let message = format!("`{gvr}` has another `compression` {line}, and both share one watch");
+            problems.refuse(place, Fault::new(message, "remove one of them"));
+        }
+        Some(_) => {}
+        // A third file is compared with this one.
+        None => {
+            one.adopt("compression", place);
+            one.value.compression = other.value.compression;
+        }
     }
-    one.value.compression = other.value.compression;
 }
 
 fn join_indexes(one: &mut Draft<Watch>, other: &Draft<Watch>, line: &str, problems: &mut Problems<'_>) {

@@ -130,6 +130,11 @@ impl<T> Draft<T> {
         self.written.get(key)
     }
 
+    /// Adds the place of a key of another table, from which this table takes the value.
+    pub(super) fn adopt(&mut self, key: &'static str, place: &Located<Items>) {
+        self.written.insert(key, place.clone());
+    }
+
     /// The elements of the list of this key, with their texts, in the order of the file.
     pub(super) fn items(&self, key: &str) -> &[Located<String>] {
         self.written(key).map_or(&[], |list| &list.value)
@@ -197,13 +202,17 @@ impl<T: Default + 'static, V: Value> Key<T, V> {
         let Self { name, described, required, checks, put } = self;
         let kind = Kind::Value(Described { doc, required: required.is_some(), ..described });
         let read = move |table: &mut Table<'_, '_, '_>, into: &mut Draft<T>| {
-            if let Some(example) = required.filter(|_| !table.has(name)) {
+            let is_written = table.has(name);
+            if let Some(example) = required.filter(|_| !is_written) {
                 table.missing(name, &example());
             }
-            let Some((mut value, mut written)) = V::get(table, name) else { return };
-            if checks.iter().all(|check| check(&mut value, &mut written, table.problems)) {
+            if let Some((mut value, mut written)) = V::get(table, name)
+                && checks.iter().all(|check| check(&mut value, &mut written, table.problems))
+            {
                 into.written.insert(name, written);
                 put(&mut into.value, value);
+            } else if is_written {
+                into.refused.push(name);
             }
         };
         Field { entry: Entry { name, kind }, read: Box::new(read) }

@@ -8,8 +8,12 @@ mod refused;
 use std::path::Path;
 
 use informer_types::{Gvr, is_namespace};
+use serde::Serialize;
 use serde_json::Value;
-use toml::de::DeTable;
+use toml::{
+    de::{DeTable, DeValue},
+    ser::ValueSerializer,
+};
 
 use super::{
     Components, Config, Environment, Plugin, Problem, Tenancy,
@@ -37,6 +41,9 @@ pub(super) const NAME_BYTES: usize = 52;
 /// Much more than any plugin needs besides its `config`.
 const SPEC_BYTES: usize = 256 << 10;
 
+/// The most bytes of the path of a key. Each key below has this path too, so a long one costs as much as all of them together.
+const PATH_BYTES: usize = 4 << 10;
+
 /// The most elements of one list, besides those in `config`. Several of them are compared with one another.
 const ELEMENTS: usize = 256;
 
@@ -48,6 +55,9 @@ const CONFIG: &str = "spec.config.";
 
 /// The most problems of one object that are shown.
 const SHOWN: usize = 5;
+
+/// The most bytes of a path that is too long which are shown.
+const SHOWN_PATH_BYTES: usize = 100;
 
 /// A `Plugin`, or a `ClusterPlugin` if it has no namespace.
 #[derive(Clone, Copy, Debug)]
@@ -119,26 +129,37 @@ pub fn host_name(namespace: &str, name: &str) -> String {
     if namespace.is_empty() { format!("cluster:{name}") } else { format!("{namespace}/{name}") }
 }
 
-/// The spec in the language that the tables read.
+/// The spec in the language that the tables read: `spec = { ... }`. Headers of tables would repeat the keys above them, and a spec of
+/// some hundred KiB could become a text of many GiB.
 fn as_toml(spec: &Value) -> Result<String, Refused> {
     let invalid = |message: String| Refused::new(Refused::INVALID, message);
     let Value::Object(_) = spec else {
         return Err(invalid(format!("{SPEC}: expected an object with `source` and `on`")));
     };
-    let table = toml_value(spec, SPEC).map_err(invalid)?;
-    let text = table.as_ref().map(toml::to_string).transpose();
-    let text = text.map_err(|error| invalid(format!("{SPEC}: {error}")))?.unwrap_or_default();
-    if text.len() > SPEC_BYTES {
-        let bytes = text.len();
+    let bytes = spec.to_string().len();
+    if bytes > SPEC_BYTES {
         return Err(invalid(format!(
             "{SPEC} has {bytes} bytes, and {SPEC_BYTES} are allowed; keep data in a ConfigMap that the plugin reads"
         )));
+    }
+    let table = toml_value(spec, SPEC).map_err(invalid)?;
+    let mut text = format!("{SPEC} = ");
+    if let Some(table) = table {
+        table
+            .serialize(ValueSerializer::new(&mut text))
+            .map_err(|error| invalid(format!("{SPEC}: {error}")))?;
     }
     Ok(text)
 }
 
 /// Returns `None` for null, which is the same as a key that is not written.
 fn toml_value(value: &Value, path: &str) -> Result<Option<toml::Value>, String> {
+    if path.len() > PATH_BYTES {
+        let start = path.get(..path.floor_char_boundary(SHOWN_PATH_BYTES)).unwrap_or_default();
+        return Err(format!(
+            "the path of the key {start}... has more than {PATH_BYTES} bytes; write shorter keys"
+        ));
+    }
     Ok(Some(match value {
         Value::Null => return Ok(None),
         Value::Bool(truth) => toml::Value::Boolean(*truth),
@@ -179,11 +200,12 @@ fn read(text: &str, tenancy: &Tenancy, problems: &mut Problems<'_>) -> Option<Dr
         problems.add(0, SPEC, not_toml(first.message()));
         return None;
     }
+    let spec = document.get_ref().get(SPEC).map(|spec| spec.get_ref()).and_then(DeValue::as_table)?;
     let mut known = Vec::new();
     collect(&OBJECT.entries(), &Header::default().below(SPEC, false), &mut known);
     let known = Known(known);
     let mut draft = Draft::new(PluginKeys::with(&tenancy.defaults.0));
-    OBJECT.read(Table::alone(SPEC, document.get_ref(), &OBJECT.names(), &known, problems), &mut draft);
+    OBJECT.read(Table::alone(SPEC, spec, &OBJECT.names(), &known, problems), &mut draft);
     Some(draft)
 }
 

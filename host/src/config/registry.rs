@@ -202,7 +202,7 @@ fn signer(draft: &Draft<SignerKeys>, context: &mut Context<'_, '_>) -> Option<Si
         (None, Some(issuer), Some(subject)) => {
             SignerKind::Identity { issuer: issuer.clone(), subject: subject.clone(), trust_root }
         }
-        _ if draft.is_refused("public-key") => return None,
+        _ if ["public-key", "issuer", "subject"].iter().any(|key| draft.is_refused(key)) => return None,
         _ => {
             let remedy = "write `public-key`, or `issuer` and `subject`";
             let fault =
@@ -234,7 +234,8 @@ fn policy(draft: &Draft<VerifyKeys>, signers: &[Signer], problems: &mut Problems
     };
     let (all_of, any_of) = (named("all-of", &keys.all_of), named("any-of", &keys.any_of));
     let signs = !keys.all_of.is_empty() || !keys.any_of.is_empty();
-    if !signs && !keys.pinned && !keys.refuse {
+    let refused = ["all-of", "any-of", "pinned", "refuse"].iter().any(|key| draft.is_refused(key));
+    if !signs && !keys.pinned && !keys.refuse && !refused {
         let remedy = "write `all-of`, `any-of`, `pinned` or `refuse`";
         problems.refuse(&place, Fault::new("it requires nothing", remedy));
     }

@@ -263,7 +263,7 @@ fn judge_pattern(draft: &Draft<Watch>, problems: &mut Problems<'_>) {
         }
         return;
     }
-    if draft.written("metadata-only").is_none() {
+    if draft.written("metadata-only").is_none() && !draft.is_refused("metadata-only") {
         let message = format!("`{gvr}` does not say whether whole objects of every kind are cached");
         let remedy =
             "add metadata-only = true, or metadata-only = false if the memory is enough for whole objects";

@@ -15,13 +15,10 @@ use kube::client::Body;
 use parking_lot::Mutex;
 
 use super::{impersonation, user_agent};
-use crate::election::Leadership;
+use crate::election::{Leadership, NOT_LEADING};
 
 /// Most bytes of an error of the API server. A plugin receives them even if its own limit is lower.
 const LONGEST_STATUS: usize = 256 << 10;
-
-/// Why a request is not sent (E-9).
-const NOT_LEADING: &str = "this host has not renewed its lease in time, and another host may lead now";
 
 /// Sends the requests of plugins. Cheap to clone; clones share the identity.
 #[derive(Clone)]

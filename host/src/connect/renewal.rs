@@ -18,14 +18,14 @@ pub(super) fn renewal(access: &Access, credentials: &AuthInfo, user: &str) -> St
         user => format!("the user {user} in the kubeconfig {}", kubeconfig(access)),
     };
     let inside = |what: &str| format!("renew {what} of {} and start this host again", of_user());
-    // The order is that of kube.
+    // The order is that of kube, and a token file has precedence over a token.
     if auth_provider.is_some() {
         return inside("the id-token");
     }
     if username.is_some() && password.is_some() {
         return inside("the password");
     }
-    if token.is_some() {
+    if token.is_some() && token_file.is_none() {
         return inside("the token");
     }
     match (token_file, exec, client_certificate, client_certificate_data) {
@@ -92,6 +92,10 @@ mod tests {
             (
                 json!({ "exec": { "command": "aws", "args": ["secret"] } }),
                 "run the command `aws` of the user me in the kubeconfig /etc/kubeconfig by hand",
+            ),
+            (
+                json!({ "token": "secret", "tokenFile": "/run/token" }),
+                "write a valid token to /run/token; this host reads the file again",
             ),
             (
                 json!({ "token": "secret" }),

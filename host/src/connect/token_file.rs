@@ -14,6 +14,7 @@ use http::HeaderValue;
 use informer_system::read_file;
 use kube::config::AuthInfo;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::time::Instant;
 
 /// Time between two reads of the file, as in client-go.
@@ -38,21 +39,25 @@ struct Read {
 // === impl TokenFile ===
 
 impl TokenFile {
-    /// Takes the token file out of these credentials. Returns `None` if kube would use other credentials.
+    /// Takes the token file out of these credentials. As in client-go, the file has precedence over a token in the kubeconfig, which
+    /// is used until the file can be read. Returns `None` if kube would use other credentials.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// The file cannot be read, and there is no other token.
     pub(super) fn take(credentials: &mut AuthInfo) -> Result<Option<Self>, (io::Error, PathBuf)> {
-        let AuthInfo { auth_provider, username, password, token, .. } = &*credentials;
+        let AuthInfo { auth_provider, username, password, .. } = &*credentials;
         // Credentials that kube prefers to a file.
-        let other = auth_provider.is_some() || token.is_some() || (username.is_some() && password.is_some());
-        if other {
+        if auth_provider.is_some() || (username.is_some() && password.is_some()) {
             return Ok(None);
         }
         let Some(path) = credentials.token_file.take() else { return Ok(None) };
         let path = PathBuf::from(path);
-        match header(&path) {
+        // Its type gives its text only to serde.
+        let written = serde_json::to_value(&*credentials).unwrap_or_default();
+        let token = written.get("token").and_then(Value::as_str).and_then(|token| bearer(token).ok());
+        match header(&path).or_else(|error| token.ok_or(error)) {
             Ok(header) => {
+                credentials.token = None;
                 let read = Read { header, at: Some(Instant::now()) };
                 Ok(Some(Self { path: path.into(), read: Arc::new(Mutex::new(read)) }))
             }
@@ -83,7 +88,10 @@ impl TokenFile {
 }
 
 fn header(path: &Path) -> io::Result<HeaderValue> {
-    let token = String::from_utf8(read_file(path, LONGEST)?).map_err(io::Error::other)?;
+    bearer(&String::from_utf8(read_file(path, LONGEST)?).map_err(io::Error::other)?)
+}
+
+fn bearer(token: &str) -> io::Result<HeaderValue> {
     let token = token.trim();
     if token.is_empty() {
         return Err(io::Error::other("it is empty"));
@@ -158,13 +166,36 @@ mod tests {
         assert_eq!(sent(&file), "Bearer three");
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_token_file_has_precedence_over_a_token_in_the_kubeconfig_as_in_client_go() {
+        let directory = TempDir::new().unwrap();
+        let both = || {
+            let token = Some("inline".to_owned().into());
+            AuthInfo { token, ..credentials(&directory, "one") }
+        };
+        let mut of = both();
+        let file = TokenFile::take(&mut of).unwrap().unwrap();
+        assert_eq!(sent(&file), "Bearer one");
+        assert!(of.token.is_none() && of.token_file.is_none());
+
+        let mut of = both();
+        let path = directory.path().join("token");
+        fs::remove_file(&path).unwrap();
+        let file = TokenFile::take(&mut of).unwrap().unwrap();
+        assert_eq!(sent(&file), "Bearer inline");
+        fs::write(&path, "two").unwrap();
+        tokio::time::advance(READ_AGAIN).await;
+        assert_eq!(sent(&file), "Bearer two");
+    }
+
     #[tokio::test]
     async fn a_token_file_is_not_taken_before_other_credentials() {
         let directory = TempDir::new().unwrap();
-        let mut inline = credentials(&directory, "one");
-        inline.token = Some("inline".to_owned().into());
-        assert!(TokenFile::take(&mut inline).unwrap().is_none());
-        assert!(inline.token_file.is_some());
+        let password = Some("secret".to_owned().into());
+        let mut basic =
+            AuthInfo { username: Some("me".to_owned()), password, ..credentials(&directory, "one") };
+        assert!(TokenFile::take(&mut basic).unwrap().is_none());
+        assert!(basic.token_file.is_some());
 
         assert!(TokenFile::take(&mut AuthInfo::default()).unwrap().is_none());
     }

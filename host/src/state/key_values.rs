@@ -15,6 +15,7 @@ use redb::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{State, StateError};
+use crate::election::{Leadership, NOT_LEADING};
 
 /// Plugin, bucket and key.
 type Key = (&'static str, &'static str, &'static str);
@@ -41,6 +42,7 @@ pub struct KeyValues {
     reading: Arc<Semaphore>,
     reads: Arc<Places>,
     writes: Arc<Places>,
+    leadership: Leadership,
 }
 
 /// The same number of places for each plugin.
@@ -68,7 +70,13 @@ impl KeyValues {
     /// The key-values in this state, which has tables for them.
     pub fn new(state: State) -> Self {
         let [reads, writes] = [READS_EACH, WRITES].map(|each| Arc::new(Places::new(each)));
-        Self { state, reading: Arc::new(Semaphore::new(READS)), reads, writes }
+        let (reading, leadership) = (Arc::new(Semaphore::new(READS)), Leadership::unconditional());
+        Self { state, reading, reads, writes, leadership }
+    }
+
+    /// Nothing is changed while the host does not lead (E-9).
+    pub(crate) fn fenced(self, leadership: Leadership) -> Self {
+        Self { leadership, ..self }
     }
 
     async fn read<T: Default + Send + 'static>(
@@ -98,8 +106,13 @@ impl KeyValues {
     ) -> Result<T, KeyValueError> {
         let plugin = Arc::clone(&place.plugin);
         let own = self.writes.take(&plugin).await;
+        let leadership = self.leadership.clone();
         let written = self.state.write(&plugin, cost, move |transaction| {
             let _own = own;
+            // Last: the write may have waited for its turn.
+            if !leadership.holds() {
+                return Ok(Err(KeyValueError::Unavailable(NOT_LEADING)));
+            }
             within(transaction, &place, quota, work)
         });
         written.await.map_err(unavailable)?

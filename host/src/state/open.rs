@@ -125,7 +125,10 @@ impl Opener {
 
     /// Opens or creates the file, unless other users could have written it.
     fn open_file(&self, directory: &Path) -> Result<File, StateError> {
-        let opened = PrivateDir::create(directory).and_then(|private| private.write(FILE_NAME));
+        let opened = PrivateDir::create(directory).and_then(|private| {
+            create(&private)?;
+            private.write(FILE_NAME)
+        });
         opened.map_err(|why| match why {
             NotPrivate::Io { source, .. } => explain_io(&source, directory.join(FILE_NAME)),
             other => StateError::NotPrivate(directory.join(FILE_NAME), other.to_string().into()),
@@ -155,6 +158,29 @@ impl Opener {
     }
 }
 
+/// Creates an empty database if there is no file. A host that is killed meanwhile, or a disk that is full, leaves no part of a
+/// database, which would count as damaged.
+fn create(private: &PrivateDir) -> Result<(), NotPrivate> {
+    match private.create_whole(FILE_NAME, empty_database) {
+        // On a file system without hard links, the database is created in its place.
+        Err(NotPrivate::Io { source, .. })
+            if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
+        {
+            Ok(())
+        }
+        created => created,
+    }
+}
+
+fn empty_database(file: &mut File) -> io::Result<()> {
+    let backend = FileBackend::new(file.try_clone()?);
+    let created = backend.and_then(|backend| builder().create_with_backend(backend));
+    created.map(drop).map_err(|error| match redb::Error::from(error) {
+        redb::Error::Io(error) => error,
+        error => io::Error::other(error.to_string()),
+    })
+}
+
 fn explain_io(error: &io::Error, path: PathBuf) -> StateError {
     let problem = error.to_string().into();
     match error.kind() {
@@ -174,4 +200,22 @@ pub(super) fn builder() -> Builder {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
     builder
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A host that is killed later leaves a database, and not a part of one.
+    #[test]
+    fn a_database_is_whole_when_it_gets_its_name() {
+        let directory = TempDir::new().unwrap();
+        let private = PrivateDir::open(directory.path()).unwrap();
+
+        create(&private).unwrap();
+
+        assert!(std::fs::read(private.join(FILE_NAME)).unwrap().starts_with(b"redb"));
+    }
 }

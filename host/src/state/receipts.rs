@@ -278,6 +278,8 @@ fn write_rows(
         let receipt = match write {
             Write::Gone => None,
             Write::State(receipt) => Some(receipt),
+            Write::Begun(receipt) if before.is_none() => Some(receipt),
+            Write::Begun(_) => continue,
             Write::Skip(skip) if before.as_deref() == Some(skip.from.bytes()) => Some(&skip.to),
             Write::Skip(skip) => {
                 waiting.push((key.clone(), skip.clone()));

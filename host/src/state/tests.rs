@@ -110,6 +110,17 @@ fn a_transaction_that_the_caller_aborts_changes_nothing() {
 }
 
 #[test]
+fn a_new_database_leaves_no_other_file() {
+    let directory = TempDir::new().unwrap();
+
+    put(&open(directory.path()), "a", 1).unwrap();
+
+    let entries = fs::read_dir(directory.path()).unwrap();
+    let names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, [FILE_NAME]);
+}
+
+#[test]
 fn a_database_of_another_process_is_left_alone_until_it_is_free() {
     let directory = TempDir::new().unwrap();
     let first = open(directory.path());

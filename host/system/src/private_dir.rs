@@ -175,6 +175,43 @@ impl PrivateDir {
         name: &str,
         content: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> Result<(), NotPrivate> {
+        self.place(name, content, |partial, path| fs::rename(partial, path))
+    }
+
+    /// Creates a file for this user only, unless there is one of this name: other processes see the whole content or no file, also
+    /// after a crash.
+    ///
+    /// # Errors
+    /// [`NotPrivate`] if the file cannot be written, or if the file system has no hard links. There is no file then.
+    pub fn create_whole(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> Result<(), NotPrivate> {
+        if fs::symlink_metadata(self.join(name)).is_ok() {
+            return Ok(());
+        }
+        self.place(name, content, |partial, path| {
+            match fs::hard_link(partial, path) {
+                // Another process was faster.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                linked => linked?,
+            }
+            // A second name that stays is never read.
+            fs::remove_file(partial).ok();
+            // Without the sync, a loss of power may remove the name of a file whose later content is on disk.
+            File::open(&self.path).and_then(|directory| directory.sync_all()).ok();
+            Ok(())
+        })
+    }
+
+    /// Writes the content to a partial file, and then gives it its name.
+    fn place(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut File) -> io::Result<()>,
+        rename: impl FnOnce(&Path, &Path) -> io::Result<()>,
+    ) -> Result<(), NotPrivate> {
         let path = self.join(name);
         // Calls of one process for one name do not overlap, and a process that crashed may have left such a file.
         let partial = path.with_added_extension(format!("{}.partial", std::process::id()));
@@ -183,10 +220,12 @@ impl PrivateDir {
                 ErrorKind::NotFound => Ok(()),
                 _ => Err(error),
             })?;
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
+            // A database reads what it has written.
+            let mut file =
+                OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&partial)?;
             content(&mut file)?;
             file.sync_data()?;
-            fs::rename(&partial, &path)
+            rename(&partial, &path)
         };
         write().map_err(|source| {
             // A partial file is never read, and the next attempt removes it.

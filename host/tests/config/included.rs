@@ -178,9 +178,36 @@ fn watches_that_select_other_objects_are_refused_with_both_places() {
          and both share one watch; write the same in both, or leave it out in both and write `labels` under [[plugin.on]]\n\
          plugins.d/b.toml:4:15: watch[0].index.x: the index `x` has other pointers in the [[watch]] on line 2 of plugins.d/a.toml; \
          give one of the two another name\n\
-         plugins.d/b.toml:5:15: watch[0].compression: `v1/configmaps` is watched on line 2 of plugins.d/a.toml too, with another \
-         `compression`; remove one of them\n"
+         plugins.d/b.toml:5:15: watch[0].compression: `v1/configmaps` has another `compression` on line 6 of plugins.d/a.toml, and both \
+         share one watch; remove one of them\n"
     );
+}
+
+#[test]
+fn a_choice_of_the_second_file_is_compared_with_that_of_the_third() {
+    let files = Files::new(&[
+        ("informer.toml", MAIN),
+        ("plugins.d/a.toml", &fragment("a", "")),
+        ("plugins.d/b.toml", &fragment("b", "compression = \"off\"")),
+        ("plugins.d/c.toml", &fragment("c", "compression = \"zstd\"")),
+    ]);
+
+    assert_eq!(
+        files.problems(),
+        "plugins.d/c.toml:3:15: watch[0].compression: `v1/configmaps` has another `compression` on line 3 of plugins.d/b.toml, and both \
+         share one watch; remove one of them\n"
+    );
+}
+
+#[test]
+fn a_file_that_includes_itself_is_named_as_such() {
+    let text = format!("include = [\"informer.toml\", \"plugins.d/a.toml\"]\n{}", fragment("b", ""));
+    let files = Files::new(&[("informer.toml", &text), ("plugins.d/a.toml", &fragment("a", ""))]);
+
+    let problem = |what: &str| {
+        format!("informer.toml:1:12: include[0]: informer.toml is the file that includes it; {what}\n")
+    };
+    assert_eq!(files.problems(), problem("remove it, or name a directory with the other files only"));
 }
 
 #[test]

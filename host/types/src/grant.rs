@@ -15,7 +15,7 @@ pub use read::{ReadGrant, ReadGrants};
 pub use secret::{SecretGrant, SecretGrants, SecretScope};
 pub use write::{WriteGrant, WriteGrants, WriteVerb};
 
-use crate::Gvr;
+use crate::{Gvr, gvr::is_version, name::is_namespace};
 
 /// Subresources that are never granted: streams, tunnels and credentials.
 const NEVER: [&str; 6] = ["exec", "attach", "portforward", "proxy", "log", "token"];
@@ -172,11 +172,6 @@ fn parse_resource(text: &str) -> Result<(Gvr, Option<String>), Fault> {
     }
 }
 
-/// Returns true for `v1`, `v1beta1` and the like.
-fn is_version(text: &str) -> bool {
-    text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
-}
-
 /// Returns true if the resource may have a subresource of this name: lower-case letters. A namespace has `status` and
 /// `finalize` only, because `/api/v1/namespaces/shop/secrets` is the path of all Secrets of the namespace.
 #[must_use]
@@ -188,18 +183,6 @@ pub fn is_subresource(gvr: &Gvr, text: &str) -> bool {
 /// The form in a grant.
 fn shown(gvr: &Gvr, subresource: Option<&str>) -> String {
     subresource.map_or_else(|| gvr.to_string(), |name| format!("{gvr}/{name}"))
-}
-
-/// Returns true if the text is a valid name of a namespace: a DNS label (RFC 1123).
-#[must_use]
-pub fn is_namespace(text: &str) -> bool {
-    text.len() <= 63 && is_label(text)
-}
-
-/// Returns true for lower-case letters and digits, with `-` between them.
-pub(crate) fn is_label(text: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !text.is_empty() && text.bytes().all(allowed) && !text.starts_with('-') && !text.ends_with('-')
 }
 
 #[cfg(test)]

@@ -201,9 +201,9 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.'
 }
 
-fn is_version(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    bytes.next() == Some(b'v') && bytes.next().is_some_and(|byte| byte.is_ascii_digit())
+/// Returns true for `v1`, `v1beta1` and the like.
+pub(crate) fn is_version(text: &str) -> bool {
+    text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 #[cfg(test)]

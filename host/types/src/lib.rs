@@ -34,6 +34,7 @@ mod histogram;
 mod index_path;
 mod json;
 mod key;
+mod name;
 mod notification;
 mod object;
 mod one_line;
@@ -55,7 +56,7 @@ pub use declared_reads::DeclaredReads;
 pub use failure::{Failure, FailureKind};
 pub use grant::{
     InvalidGrant, Namespaces, ReadGrant, ReadGrants, SecretGrant, SecretGrants, SecretScope, WriteGrant,
-    WriteGrants, WriteVerb, is_namespace, is_subresource,
+    WriteGrants, WriteVerb, is_subresource,
 };
 pub use gvr::{Gvr, InvalidGvr, Source};
 pub use handler::{Delivery, EventHandler, MAX_BATCH, Outcome};
@@ -66,6 +67,7 @@ pub use json::{
     TooMuchToHash, container_length, differs, identity, locate, members_differ, stand_in,
 };
 pub use key::{InvalidKey, ObjectKey};
+pub use name::{is_namespace, is_object_name};
 pub use notification::{Change, Notification, NotificationSink};
 pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner, Vocabulary};
 pub use one_line::{excerpt, is_hidden, one_line, some_of, visible_json};
@@ -74,7 +76,7 @@ pub use selector::{
     AnnotationSelector, FieldSelector, InvalidAnnotationSelector, InvalidFieldSelector, InvalidSelector,
     LabelSelector, UnreadableObject,
 };
-pub use service_account::{InvalidServiceAccount, ServiceAccount, is_object_name};
+pub use service_account::{InvalidServiceAccount, ServiceAccount};
 pub use signal::{InvalidSignal, Selected, Signal, SignalCall, SignalHandler};
 pub use sync::SyncToken;
 pub use token_bucket::TokenBucket;

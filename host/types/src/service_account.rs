@@ -2,13 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::grant::{is_label, is_namespace};
+use crate::name::{is_namespace, is_object_name};
 
 /// The prefix of the user names of ServiceAccounts.
 const PREFIX: &str = "system:serviceaccount:";
-
-/// The longest name of an object.
-const NAME_BYTES: usize = 253;
 
 /// A ServiceAccount. Its text is its user name: `system:serviceaccount:shop:reloader`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,12 +39,6 @@ impl fmt::Display for ServiceAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}:{}", self.namespace, self.name)
     }
-}
-
-/// Returns true for a DNS subdomain (RFC 1123): the name that most objects may have.
-#[must_use]
-pub fn is_object_name(text: &str) -> bool {
-    text.len() <= NAME_BYTES && text.split('.').all(is_label)
 }
 
 #[cfg(test)]

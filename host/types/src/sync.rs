@@ -2,9 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-/// Held by everything that must happen before a handler counts as synced (P-16). When the last clone is dropped, the
-/// function given at creation runs once. There is no counter that could go wrong: an initial notification carries a
-/// clone until it is acknowledged, merged or given up (D-8).
+/// A token of which each initial notification carries a clone until it is acknowledged, merged or given up (D-8). When the last
+/// clone is dropped, the function given at creation runs once: the handler has synced (P-16). So no counter can go wrong. A replay
+/// has a token of the same kind.
 #[derive(Clone)]
 pub struct SyncToken(#[expect(dead_code, reason = "held for its Drop")] Arc<Done>);
 

@@ -66,7 +66,8 @@ impl TokenBucket {
         self.tokens = (self.tokens + tokens).min(self.burst);
     }
 
-    /// Sets the number of tokens at `now`, for example to zero after a server asked for a pause.
+    /// Sets the number of tokens at `now`, at most the burst. After zero no burst follows, for example at the end of a pause that a
+    /// server requested.
     pub fn set_tokens(&mut self, tokens: f64, now: Instant) {
         self.tokens = tokens.min(self.burst);
         self.updated = Some(now);

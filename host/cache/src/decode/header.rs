@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 pub(super) use plain::parse;
 
-use super::Namespaces;
+use super::NamespaceNames;
 
 /// The outline of a Kubernetes object.
 #[derive(Default, Deserialize)]
@@ -123,7 +123,7 @@ fn raw_text<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 
 impl Metadata<'_> {
     /// The header of an object, of which only parts are kept if `partial` is true.
-    pub(super) fn header(&self, namespaces: &Namespaces, partial: bool) -> Header<'_> {
+    pub(super) fn header(&self, namespaces: &NamespaceNames, partial: bool) -> Header<'_> {
         Header {
             namespace: namespaces.intern(self.namespace.text()),
             name: self.name.borrowed(),

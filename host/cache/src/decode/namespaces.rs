@@ -9,7 +9,7 @@ const CLEAN_UP_FROM: usize = 64;
 
 /// The names of the namespaces of an informer's objects. Objects of one namespace share the name.
 #[derive(Default)]
-pub(crate) struct Namespaces(Mutex<Names>);
+pub(crate) struct NamespaceNames(Mutex<Names>);
 
 #[derive(Default)]
 struct Names {
@@ -18,9 +18,9 @@ struct Names {
     used: usize,
 }
 
-// === impl Namespaces ===
+// === impl NamespaceNames ===
 
-impl Namespaces {
+impl NamespaceNames {
     pub(crate) fn intern(&self, name: &str) -> Arc<str> {
         let mut names = self.0.lock();
         if let Some(known) = names.names.get(name) {
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_name_is_allocated_once_and_removed_when_no_object_uses_it() {
-        let namespaces = Namespaces::default();
+        let namespaces = NamespaceNames::default();
         let held = namespaces.intern("shop");
 
         assert!(Arc::ptr_eq(&held, &namespaces.intern("shop")));

@@ -1,7 +1,8 @@
 //! The data behind the indexer's lock, and one change of it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
+use hashbrown::HashMap;
 use informer_types::{IndexPaths, Object, Pointer, differs};
 
 use super::{
@@ -33,7 +34,7 @@ pub(crate) enum Present {
 }
 
 /// One object put or removed: its state before and after.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Write<'a> {
     pub(super) old: Option<&'a Arc<Object>>,
     pub(super) new: Option<&'a Arc<Object>>,

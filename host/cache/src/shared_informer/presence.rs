@@ -31,7 +31,7 @@ const DENIALS: usize = 3;
 const BETWEEN_DENIALS: Duration = Duration::from_secs(2);
 
 /// What happened to a resource that was served.
-pub(super) enum Change {
+pub(super) enum ResourceChange {
     /// The resource was removed.
     Gone(DiscoveryError),
     /// Another CRD has taken the name: the resource has another kind or another scope.
@@ -84,7 +84,7 @@ pub(super) async fn served(inner: &Inner, transport: &Transport, config: &Factor
 ///
 /// # Cancel safety
 /// A dropped future changes nothing.
-pub(super) async fn changed(inner: &Inner, transport: &Transport, resource: &Resource) -> Change {
+pub(super) async fn changed(inner: &Inner, transport: &Transport, resource: &Resource) -> ResourceChange {
     loop {
         select_all(inner.cells.iter().map(|cell| Box::pin(cell.doubt()))).await;
         if let Some(change) = asked(inner, transport, resource).await {
@@ -95,12 +95,12 @@ pub(super) async fn changed(inner: &Inner, transport: &Transport, resource: &Res
 }
 
 /// Returns `None` if the resource is unchanged, the answers differ, or the lookup failed.
-async fn asked(inner: &Inner, transport: &Transport, resource: &Resource) -> Option<Change> {
+async fn asked(inner: &Inner, transport: &Transport, resource: &Resource) -> Option<ResourceChange> {
     for denial in 1.. {
         match ask(inner, transport).await {
-            Ok(found) => return (found != *resource).then_some(Change::Another(found)),
+            Ok(found) => return (found != *resource).then_some(ResourceChange::Another(found)),
             Err(error) if !error.is_unserved() => return None,
-            Err(error) if denial == DENIALS => return Some(Change::Gone(error)),
+            Err(error) if denial == DENIALS => return Some(ResourceChange::Gone(error)),
             Err(_) => sleep(BETWEEN_DENIALS).await,
         }
     }

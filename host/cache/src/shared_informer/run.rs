@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Inner,
-    presence::{self, Change},
+    presence::{self, ResourceChange},
 };
 use crate::{
     ErrorClass, FactoryConfig, Phase,
@@ -171,13 +171,13 @@ async fn until(halt: CancellationToken, task: impl Future<Output = ()>) {
 // === impl Inner ===
 
 impl Inner {
-    fn changed(&self, change: Change) -> End {
+    fn changed(&self, change: ResourceChange) -> End {
         match change {
-            Change::Gone(error) => {
+            ResourceChange::Gone(error) => {
                 tracing::warn!(resource = %self.key, reason = %error, "the resource is not served any more");
                 End::Gone(error.to_string())
             }
-            Change::Another(found) => {
+            ResourceChange::Another(found) => {
                 tracing::warn!(resource = %self.key, kind = found.kind, "another resource took the name, listing it");
                 End::Another
             }
@@ -205,8 +205,7 @@ impl Inner {
         let Some(in_doubt) = listeners.in_doubt.clone() else { return };
         let present = match &in_doubt {
             InDoubt::Object { object, .. } => {
-                let key = object.key();
-                self.indexer.get(&key.namespace, &key.name).into_iter().collect()
+                self.indexer.get(object.namespace(), object.name()).into_iter().collect()
             }
             InDoubt::List { namespace, .. } => self.indexer.list(namespace.as_deref()),
         };

@@ -120,7 +120,7 @@ impl ReflectorCell {
 
     pub(crate) fn failed(&self, text: String, class: ErrorClass) {
         let mut state = self.state.lock();
-        state.settle();
+        state.note_recovery();
         let now = state.record(text, class);
         state.status.consecutive_failures = state.status.consecutive_failures.saturating_add(1);
         state.failing_since.get_or_insert(now);
@@ -279,13 +279,13 @@ impl ReflectorCell {
     /// The time since the last list, event or bookmark. Returns `None` before the first list.
     pub(crate) fn data_age(&self) -> Option<Duration> {
         let mut state = self.state.lock();
-        state.settle();
+        state.note_recovery();
         state.current_at.map(|at| at.elapsed())
     }
 
     pub(crate) fn snapshot(&self) -> ReflectorStatus {
         let mut state = self.state.lock();
-        state.settle();
+        state.note_recovery();
         let mut status = state.status.clone();
         status.phase_age = state.since.elapsed();
         if let (Some(error), Some(at)) = (&mut status.last_error, state.failed_at) {
@@ -353,7 +353,7 @@ impl State {
     }
 
     /// Resets the failures once a watch has been open for long enough.
-    fn settle(&mut self) {
+    fn note_recovery(&mut self) {
         if self.status.phase == Phase::Watching && self.since.elapsed() >= RECOVERED_AFTER {
             self.recovered();
         }

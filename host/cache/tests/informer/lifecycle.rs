@@ -1,9 +1,13 @@
 //! Factory, start and stop: F-1 to F-5, C-1, P-13, P-18, R-15, R-24, D-12.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
 use informer_cache::{FactoryConfig, InformerFactory, Phase, WatchConfig, WatchListMode};
-use informer_types::Gvr;
+use informer_types::{Cause, Gvr, ObjectKey};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -26,6 +30,47 @@ async fn requests_for_the_same_resource_and_scope_share_an_informer() {
     // A listener that one handle adds is visible through the other.
     informer.add_listener(listener("x"), Arc::new(Recorder::default())).unwrap();
     assert_eq!(again.status().listeners.len(), 1);
+}
+
+/// A relist may hold the lock of its informer for a while. Only requests for this informer wait for it (F-2).
+#[tokio::test]
+async fn an_informer_whose_lock_is_held_delays_no_request_for_others() {
+    let factory = InformerFactory::new(Script::new().client(), config());
+    let informer = factory.informer(pods());
+    let registration = informer.add_listener(listener("x"), Arc::new(Recorder::default())).unwrap();
+    let (factory, informer, key) = (&factory, &informer, ObjectKey::new("shop", "web"));
+    let (begins, begun) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let (answers, answered) = mpsc::channel();
+
+    let is_answered = thread::scope(|scope| {
+        let locked = begins.clone();
+        scope.spawn(move || {
+            informer.replay_object(&registration, &key, Cause::Replay, |_| {
+                locked.send(()).unwrap();
+                released.recv().ok();
+                None
+            })
+        });
+        begun.recv().unwrap();
+        scope.spawn(move || {
+            begins.send(()).unwrap();
+            factory.informer(pods());
+        });
+        begun.recv().unwrap();
+        scope.spawn(move || {
+            (0..1_000).for_each(|_| {
+                factory.informers();
+                thread::yield_now();
+            });
+            answers.send(()).ok();
+        });
+        let is_answered = answered.recv_timeout(Duration::from_secs(30)).is_ok();
+        drop(release);
+        is_answered
+    });
+
+    assert!(is_answered);
 }
 
 /// `start` starts every requested informer once (F-2).

@@ -19,8 +19,8 @@ use super::circuit::Circuit;
 /// A change after which all workers have to look again: a quarantine ended, or the time of its next probe changed.
 pub(crate) const ALL_WORKERS: usize = usize::MAX;
 
-/// A queue as its handle uses it: a structure that reads no clock and never waits.
-pub(crate) trait Face: fmt::Debug + Send + 'static {
+/// A queue without its lock, as the handle uses it. It reads no clock and never waits.
+pub(crate) trait QueueState: fmt::Debug + Send + 'static {
     /// The data of a worker while a key is in flight.
     type Held: fmt::Debug + Send;
     /// The tokens that a change releases. They are dropped outside the lock, because the last holder of a sync token runs code of
@@ -41,6 +41,9 @@ pub(crate) trait Face: fmt::Debug + Send + 'static {
 
     /// The circuit breaker of the plugin.
     fn circuit(&mut self) -> &mut Circuit;
+
+    /// Puts the ready keys of lists, resyncs and replays into the order of the keys.
+    fn sort_backlog(&mut self);
 
     /// The number of workers that have to look again after the changes since the last call.
     fn wakes(&mut self) -> usize;
@@ -70,7 +73,7 @@ pub(crate) struct Handle<F>(Arc<Shared<F>>);
 
 #[derive(Debug)]
 struct Shared<F> {
-    face: Mutex<F>,
+    state: Mutex<F>,
     /// Notified for each key that becomes ready, and when a worker has to sleep until another time.
     ready: Notify,
     /// Notified when a key is settled, and when the queue is paused or ends.
@@ -81,7 +84,7 @@ struct Shared<F> {
 
 /// A key in flight. Dropping it before it is ended gives the key back.
 #[derive(Debug)]
-pub(crate) struct Held<F: Face> {
+pub(crate) struct Held<F: QueueState> {
     handle: Handle<F>,
     /// `None` once the key is ended.
     held: Option<F::Held>,
@@ -95,17 +98,17 @@ impl<F> Clone for Handle<F> {
     }
 }
 
-impl<F: Face> Handle<F> {
-    pub(crate) fn new(face: F) -> Self {
+impl<F: QueueState> Handle<F> {
+    pub(crate) fn new(state: F) -> Self {
         let (ready, settled) = (Notify::new(), Notify::new());
-        Self(Arc::new(Shared { face: Mutex::new(face), ready, settled, stopped: OnceLock::new() }))
+        Self(Arc::new(Shared { state: Mutex::new(state), ready, settled, stopped: OnceLock::new() }))
     }
 
     /// Runs `change` under the lock. The time is read with the lock held, so that it is not before the changes of others.
     pub(crate) fn with<T>(&self, change: impl FnOnce(&mut F, Instant) -> T) -> T {
-        let mut face = self.0.face.lock();
+        let mut state = self.0.state.lock();
         let now = self.now();
-        change(&mut face, now)
+        change(&mut state, now)
     }
 
     /// Stops the clock: from now on the time of this queue moves by [`advance`](Self::advance) only, and no worker sleeps.
@@ -128,10 +131,15 @@ impl<F: Face> Handle<F> {
 
     /// Time until something becomes ready by itself; zero if something is ready now. `None` means never.
     pub(crate) fn next_due(&self) -> Option<Duration> {
-        self.with(|face, now| match face.idle(now) {
+        self.with(|state, now| match state.idle(now) {
             Idle::Until(due) => due.map(|due| due.saturating_duration_since(now)),
             Idle::Over => None,
         })
+    }
+
+    /// Returns true if the clock is stopped.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.0.stopped.get().is_some()
     }
 
     fn now(&self) -> Instant {
@@ -141,7 +149,7 @@ impl<F: Face> Handle<F> {
     /// Runs `change` under the lock, then wakes workers.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut F, Instant) -> T) -> T {
         let (done, workers, released) =
-            self.with(|face, now| (change(face, now), face.wakes(), face.released()));
+            self.with(|state, now| (change(state, now), state.wakes(), state.released()));
         if workers == ALL_WORKERS {
             self.0.ready.notify_waiters();
             // For a worker that is about to wait.
@@ -162,9 +170,17 @@ impl<F: Face> Handle<F> {
         done
     }
 
-    /// Begins or ends a pause, in which nothing is handed out.
+    /// Begins or ends a pause, in which nothing is handed out. If the clock is stopped, the end of a pause sorts the keys of lists,
+    /// resyncs and replays: a cache has no order, and the lists of several resources come in any order, but a test of a plugin
+    /// expects the same calls in each run.
     pub(crate) fn set_paused(&self, paused: bool) {
-        self.with(|face, _| face.circuit().paused = paused);
+        let sorts = !paused && self.is_stopped();
+        self.with(|state, _| {
+            if sorts {
+                state.sort_backlog();
+            }
+            state.circuit().paused = paused;
+        });
         if paused {
             self.notify_settled();
         } else {
@@ -174,7 +190,7 @@ impl<F: Face> Handle<F> {
 
     /// A new version is in service: it is judged by its own calls, and if there is a quarantine, the next probe is due now.
     pub(crate) fn new_version(&self) {
-        if self.with(|face, now| face.circuit().new_version(now)) {
+        if self.with(|state, now| state.circuit().new_version(now)) {
             self.wake_workers();
         }
     }
@@ -182,7 +198,7 @@ impl<F: Face> Handle<F> {
     /// Waits until `quiet` returns true. It is called at once, and after each key that is settled.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// A dropped future changes nothing.
     pub(crate) async fn until(&self, quiet: impl Fn(&mut F, Instant) -> bool) {
         loop {
             let mut settled = pin!(self.0.settled.notified());
@@ -196,11 +212,11 @@ impl<F: Face> Handle<F> {
 
     /// The next ready key.
     pub(crate) fn take(&self) -> Result<Held<F>, Idle> {
-        let (taken, released) = self.with(|face, now| {
-            let taken = face.take(now).ok_or_else(|| face.idle(now));
-            let taken = taken.map(|held| (held, face.wakes_another(now)));
+        let (taken, released) = self.with(|state, now| {
+            let taken = state.take(now).ok_or_else(|| state.idle(now));
+            let taken = taken.map(|held| (held, state.wakes_another(now)));
             // Even a worker that finds nothing may have ended waits, and so released tokens.
-            (taken, face.released())
+            (taken, state.released())
         });
         let taken = taken.map(|(held, wakes_another)| {
             if wakes_another {
@@ -220,8 +236,8 @@ impl<F: Face> Handle<F> {
         most: usize,
         take: impl Fn(&mut F, Instant) -> Option<F::Held>,
     ) -> Vec<Held<F>> {
-        self.with(|face, now| {
-            let taken = std::iter::from_fn(|| take(face, now)).take(most);
+        self.with(|state, now| {
+            let taken = std::iter::from_fn(|| take(state, now)).take(most);
             taken.map(|held| Held { handle: self.clone(), held: Some(held) }).collect()
         })
     }
@@ -231,7 +247,7 @@ impl<F: Face> Handle<F> {
     /// # Cancel safety
     /// A dropped future has taken nothing.
     pub(crate) async fn next(&self) -> Option<Held<F>> {
-        wait(&self.0.ready, || self.take(), || self.0.stopped.get().is_some()).await
+        wait(&self.0.ready, || self.take(), || self.is_stopped()).await
     }
 
     /// Wakes all workers that wait for a key.
@@ -247,7 +263,7 @@ impl<F: Face> Handle<F> {
 
 // === impl Held ===
 
-impl<F: Face> Held<F> {
+impl<F: QueueState> Held<F> {
     /// The data of the key in flight. It is always present, because ending the key consumes `self`.
     pub(crate) fn get(&self) -> Option<&F::Held> {
         self.held.as_ref()
@@ -256,7 +272,7 @@ impl<F: Face> Held<F> {
     /// Ends the key. Returns `None` if the key was ended before, which cannot happen.
     pub(crate) fn end<T>(mut self, end: impl FnOnce(&mut F, F::Held, Instant) -> T) -> Option<T> {
         let held = self.held.take()?;
-        Some(self.settle(|face, now| end(face, held, now)))
+        Some(self.settle(|state, now| end(state, held, now)))
     }
 
     fn settle<T>(&self, end: impl FnOnce(&mut F, Instant) -> T) -> T {
@@ -266,10 +282,10 @@ impl<F: Face> Held<F> {
     }
 }
 
-impl<F: Face> Drop for Held<F> {
+impl<F: QueueState> Drop for Held<F> {
     fn drop(&mut self) {
         if let Some(held) = self.held.take() {
-            self.settle(|face, now| face.give_back(held, now));
+            self.settle(|state, now| state.give_back(held, now));
         }
     }
 }

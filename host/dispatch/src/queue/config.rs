@@ -61,9 +61,9 @@ pub struct Rate {
     pub burst: NonZeroU32,
 }
 
-/// Which pending changes of an object merge at present.
+/// Which pending changes of an object merge now: it follows from the [`DeliveryMode`], and from whether the queue is behind.
 #[derive(Debug)]
-pub(super) struct Delivery {
+pub(super) struct Merging {
     mode: DeliveryMode,
     /// Each change was requested, but there were too many: they merge until the queue has caught up.
     behind: bool,
@@ -94,9 +94,9 @@ impl Default for QueueConfig {
     }
 }
 
-// === impl Delivery ===
+// === impl Merging ===
 
-impl Delivery {
+impl Merging {
     pub(super) fn new(mode: DeliveryMode) -> Self {
         Self { mode, behind: false }
     }

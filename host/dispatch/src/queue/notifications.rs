@@ -12,7 +12,7 @@ use std::{
 use informer_types::{Cause, Failure, FailureKind, Notification, Source, Step, TokenBucket, Tracer, WorkKey};
 
 use super::{
-    config::{Delivery, QueueConfig},
+    config::{Merging, QueueConfig},
     keying::{Keying, Mode},
     stats::{Backlog, QueueStats, Standing},
 };
@@ -20,7 +20,7 @@ use crate::{
     coalesce::{Effect, Pending},
     dead_letter::DeadLetter,
     entry::{Entry, ObjectRef, Tokens},
-    keyed::{Circuit, Face, Idle, Keyed, Lane, Place, Slot, SlotId},
+    keyed::{Circuit, Idle, Keyed, Lane, Place, QueueState, Slot, SlotId},
     letters::LetterBox,
     receipts::Receipts,
     retry::RetryBudget,
@@ -36,7 +36,7 @@ pub(super) struct Notifications {
     pub(super) keying: Option<Keying>,
     pub(super) letters: LetterBox<DeadLetter>,
     pub(super) receipts: Receipts,
-    delivery: Delivery,
+    merging: Merging,
     /// How long an object has to be quiet before its change is delivered.
     settle: BTreeMap<Source, Duration>,
     rate: Option<TokenBucket>,
@@ -77,7 +77,7 @@ impl Notifications {
             keying: None,
             letters: LetterBox::new(config.dead_letters),
             receipts: Receipts::default(),
-            delivery: Delivery::new(config.delivery),
+            merging: Merging::new(config.delivery),
             settle: config.settle.clone(),
             rate: bucket(config),
             held_by_rate: false,
@@ -93,7 +93,7 @@ impl Notifications {
     }
 
     pub(super) fn configure(&mut self, config: &QueueConfig, now: Instant) {
-        self.delivery.set_mode(config.delivery);
+        self.merging.set_mode(config.delivery);
         if !matches!((&self.rate, config.rate), (Some(bucket), Some(rate)) if bucket.has_rate(rate.per_second, rate.tokens()))
         {
             self.rate = bucket(config);
@@ -192,8 +192,7 @@ impl Notifications {
     /// quarantine count as quiet: a plugin that does not work must not delay the shutdown.
     pub(super) fn is_quiet(&self, until: Instant, now: Instant) -> bool {
         let later = || self.next_due(now).is_none_or(|due| due > until);
-        self.keyed.in_flight() == 0
-            && (self.keyed.circuit.holds_back() || (!self.keyed.has_ready() && later()))
+        self.keyed.in_flight() == 0 && (self.keyed.circuit.holds_back() || later())
     }
 
     pub(super) fn stats(&self, now: Instant) -> QueueStats {
@@ -211,7 +210,7 @@ impl Notifications {
             dead_letters,
             dead_letters_evicted,
             paused: self.keyed.circuit.paused,
-            behind: self.delivery.is_behind(),
+            behind: self.merging.is_behind(),
             quarantine: self.keyed.circuit.quarantine(now),
             quarantines: self.keyed.circuit.opened(),
             ..self.counts.clone()
@@ -235,7 +234,7 @@ impl Notifications {
 
     /// Takes in a notification of an object.
     fn extend(&mut self, id: SlotId, mut entry: Entry, now: Instant) {
-        let rule = self.delivery.rule();
+        let rule = self.merging.rule();
         self.note_change(id, &entry, now);
         let Some(slot) = self.keyed.get_mut(id) else {
             // Not reached: the map has existing slots only.
@@ -274,7 +273,7 @@ impl Notifications {
 
     /// Merges everything pending if the queue falls behind.
     fn make_room(&mut self, now: Instant) {
-        if !self.delivery.falls_behind(self.pending) {
+        if !self.merging.falls_behind(self.pending) {
             return;
         }
         self.counts.overflows += 1;
@@ -288,7 +287,7 @@ impl Notifications {
     /// Merges the pending entries of one object. Returns true if the oldest entry now has newer state.
     fn merge_pending(&mut self, id: SlotId) -> bool {
         let (mut newer, mut merged) = (false, Pending::default());
-        let rule = self.delivery.rule();
+        let rule = self.merging.rule();
         let Some((object, entries)) = self.take_pending(id) else { return false };
         for entry in entries {
             let arrived = Arrived::of(&entry);
@@ -435,10 +434,11 @@ impl Notifications {
         (entry.attempts, entry.unseen) = (entry.attempts.saturating_add(1), false);
         if !std::mem::replace(&mut entry.counted, true) {
             self.budget.first_attempt();
+            self.receipts.begun(&slot.key, &entry.change);
         }
         let taken = Taken { id, object: slot.key.clone(), alone: slot.payload.alone, entry, since: now };
         self.pending -= 1;
-        self.delivery.catch_up(self.pending);
+        self.merging.catch_up(self.pending);
         self.counts.delivered += 1;
         Some(taken)
     }
@@ -545,7 +545,7 @@ impl Notifications {
     }
 }
 
-impl Face for Notifications {
+impl QueueState for Notifications {
     type Held = Taken;
     type Released = Tokens;
 
@@ -576,6 +576,10 @@ impl Face for Notifications {
 
     fn circuit(&mut self) -> &mut Circuit {
         &mut self.keyed.circuit
+    }
+
+    fn sort_backlog(&mut self) {
+        self.keyed.sort_backlog();
     }
 
     fn wakes(&mut self) -> usize {

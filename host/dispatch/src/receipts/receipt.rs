@@ -14,11 +14,14 @@ const PACKED: u8 = 0;
 /// The first byte of any other receipt: the length of the UID in two bytes, the UID and the version follow.
 const PLAIN: u8 = 1;
 
+/// The first byte of a receipt that is not acknowledged: the bytes of the receipt of its state follow.
+const BEGUN: u8 = 2;
+
 /// The most bytes of a UID and of a version. Those of Kubernetes have 36 and at most 20.
 const MAX_TEXT: usize = 512;
 
 /// The UID and the resource version of one state of an object, as they are kept on disk. Two receipts are equal if they are those of
-/// the same state.
+/// the same state, and both are acknowledged or neither is.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Receipt(Box<[u8]>);
 
@@ -86,6 +89,12 @@ impl Receipt {
         }
     }
 
+    /// A receipt of the same state that the plugin may know and has not acknowledged. It is equal to the receipt of no state.
+    #[must_use]
+    pub fn begun(&self) -> Self {
+        Self(std::iter::once(BEGUN).chain(self.0.iter().copied()).collect())
+    }
+
     /// The object with its key, its UID and its version only. Everything else is absent.
     pub fn last_known(&self, object: &ObjectRef) -> Option<Arc<Object>> {
         last_known(object, &self.uid(), &self.resource_version(), &[])
@@ -115,7 +124,7 @@ impl Receipt {
     }
 
     fn parts(&self) -> Option<Parts<'_>> {
-        let (tag, rest) = self.0.split_first()?;
+        let (tag, rest) = self.0.strip_prefix(&[BEGUN]).unwrap_or(&self.0).split_first()?;
         match *tag {
             PACKED => {
                 let (uid, digits) = rest.split_first_chunk::<16>()?;
@@ -206,10 +215,24 @@ mod tests {
     }
 
     #[test]
+    fn a_receipt_of_a_call_that_began_has_its_state_and_is_equal_to_none() {
+        for (uid, version) in [(UID, "7"), ("u", "x")] {
+            let (one, begun) = (receipt(uid, version), receipt(uid, version).begun());
+
+            assert_eq!((begun.uid(), begun.resource_version()), (uid.to_owned(), version.to_owned()));
+            assert_eq!(Receipt::read(begun.bytes()), Some(begun.clone()));
+            assert_ne!(begun, one);
+            assert_eq!(begun.stale(), one.stale());
+        }
+    }
+
+    #[test]
     fn bytes_of_no_receipt_are_refused() {
         let short = &receipt(UID, "7").bytes()[..9].to_vec();
         let zero = [receipt(UID, "").bytes(), &[0, 7]].concat();
-        for bytes in [&[][..], &[2, 0], &[PLAIN, 0], &[PLAIN, 0, 9, 1], &[PLAIN, 0, 1, 0xff], short, &zero] {
+        let twice = receipt(UID, "7").begun().begun().bytes().to_vec();
+        let odd = [&[][..], &[3, 0], &[BEGUN, 0], &[PLAIN, 0], &[PLAIN, 0, 9, 1], &[PLAIN, 0, 1, 0xff]];
+        for bytes in odd.into_iter().chain([&short[..], &zero[..], &twice[..]]) {
             assert_eq!(Receipt::read(bytes), None, "{bytes:?}");
         }
         assert_eq!(Receipt::new(&"u".repeat(MAX_TEXT + 1), "7"), None);

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use informer_types::{Cause, Source};
+use informer_types::{Cause, NotificationSink, Source};
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::testing::{added, deleted, object, updated};
+use crate::{
+    Queue, QueueConfig, Settlement,
+    testing::{added, deleted, object, updated},
+};
 
 fn source() -> Source {
     Source::new("v1/pods".parse().unwrap())
@@ -58,6 +61,61 @@ fn the_last_acknowledgement_of_an_object_is_written() {
     acknowledge(&receipts, "a3");
     receipts.acknowledged(&web(), &deleted("web", "a3", true).change);
     assert_eq!(taken(&receipts), Some(Write::Gone));
+}
+
+fn begin(receipts: &Receipts, rv: &str) {
+    receipts.begun(&web(), &added("web", rv, Cause::Live).change);
+}
+
+#[test]
+fn an_addition_whose_call_began_is_written_unless_there_is_an_acknowledgement() {
+    let receipts = kept();
+    begin(&receipts, "a1");
+    assert_eq!(taken(&receipts), Some(Write::Begun(receipt("a1").begun())));
+    receipts.begun(&web(), &updated("web", "a1", "a2", Cause::Live).change);
+    assert_eq!(taken(&receipts), None, "it is known by then");
+
+    begin(&receipts, "a1");
+    acknowledge(&receipts, "a1");
+    begin(&receipts, "a1");
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a1"))));
+}
+
+/// The row of the object before must not stay, and a write that failed must not be forgotten.
+#[test]
+fn an_addition_whose_call_began_follows_the_writes_before_it() {
+    let receipts = kept();
+    receipts.acknowledged(&web(), &deleted("web", "a1", true).change);
+    begin(&receipts, "b1");
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("b1").begun())));
+
+    for (before, written) in [
+        (deleted("web", "a1", true), receipt("b1").begun()),
+        (added("web", "b0", Cause::Live), receipt("b0")),
+    ] {
+        receipts.acknowledged(&web(), &before.change);
+        let failed = receipts.take(usize::MAX).unwrap();
+        begin(&receipts, "b1");
+        receipts.put_back(failed);
+        assert_eq!(taken(&receipts), Some(Write::State(written)));
+    }
+}
+
+#[test]
+fn the_queue_reports_the_first_call_for_an_addition_and_no_other() {
+    let receipts = kept();
+    let queue = Queue::builder(&QueueConfig::default()).with_receipts(receipts.clone()).build();
+    queue.offer(added("web", "a1", Cause::Live));
+    assert_eq!(taken(&receipts), None, "it is pending");
+
+    let (lease, _) = queue.take().unwrap();
+    assert_eq!(taken(&receipts), Some(Write::Begun(receipt("a1").begun())));
+    // The call is put back, and begins again.
+    drop(lease);
+    let (lease, _) = queue.take().unwrap();
+    assert_eq!(taken(&receipts), None);
+    lease.settle(Settlement::Acknowledged);
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a1"))));
 }
 
 #[test]
@@ -150,6 +208,20 @@ fn a_batch_has_a_most_number_of_objects_and_loses_none() {
     assert_eq!(counts.collect::<Vec<_>>(), [2, 1]);
 }
 
+/// Each object has an addition that is not written yet when it is deleted.
+#[test]
+fn deleted_objects_do_not_fill_the_memory_while_nothing_can_be_written() {
+    let receipts = kept();
+    let (addition, deletion) = (added("web", "a1", Cause::Live).change, deleted("web", "a1", true).change);
+    for number in 0..FULL + 10 {
+        let object = ObjectRef { source: source(), key: ObjectKey::new("shop", number.to_string()) };
+        receipts.begun(&object, &addition);
+        receipts.acknowledged(&object, &deletion);
+    }
+
+    assert!(receipts.unwritten() <= FULL, "{}", receipts.unwritten());
+}
+
 #[test]
 fn expired_receipts_are_written_as_stale_and_later_ones_are_not() {
     let receipts = kept();
@@ -190,6 +262,8 @@ fn a_plugin_that_takes_keys_keeps_no_receipts() {
 enum Step {
     /// The object changes, and the change is withheld or not.
     Change { is_withheld: bool },
+    /// A call for the oldest state that waits begins, as that of an addition.
+    Begin,
     /// The plugin acknowledges the newest state that was passed on, or an older one that is in flight.
     Acknowledge { is_old: bool },
     /// What is to be written is written, or not.
@@ -199,6 +273,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => any::<bool>().prop_map(|is_withheld| Step::Change { is_withheld }),
+        1 => Just(Step::Begin),
         2 => any::<bool>().prop_map(|is_old| Step::Acknowledge { is_old }),
         2 => any::<bool>().prop_map(|fails| Step::Write { fails }),
     ]
@@ -228,10 +303,13 @@ impl History {
                     withhold(receipts, &Self::rv(new - 1), &Self::rv(new));
                 }
             }
+            Step::Begin => {
+                if let Some(state) = self.waiting().next() {
+                    begin(receipts, &Self::rv(state));
+                }
+            }
             Step::Acknowledge { is_old } => {
-                let first = self.acknowledged.map_or(0, |newest| newest + 1);
-                let mut waiting = (first..self.passed.len()).filter(|state| self.passed[*state]);
-                let state = if is_old { waiting.next() } else { waiting.next_back() };
+                let state = if is_old { self.waiting().next() } else { self.waiting().next_back() };
                 if let Some(state) = state {
                     self.acknowledged = Some(state);
                     acknowledge(receipts, &Self::rv(state));
@@ -250,8 +328,18 @@ impl History {
         }
     }
 
+    /// The states that were passed on and are newer than the acknowledged one.
+    fn waiting(&self) -> impl DoubleEndedIterator<Item = usize> {
+        let first = self.acknowledged.map_or(0, |newest| newest + 1);
+        (first..self.passed.len()).filter(move |state| self.passed[*state])
+    }
+
     fn write(&mut self, key: ObjectKey, write: Write) -> Option<(ObjectKey, Skip)> {
         match write {
+            Write::Begun(receipt) => {
+                self.disk.entry(key).or_insert(receipt);
+                None
+            }
             Write::State(receipt) => self.disk.insert(key, receipt),
             Write::Skip(skip) if self.disk.get(&key) == Some(&skip.from) => self.disk.insert(key, skip.to),
             Write::Skip(skip) => return Some((key, skip)),
@@ -260,10 +348,11 @@ impl History {
         None
     }
 
-    /// The state on disk.
+    /// The acknowledged state on disk.
     fn on_disk(&self) -> Option<usize> {
-        let receipt = self.disk.get(&web().key)?;
-        receipt.resource_version().strip_prefix('a')?.parse().ok()
+        let row = self.disk.get(&web().key)?;
+        let state = row.resource_version().strip_prefix('a')?.parse().ok()?;
+        (*row == receipt(&Self::rv(state))).then_some(state)
     }
 
     /// Returns true if the plugin acknowledged every change that was passed on up to this state.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     dead_letter::DroppedKey,
-    keyed::{Circuit, Face, Idle, Keyed, Lane, QuarantineConfig, Slot, SlotId},
+    keyed::{Circuit, Idle, Keyed, Lane, QuarantineConfig, QueueState, Slot, SlotId},
     letters::LetterBox,
 };
 
@@ -415,7 +415,7 @@ impl Keys {
     }
 }
 
-impl Face for Keys {
+impl QueueState for Keys {
     type Held = Taken;
     type Released = ();
 
@@ -468,6 +468,10 @@ impl Face for Keys {
 
     fn circuit(&mut self) -> &mut Circuit {
         &mut self.keyed.circuit
+    }
+
+    fn sort_backlog(&mut self) {
+        self.keyed.sort_backlog();
     }
 
     fn wakes(&mut self) -> usize {

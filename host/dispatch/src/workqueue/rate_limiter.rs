@@ -18,16 +18,10 @@ pub struct RateLimiter {
 }
 
 #[derive(Debug)]
-struct Rule {
-    kind: Kind,
-    /// No wait of the rule is longer.
-    longest: Duration,
-}
-
-#[derive(Debug)]
-enum Kind {
+enum Rule {
+    /// Each key has a backoff of its own.
     Exponential(Backoff),
-    FastSlow { fast: Duration, slow: Duration, fast_attempts: u32 },
+    /// All keys together take the tokens of one bucket.
     Bucket(TokenBucket),
 }
 
@@ -37,25 +31,19 @@ impl RateLimiter {
     /// client-go's `ItemExponentialFailureRateLimiter`: waits `min * 2^failures`, at most `max`, for each key separately (W-9).
     /// A product that overflows is `max` (W-10).
     pub fn exponential(min: Duration, max: Duration) -> Self {
-        Self::of(Kind::Exponential(Backoff { min: min.min(max), max, factor: 2.0, jitter: 0.0 }))
+        Self::of(Rule::Exponential(Backoff { min: min.min(max), max, factor: 2.0, jitter: 0.0 }))
     }
 
     /// Waits as this backoff says, for each key separately, without jitter.
     pub fn backoff(backoff: Backoff) -> Self {
-        Self::of(Kind::Exponential(backoff))
-    }
-
-    /// client-go's `ItemFastSlowRateLimiter`: waits `fast` after each of the first failures of a key, and `slow` after each
-    /// further one (W-11).
-    pub fn fast_slow(fast: Duration, slow: Duration, fast_attempts: u32) -> Self {
-        Self::of(Kind::FastSlow { fast, slow, fast_attempts })
+        Self::of(Rule::Exponential(backoff))
     }
 
     /// client-go's `BucketRateLimiter`: limits the rate of all keys together. Each call reserves a token of one bucket, which is
     /// full at first, and waits until the token has accrued. `qps` is a finite number above zero. The failures of single keys
     /// are not tracked.
     pub fn bucket(qps: f64, burst: NonZeroU32) -> Self {
-        Self::of(Kind::Bucket(TokenBucket::new(qps, f64::from(burst.get()))))
+        Self::of(Rule::Bucket(TokenBucket::new(qps, f64::from(burst.get()))))
     }
 
     /// The longer of an exponential backoff for each key and the wait for a token of one bucket for all keys. client-go's default
@@ -71,15 +59,8 @@ impl RateLimiter {
         self
     }
 
-    /// client-go's `WithMaxWaitRateLimiter`: bounds the waits (W-11).
-    #[must_use]
-    pub fn at_most(mut self, longest: Duration) -> Self {
-        self.rules.iter_mut().for_each(|rule| rule.longest = rule.longest.min(longest));
-        self
-    }
-
-    fn of(kind: Kind) -> Self {
-        Self { rules: vec![Rule { kind, longest: Duration::MAX }], failures: HashMap::new() }
+    fn of(rule: Rule) -> Self {
+        Self { rules: vec![rule], failures: HashMap::new() }
     }
 
     /// Returns how long a key has to wait. Each call counts as a failure of the key.
@@ -115,7 +96,7 @@ impl RateLimiter {
     }
 
     fn counts_failures(&self) -> bool {
-        self.rules.iter().any(|rule| !matches!(rule.kind, Kind::Bucket(_)))
+        self.rules.iter().any(|rule| matches!(rule, Rule::Exponential(_)))
     }
 }
 
@@ -124,13 +105,10 @@ impl RateLimiter {
 impl Rule {
     /// The wait of a key that failed `before` times.
     fn wait(&mut self, before: u32, now: Instant) -> Duration {
-        let wait = match &mut self.kind {
-            Kind::Exponential(backoff) => backoff.delay(before.saturating_add(1), 0.0),
-            Kind::FastSlow { fast, fast_attempts, .. } if before < *fast_attempts => *fast,
-            Kind::FastSlow { slow, .. } => *slow,
-            Kind::Bucket(bucket) => bucket.reserve(now),
-        };
-        wait.min(self.longest)
+        match self {
+            Self::Exponential(backoff) => backoff.delay(before.saturating_add(1), 0.0),
+            Self::Bucket(bucket) => bucket.reserve(now),
+        }
     }
 }
 

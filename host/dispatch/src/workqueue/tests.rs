@@ -15,7 +15,7 @@ use informer_types::{Failure, FailureKind};
 use tokio::time;
 
 use super::*;
-use crate::keyed::{Face, Idle};
+use crate::keyed::{Idle, QueueState};
 
 /// A queue of at most `capacity` keys of the guest, whose limiter waits 10 ms, 20 ms, 40 ms ... 1 s.
 fn queue(capacity: usize) -> RateLimitingQueue {

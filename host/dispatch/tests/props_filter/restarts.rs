@@ -101,6 +101,9 @@ impl Disk {
                     Write::State(receipt) => {
                         self.0.insert(key, receipt);
                     }
+                    Write::Begun(receipt) => {
+                        self.0.entry(key).or_insert(receipt);
+                    }
                     Write::Gone => {
                         self.0.remove(&key);
                     }

@@ -44,7 +44,7 @@ use wasmtime_wasi_http::{
     },
 };
 
-pub use client::{HttpClient, HttpConfig, HttpConfigError, Wire};
+pub use client::{Fence, HttpClient, HttpConfig, HttpConfigError, Wire};
 pub(crate) use exchange::Egress;
 pub use grant::{HttpGrant, InvalidHttpGrant};
 pub use machine::{Interfaces, SystemInterfaces};

@@ -13,7 +13,7 @@ use std::{
 use futures::future::{BoxFuture, ready};
 use informer_runtime::{
     LogLevel, LogStream,
-    capabilities::{HttpConfig, HttpOutcome, Protected, Resolver, Ticket},
+    capabilities::{Fence, HttpConfig, HttpOutcome, Protected, Resolver, Ticket},
 };
 use informer_types::{FailureKind, Outcome};
 use parking_lot::Mutex;
@@ -344,6 +344,32 @@ async fn while_the_address_of_the_api_server_is_unknown_every_request_is_denied(
         host[0].contains("the address of the API server, which no plugin may reach, cannot be resolved"),
         "{host:?}"
     );
+}
+
+struct Closed;
+
+impl Fence for Closed {
+    fn closed(&self) -> Option<&'static str> {
+        Some("another host may lead now")
+    }
+}
+
+/// The fence of a host that has lost its lease (E-9).
+#[tokio::test]
+async fn a_closed_fence_holds_every_request_back_and_the_guest_may_try_again() {
+    let server = Server::start().await;
+    let authority = server.authority();
+    let running = fetching(&[get(&authority, "/")])
+        .http(&[&format!("http://{authority}/")])
+        .http_config(HttpConfig { fence: Some(Arc::new(Closed)), ..HttpConfig::default() })
+        .load("fetch")
+        .await;
+
+    let (guest, host) = lines(&running).await;
+
+    assert_eq!(guest, ["DestinationUnavailable"]);
+    assert!(host[0].contains("another host may lead now"), "{host:?}");
+    assert_eq!(server.seen(), Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ pub(in crate::app) struct Candidate(pub(in crate::app) Arc<Object>);
 /// One object, and the verdict about it.
 #[derive(Clone, Debug)]
 pub(in crate::app) struct Judged {
-    /// The object as it was judged.
+    /// The object with the spec that was judged. Its metadata and its status may be newer.
     pub(in crate::app) object: Arc<Object>,
     /// The name of its plugin.
     pub(in crate::app) name: String,

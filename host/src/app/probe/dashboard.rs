@@ -32,12 +32,14 @@ impl Dashboard for HostProbe {
             .chain(current)
             .map(|(status, superseded)| rows::informer(&status, superseded))
             .collect();
-        let plugins: Vec<_> = self.plugins.all().iter().map(|one| rows::plugin(one)).collect();
+        let stands_by = self.stands_by();
+        let plugins: Vec<_> = self.plugins.all().iter().map(|one| rows::plugin(one, stands_by)).collect();
         let (cache, guests) = (self.factory.memory(), self.engine.guest_memory());
         let host = OverviewHost {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             unready: Sentences::of(self.unready()),
             degraded: Sentences::of(self.degraded()),
+            election: self.election(),
             log: logging::in_force(),
             state: self.state.path().map(|path| path.display().to_string()),
             cache_bytes: cache.used_bytes,

@@ -4,37 +4,53 @@ use informer_dispatch::{Queue, workqueue::RateLimitingQueue};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Pauses the queues of a plugin while a cache that the plugin reads is incomplete (W-1). The gate is closed at first.
+/// Pauses the queues of a plugin while a cache that the plugin reads is incomplete (W-1), and while a test of the plugin holds its
+/// calls back. The gate is closed at first.
 pub(super) struct Gate {
     queue: Queue,
     workqueue: RateLimitingQueue,
     signals: RateLimitingQueue,
-    /// Orders openings and closings.
-    state: Mutex<()>,
+    state: Mutex<State>,
     /// Number of closings.
     round: watch::Sender<u64>,
     /// True once the gate was open; it stays true.
     opened: watch::Sender<bool>,
 }
 
+/// Calls begin while the gate is open and not held.
+struct State {
+    is_open: bool,
+    is_held: bool,
+}
+
 // === impl Gate ===
 
 impl Gate {
-    pub(super) fn new(queue: Queue, workqueue: RateLimitingQueue, signals: RateLimitingQueue) -> Self {
-        queue.pause();
-        workqueue.pause();
-        signals.pause();
+    /// `is_held` is true if a test holds the calls back from the start.
+    pub(super) fn new(
+        (queue, workqueue, signals): (Queue, RateLimitingQueue, RateLimitingQueue),
+        is_held: bool,
+    ) -> Self {
         let (round, opened) = (watch::Sender::new(0), watch::Sender::new(false));
-        Self { queue, workqueue, signals, state: Mutex::new(()), round, opened }
+        let state = State { is_open: false, is_held };
+        let gate = Self { queue, workqueue, signals, state: Mutex::new(state), round, opened };
+        gate.apply(&gate.state.lock());
+        gate
     }
 
     /// Closes the gate: no call begins until it is opened for the round that begins now.
     pub(super) fn close(&self) {
-        let _state = self.state.lock();
-        self.queue.pause();
-        self.workqueue.pause();
-        self.signals.pause();
+        let mut state = self.state.lock();
+        state.is_open = false;
+        self.apply(&state);
         self.round.send_modify(|round| *round += 1);
+    }
+
+    /// Sets whether calls are held back, for tests of plugins. Calls in flight go on.
+    pub(super) fn set_held(&self, is_held: bool) {
+        let mut state = self.state.lock();
+        state.is_held = is_held;
+        self.apply(&state);
     }
 
     /// The present round. Read it before you check the caches.
@@ -44,12 +60,23 @@ impl Gate {
 
     /// Opens the gate, unless it was closed since this round.
     pub(super) fn open(&self, round: u64) {
-        let _state = self.state.lock();
+        let mut state = self.state.lock();
         if self.round() == round {
+            state.is_open = true;
+            self.apply(&state);
+            self.opened.send_replace(true);
+        }
+    }
+
+    fn apply(&self, state: &State) {
+        if state.is_open && !state.is_held {
             self.queue.resume();
             self.workqueue.resume();
             self.signals.resume();
-            self.opened.send_replace(true);
+        } else {
+            self.queue.pause();
+            self.workqueue.pause();
+            self.signals.pause();
         }
     }
 
@@ -95,7 +122,8 @@ mod tests {
         workqueue.add("default/web").unwrap();
         let signals = RateLimitingQueue::new(NonZeroUsize::MIN, RateLimiter::bucket(1.0, NonZeroU32::MIN));
         signals.raise("synced v1/pods").unwrap();
-        (Gate::new(queue.clone(), workqueue.clone(), signals.clone()), queue, workqueue, signals)
+        let queues = (queue.clone(), workqueue.clone(), signals.clone());
+        (Gate::new(queues, false), queue, workqueue, signals)
     }
 
     #[test]
@@ -106,6 +134,23 @@ mod tests {
         gate.open(gate.round());
 
         assert!([queue.take().is_some(), workqueue.take().is_some(), signals.take().is_some()] == [true; 3]);
+    }
+
+    #[test]
+    fn nothing_is_handed_out_while_a_test_holds_the_calls_back() {
+        let (gate, queue, workqueue, signals) = gate();
+        gate.set_held(true);
+        gate.open(gate.round());
+        assert!([queue.take().is_none(), workqueue.take().is_none(), signals.take().is_none()] == [true; 3]);
+
+        gate.set_held(false);
+        assert!([queue.take().is_some(), workqueue.take().is_some(), signals.take().is_some()] == [true; 3]);
+
+        // All were dropped, and so put back.
+        gate.set_held(true);
+        gate.close();
+        gate.set_held(false);
+        assert!(queue.take().is_none(), "a cache became incomplete meanwhile");
     }
 
     #[test]

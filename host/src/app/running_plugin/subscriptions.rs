@@ -6,7 +6,10 @@ mod namespaces;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -66,6 +69,8 @@ pub(in crate::app) struct Subscriptions {
     registered: Notify,
     /// The part that follows the labels of namespaces.
     namespaces: Namespaces,
+    /// The number of the last version put into service for which objects were delivered again, if it needed that.
+    swap: AtomicU64,
 }
 
 // === impl Subscriptions ===
@@ -91,6 +96,7 @@ impl Subscriptions {
             narrow: Mutex::default(),
             registered: Notify::new(),
             namespaces: Namespaces::default(),
+            swap: AtomicU64::default(),
         };
         subscriptions.set(config, watches)?;
         Ok(subscriptions)
@@ -180,6 +186,7 @@ impl Subscriptions {
                 if followed(&self.claims.lock()).is_some() {
                     off_the_workers(move || review(&this.claims.lock(), names.as_ref())).await;
                 }
+                self.namespaces.reviewed();
                 continue;
             };
             let begun = async {
@@ -436,6 +443,18 @@ impl Subscriptions {
         let claims = self.claims.lock();
         !self.namespaces.is_awaited()
             && claims.values().all(|claim| claim.subscription.informer().has_synced())
+    }
+
+    /// Notes that objects were delivered again for the version of this number, if it needed that.
+    pub(super) fn note_swap(&self, swap: u64) {
+        self.swap.store(swap, Ordering::Release);
+    }
+
+    /// Returns true if the queue has everything that follows from the caches, from the receipts of an earlier process, and from the
+    /// version of this number, which is in service.
+    pub(super) fn is_settled(&self, swap: u64) -> bool {
+        let is_recalling = || self.recalled().iter().any(|(informer, _)| informer.has_synced());
+        self.swap.load(Ordering::Acquire) == swap && self.namespaces.are_settled() && !is_recalling()
     }
 
     /// Returns a subscription that is not [announced](Self::announce) yet, once its initial notifications are settled.

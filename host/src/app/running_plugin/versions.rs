@@ -62,6 +62,9 @@ pub(in crate::app) struct Versions {
     calls: Arc<Calls>,
     /// No version is put into service before the host leads.
     leadership: Leadership,
+    /// The digest of the component that was compiled while the host stood by. Unless a request wants that, it is not compiled again
+    /// before the host leads.
+    compiled: Mutex<Option<String>>,
     /// The origin of the component.
     origin: Mutex<Origin>,
     /// A resource that the plugin subscribes to, for advice.
@@ -90,7 +93,7 @@ enum Refusal {
 enum Loaded {
     /// This version was put into service.
     Version(VersionInfo),
-    /// The component is in service, or was rejected before.
+    /// The component is in service or was rejected before, or the host stands by and has compiled the component.
     Known,
     /// The component is compiled, and the host does not lead.
     StandsBy,
@@ -140,6 +143,7 @@ impl Versions {
             plugin,
             calls,
             leadership: supply.leadership.clone(),
+            compiled: Mutex::default(),
             origin: Mutex::new(Origin::of(config)),
             resource: Mutex::new(advice::resource(config)),
             pulls: Pulls::new(Arc::clone(&supply.puller), supply.lock.clone()),
@@ -174,8 +178,9 @@ impl Versions {
         let other = *own != origin;
         if own.source != origin.source {
             self.pulls.reset();
-            // The refusal is about the component of the previous source.
+            // Both are about the component of the previous source.
             *self.refused.lock() = None;
+            *self.compiled.lock() = None;
         }
         *own = origin;
         other
@@ -223,7 +228,7 @@ impl Versions {
                 origin.source.file().or(self.pulls.lock().map(|path| path.as_path())).map(Path::to_owned);
             let seen = Some((path.as_deref().and_then(look), origin));
             // Before the load: a host that begins to lead meanwhile loads once more.
-            let stands_by = !self.leadership.holds() && self.plugin.version().is_none();
+            let stands_by = !self.leadership.leads();
             if last != seen {
                 // An error stays in `refused`.
                 let passing = self.load(Look::Changed).await.err().filter(LoadError::may_pass);
@@ -279,12 +284,15 @@ impl Versions {
         let plugin = &self.plugin;
         let in_service = plugin.version().filter(|_| !plugin.is_outdated());
         let rejected = plugin.rejected().filter(|_| look == Look::Changed);
+        let is_compiled = look == Look::Changed && !self.leadership.leads();
+        let compiled = self.compiled.lock().clone().filter(|_| is_compiled);
         let has = |digest: &str| {
             let serves = in_service.as_ref().is_some_and(|version| *version.digest == *digest);
             if serves {
                 plugin.pardon();
             }
-            serves || rejected.as_ref().is_some_and(|rejected| *rejected.digest == *digest)
+            let is_rejected = || rejected.as_ref().is_some_and(|rejected| *rejected.digest == *digest);
+            serves || compiled.as_deref() == Some(digest) || is_rejected()
         };
         let origin = self.origin();
         let component = match &origin.source {
@@ -309,7 +317,8 @@ impl Versions {
             Some(component) => {
                 let declared = component.declared_reads();
                 self.declarations.announce(&self.name, &origin.source, declared).await;
-                if !self.leadership.holds() {
+                if !self.leadership.leads() {
+                    *self.compiled.lock() = Some(component.digest().to_owned());
                     return Ok(Loaded::StandsBy);
                 }
                 let loaded = plugin.load(&component).await;

@@ -99,7 +99,12 @@ impl Status {
     pub(super) fn written(object: &Object) -> Self {
         let json = object.json().ok();
         let object: Option<Value> = json.and_then(|json| serde_json::from_str(&json).ok());
-        let status = object.and_then(|mut object| object.get_mut("status").map(Value::take));
+        Self::of(object.unwrap_or_default())
+    }
+
+    /// The status in the JSON of an object.
+    pub(super) fn of(mut object: Value) -> Self {
+        let status = object.get_mut("status").map(Value::take);
         status.and_then(|status| serde_json::from_value(status).ok()).unwrap_or_default()
     }
 

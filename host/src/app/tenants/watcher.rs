@@ -90,8 +90,8 @@ impl Tenants {
 
     /// Follows the objects while `[tenancy]` accepts some. Never returns.
     pub(in crate::app) async fn run(mut self) {
-        let plugins = self.applier.plugins().clone();
-        let writer = Writer::new(self.objects.clone(), plugins, self.client.clone());
+        let (plugins, leadership) = (self.applier.plugins().clone(), self.applier.leadership().clone());
+        let writer = Writer::new(self.objects.clone(), plugins, self.client.clone(), leadership);
         tokio::join!(self.follow(), writer.run());
     }
 

@@ -7,7 +7,8 @@ use std::{
     time::Duration,
 };
 
-use informer_types::TokenBucket;
+use informer_cache::ResourceVersion;
+use informer_types::{Object, TokenBucket};
 use jiff::Timestamp;
 use kube::{
     api::{Api, ApiResource, DynamicObject, Patch, PatchParams},
@@ -20,9 +21,12 @@ use super::{
     recorder::{Recorder, notes},
     status::{Difference, Status, View},
 };
-use crate::app::{
-    objects::{Judged, Objects},
-    running_plugin::{RunningPlugins, event_instance},
+use crate::{
+    app::{
+        objects::{Judged, Objects},
+        running_plugin::{RunningPlugins, event_instance},
+    },
+    election::Leadership,
 };
 
 /// The field manager of all that the host itself writes.
@@ -52,9 +56,11 @@ pub(super) struct Writer {
     objects: Objects,
     plugins: RunningPlugins,
     client: kube::Client,
+    /// Nothing is written while the host does not lead (E-9).
+    leadership: Leadership,
     recorder: Recorder,
     bucket: TokenBucket,
-    /// The status that the server has, by the uid of the object.
+    /// What is known about the status of each object, by the uid of the object.
     written: HashMap<String, Written>,
     /// The last log line about an object whose status was refused.
     logged: Option<Instant>,
@@ -67,9 +73,16 @@ type Due<'a> = (Difference, &'a Judged, Status, Option<View>);
 /// status yet, the second one otherwise, because after a start of the host every plugin loads although nothing changed.
 const ON_ITS_WAY: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(30));
 
-/// The status on the server.
+/// The status of one object.
 struct Written {
+    /// The status that this host has written, or the one of the first look.
     status: Status,
+    /// The newest version of the object that this host knows.
+    version: String,
+    /// The status in that version. It may differ from what was written: a definition of an older release has fewer fields.
+    kept: Status,
+    /// Another client has changed the status since the last write.
+    is_changed: bool,
     /// The first look at the object.
     seen: Instant,
     /// The last write of this host, or the end of one that failed.
@@ -83,12 +96,18 @@ struct Written {
 // === impl Writer ===
 
 impl Writer {
-    pub(super) fn new(objects: Objects, plugins: RunningPlugins, client: kube::Client) -> Self {
+    pub(super) fn new(
+        objects: Objects,
+        plugins: RunningPlugins,
+        client: kube::Client,
+        leadership: Leadership,
+    ) -> Self {
         Self {
             objects,
             plugins,
             recorder: Recorder::new(client.clone(), event_instance()),
             client,
+            leadership,
             bucket: TokenBucket::new(PER_SECOND, BURST),
             written: HashMap::new(),
             logged: None,
@@ -110,6 +129,11 @@ impl Writer {
 
     /// Writes the differences while requests are left: in turns by namespace, and in each turn the urgent ones first.
     async fn round(&mut self) -> Result<(), kube::Error> {
+        if !self.leadership.leads() {
+            // Another host writes, and the plugins of this one load when it begins to lead: then it looks for the first time.
+            self.written.clear();
+            return Ok(());
+        }
         let judged = self.objects.judged();
         let present: HashSet<&str> = judged.iter().map(|one| one.object.uid()).collect();
         self.written.retain(|uid, _| present.contains(uid.as_str()));
@@ -117,19 +141,17 @@ impl Writer {
         let (now, time) = (Instant::now(), Timestamp::now());
         for one in judged.iter() {
             let view = self.plugins.find(&one.name).map(|plugin| View::of(&plugin));
-            let written = self.written.entry(one.object.uid().to_owned()).or_insert_with(|| Written {
-                status: Status::written(&one.object),
-                seen: now,
-                at: None,
-                refused: false,
-                given_up: None,
-            });
-            let wanted = Status::wanted(one, view.as_ref(), &written.status, &format!("{time:.0}"));
-            let difference = written.status.difference(&wanted);
+            let written = self.written.entry(one.object.uid().to_owned());
+            let written = written.or_insert_with(|| Written::first(&one.object, now));
+            written.follow(&one.object);
+            let wanted = Status::wanted(one, view.as_ref(), written.present(), &format!("{time:.0}"));
+            let difference = written.difference(&wanted);
             let wait = match difference {
                 Difference::None => continue,
                 Difference::Minor => MINOR,
                 Difference::Major if written.refused => PAUSE,
+                // The other client may do the same, and both would write without a pause.
+                Difference::Major if written.is_changed => MINOR,
                 Difference::Major => MAJOR,
             };
             if wanted.is_on_its_way() && written.is_patient(now) {
@@ -154,7 +176,7 @@ impl Writer {
     async fn write_all(&mut self, due: Vec<Due<'_>>) -> Result<(), kube::Error> {
         let (mut accepted, mut refusals) = (0, Vec::new());
         for (_, one, wanted, view) in due {
-            if !self.bucket.take(std::time::Instant::now()) {
+            if !self.leadership.holds() || !self.bucket.take(std::time::Instant::now()) {
                 break;
             }
             match self.write(one, wanted, view.as_ref()).await {
@@ -191,8 +213,9 @@ impl Writer {
         wanted: Status,
         view: Option<&View>,
     ) -> Result<(), kube::Error> {
+        let mut answer = None;
         match timeout(ANSWERED_WITHIN, self.apply(judged, &wanted)).await {
-            Ok(Ok(())) => {}
+            Ok(Ok(object)) => answer = Some(object),
             // It is gone, or another object has its name: the watch will report that.
             Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => {}
             // The API server refuses the status of this object only.
@@ -215,10 +238,12 @@ impl Writer {
         }
         let given_up = view.map(|view| view.given_up);
         let Some(written) = self.written.get_mut(judged.object.uid()) else { return Ok(()) };
-        let before = std::mem::replace(&mut written.status, wanted.clone());
+        let before = written.ended(wanted.clone(), answer);
         let earlier = std::mem::replace(&mut written.given_up, given_up);
-        (written.at, written.refused) = (Some(Instant::now()), false);
         for note in notes(&before, &wanted, earlier, view) {
+            if !self.leadership.holds() {
+                break;
+            }
             let recorded = timeout(ANSWERED_WITHIN, self.recorder.record(judged, &note)).await;
             if let Ok(Err(error)) = recorded {
                 tracing::debug!(plugin = judged.name, %error, "an Event about a Plugin object is not recorded");
@@ -227,7 +252,7 @@ impl Writer {
         Ok(())
     }
 
-    async fn apply(&self, judged: &Judged, status: &Status) -> Result<(), kube::Error> {
+    async fn apply(&self, judged: &Judged, status: &Status) -> Result<DynamicObject, kube::Error> {
         let (namespace, name) = (judged.object.namespace(), judged.object.name());
         let kind = if namespace.is_empty() { "ClusterPlugin" } else { "Plugin" };
         let kind = GroupVersionKind::gvk("informer.dev", "v1alpha1", kind);
@@ -244,18 +269,74 @@ impl Writer {
             "status": status,
         });
         let parameters = PatchParams::apply(MANAGER).force();
-        api.patch_status(name, &parameters, &Patch::Apply(&body)).await.map(drop)
+        api.patch_status(name, &parameters, &Patch::Apply(&body)).await
     }
 }
 
 // === impl Written ===
 
 impl Written {
+    fn first(object: &Object, now: Instant) -> Self {
+        let status = Status::written(object);
+        Self {
+            kept: status.clone(),
+            status,
+            version: object.resource_version().to_owned(),
+            is_changed: false,
+            seen: now,
+            at: None,
+            refused: false,
+            given_up: None,
+        }
+    }
+
+    /// The status on the server, as far as this host knows.
+    fn present(&self) -> &Status {
+        if self.is_changed { &self.kept } else { &self.status }
+    }
+
+    /// Returns how the status on the server differs from this one. What another client wrote does not differ by counters and words
+    /// alone: two hosts that follow one object would write theirs in turns.
+    fn difference(&self, wanted: &Status) -> Difference {
+        match self.present().difference(wanted) {
+            Difference::Minor if self.is_changed => self.status.difference(wanted).min(Difference::Minor),
+            difference => difference,
+        }
+    }
+
+    /// Looks whether another client has changed the status. The cache may be behind the last write.
+    fn follow(&mut self, object: &Object) {
+        if !is_newer(object.resource_version(), &self.version) {
+            return;
+        }
+        let status = Status::written(object);
+        self.is_changed |= status != self.kept;
+        (self.version, self.kept) = (object.resource_version().to_owned(), status);
+    }
+
+    /// A write has ended; `answer` is the object of the server, if it accepted the status. Returns the status before.
+    fn ended(&mut self, wanted: Status, answer: Option<DynamicObject>) -> Status {
+        if let Some(DynamicObject { metadata, data, .. }) = answer {
+            self.version = metadata.resource_version.unwrap_or_default();
+            self.kept = Status::of(data);
+        }
+        (self.is_changed, self.at, self.refused) = (false, Some(Instant::now()), false);
+        std::mem::replace(&mut self.status, wanted)
+    }
+
     /// Returns true if an object that is on its way may still arrive before it is written.
     fn is_patient(&self, now: Instant) -> bool {
         let (new, known) = ON_ITS_WAY;
         let patience = if self.status == Status::default() { new } else { known };
         now.saturating_duration_since(self.seen) < patience
+    }
+}
+
+/// Versions without an order count as newer if they differ.
+fn is_newer(version: &str, than: &str) -> bool {
+    match (version.parse::<ResourceVersion>(), than.parse::<ResourceVersion>()) {
+        (Ok(version), Ok(than)) => version > than,
+        _ => version != than,
     }
 }
 
@@ -278,7 +359,10 @@ mod tests {
     use kube::client;
 
     use super::*;
-    use crate::app::objects::Verdict;
+    use crate::app::{
+        applier::tests::config,
+        objects::{Candidate, Verdict},
+    };
 
     type Answer = Result<Response<client::Body>, Infallible>;
 
@@ -293,18 +377,22 @@ mod tests {
         };
         let object = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
         let judged = Judged { object, name: format!("{namespace}/{name}"), verdict: Verdict::Accepted };
-        let (status, seen) = (Status::default(), Instant::now());
-        let wanted = Status::wanted(&judged, None, &status, "2026-11-23T10:00:00Z");
-        let written = Written { status, seen, at: None, refused: false, given_up: None };
+        let written = Written::first(&judged.object, Instant::now());
+        let wanted = Status::wanted(&judged, None, &written.status, "2026-11-23T10:00:00Z");
         writer.written.insert(uid, written);
         (judged, wanted)
+    }
+
+    fn writer(client: kube::Client) -> Writer {
+        let leadership = Leadership::unconditional();
+        Writer::new(Objects::default(), RunningPlugins::default(), client, leadership)
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_status_that_the_server_does_not_answer_for_counts_as_not_written() {
         let silent = tower::service_fn(|_: Request<client::Body>| pending::<Answer>());
         let client = kube::Client::new(silent, "default");
-        let mut writer = Writer::new(Objects::default(), RunningPlugins::default(), client);
+        let mut writer = writer(client);
         let (judged, wanted) = looked(&mut writer, "shop", "echo");
         let seen = Instant::now();
 
@@ -334,7 +422,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_object_whose_status_is_refused_keeps_no_other_from_being_written() {
         for (code, of_all) in [(403, false), (500, false), (429, true), (503, true)] {
-            let mut writer = Writer::new(Objects::default(), RunningPlugins::default(), closed(code));
+            let mut writer = writer(closed(code));
             let (first, status) = looked(&mut writer, "closed", "first");
             let (second, other) = looked(&mut writer, "open", "second");
             let due = vec![
@@ -354,11 +442,136 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_refusal_of_every_status_pauses_the_writer() {
-        let mut writer = Writer::new(Objects::default(), RunningPlugins::default(), closed(403));
+        let mut writer = writer(closed(403));
         let (first, status) = looked(&mut writer, "closed", "first");
         let (second, other) = looked(&mut writer, "closed", "second");
         let due = vec![(Difference::Major, &first, status, None), (Difference::Major, &second, other, None)];
 
         assert!(writer.write_all(due).await.is_err());
+    }
+
+    /// Another host may lead already (E-9).
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_does_not_hold_its_lease_writes_no_status() {
+        let mut writer = Writer { leadership: Leadership::never(), ..writer(closed(403)) };
+        let (judged, wanted) = looked(&mut writer, "open", "echo");
+
+        writer.write_all(vec![(Difference::Major, &judged, wanted, None)]).await.unwrap();
+
+        assert_eq!(writer.written["uid of echo"].status, Status::default());
+    }
+
+    const TENANCY: &str = "[tenancy]\nnamespaces = [\"shop\"]\nread = [\"v1/configmaps\"]\n\
+                           registries = [\"ghcr.io/acme/*\"]\n";
+
+    /// An object without a spec, which is refused, with this version and status.
+    fn echo(version: &str, status: &serde_json::Value) -> Candidate {
+        let header = Header {
+            namespace: "shop".into(),
+            name: "echo".into(),
+            uid: "uid of echo".into(),
+            resource_version: version.into(),
+            ..Header::default()
+        };
+        let body = json!({ "status": status }).to_string();
+        Candidate(Arc::new(Object::new(&header, Body::Raw(body.into())).unwrap()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_stands_by_keeps_no_status_that_is_old_when_it_begins_to_lead() {
+        let leads = writer(closed(403));
+        leads.objects.set(vec![echo("1", &json!({}))]);
+        leads.objects.choose(&config(TENANCY));
+        let mut stands_by = Writer { leadership: Leadership::never(), ..leads };
+
+        stands_by.round().await.unwrap();
+        assert!(stands_by.written.is_empty());
+
+        let mut leads = Writer { leadership: Leadership::unconditional(), ..stands_by };
+        leads.round().await.unwrap();
+        assert!(leads.written.contains_key("uid of echo"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn two_hosts_of_one_object_write_once_a_minute_and_only_if_their_verdicts_differ() {
+        let mut writer = writer(closed(403));
+        let at = |writer: &Writer| writer.written["uid of echo"].at;
+        writer.objects.set(vec![echo("1", &json!({}))]);
+        writer.objects.choose(&config(TENANCY));
+        writer.round().await.unwrap();
+        let first = at(&writer);
+        assert!(first.is_some());
+
+        // The other host has had the same verdict since another time.
+        let mut same = serde_json::to_value(&writer.written["uid of echo"].status).unwrap();
+        for condition in same["conditions"].as_array_mut().unwrap() {
+            condition["lastTransitionTime"] = json!("2026-01-01T00:00:00Z");
+        }
+        writer.objects.set(vec![echo("2", &same)]);
+        tokio::time::advance(MINOR).await;
+        writer.round().await.unwrap();
+        assert_eq!(at(&writer), first);
+
+        writer.objects.set(vec![echo("3", &json!({"state": "Serving"}))]);
+        writer.round().await.unwrap();
+        let second = at(&writer);
+        assert_ne!(second, first);
+
+        writer.objects.set(vec![echo("4", &json!({"state": "Serving"}))]);
+        tokio::time::advance(MAJOR).await;
+        writer.round().await.unwrap();
+        assert_eq!(at(&writer), second);
+        tokio::time::advance(MINOR).await;
+        writer.round().await.unwrap();
+        assert_ne!(at(&writer), second);
+    }
+
+    /// An object of this version with this status.
+    fn object(version: &str, status: &serde_json::Value) -> Object {
+        let header = Header { resource_version: version.into(), ..Header::default() };
+        Object::new(&header, Body::Raw(json!({ "status": status }).to_string().into())).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn counters_of_another_host_are_not_replaced_until_those_of_this_host_change() {
+        let of = |state: &str, calls: u64| json!({"state": state, "calls": calls});
+        let own = |state: &str, calls: u64| Status::of(json!({ "status": of(state, calls) }));
+        let mut written = Written::first(&object("1", &of("Serving", 3)), Instant::now());
+
+        written.follow(&object("2", &of("Serving", 8)));
+        assert_eq!(written.difference(&own("Serving", 3)), Difference::None);
+        assert_eq!(written.difference(&own("Serving", 4)), Difference::Minor);
+        assert_eq!(written.difference(&own("Quarantined", 3)), Difference::Major);
+
+        written.follow(&object("3", &of("Refused", 0)));
+        assert_eq!(written.difference(&own("Serving", 3)), Difference::Major);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_status_that_another_client_changed_differs_and_one_that_this_host_wrote_does_not() {
+        let object = |version: &str, state: &str| object(version, &json!({ "state": state }));
+        let answer = json!({
+            "kind": "Plugin", "apiVersion": "informer.dev/v1alpha1",
+            "metadata": {"name": "echo", "resourceVersion": "7"}, "status": {"state": "Pruned"},
+        });
+        let wanted = Status::of(json!({"status": {"state": "Serving"}}));
+        let mut written = Written::first(&object("5", ""), Instant::now());
+
+        // The server keeps less than what was written.
+        written.ended(wanted.clone(), Some(serde_json::from_value(answer).unwrap()));
+
+        // The cache is behind the write; it has the write; something else changed; an older state; the status changed.
+        for (version, state, is_changed) in [
+            ("6", "", false),
+            ("7", "Pruned", false),
+            ("9", "Pruned", false),
+            ("8", "Other", false),
+            ("10", "Other", true),
+        ] {
+            written.follow(&object(version, state));
+            assert_eq!(*written.present() != wanted, is_changed, "{version}");
+        }
+        written.ended(wanted.clone(), None);
+        assert_eq!(*written.present(), wanted);
     }
 }

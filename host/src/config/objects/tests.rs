@@ -291,6 +291,25 @@ fn an_invalid_spec_is_refused_with_its_key() {
     judge("shop", &spec(json!({"config": deep}))).ok();
 }
 
+/// A tenant could otherwise make the host write a text of many GiB.
+#[test]
+fn a_spec_becomes_a_text_of_about_its_own_size_whatever_its_keys_are() {
+    let tables: serde_json::Map<String, Value> =
+        (0..5_000).map(|index| (format!("{index:04}"), json!({}))).collect();
+    let config = |bytes: usize| {
+        let key = "k".repeat(bytes);
+        spec(json!({"config": {key: tables.clone()}}))
+    };
+
+    let text = as_toml(&config(2_000)).unwrap();
+    assert!(text.len() < SPEC_BYTES, "{}", text.len());
+    assert!(judge("shop", &config(2_000)).is_ok());
+
+    let refusal = judge("shop", &config(5_000)).unwrap_err().message;
+    assert!(refusal.contains("kkk... has more than 4096 bytes; write shorter keys"), "{refusal}");
+    assert!(refusal.len() < 300, "{refusal}");
+}
+
 #[test]
 fn the_name_of_an_object_is_not_one_of_a_file() {
     let (config, spec) = (config(FILE), spec(json!({})));

@@ -136,7 +136,7 @@ pub(super) fn queue(table: &Draft<QueueKeys>, problems: &mut Problems<'_>) -> Qu
         let message = "it has no meaning if changes merge: there are never more than objects";
         useless(problems, table.written("capacity"), message, "remove it, or write delivery = \"every\"");
     }
-    if rate.is_none() {
+    if rate.is_none() && !table.is_refused("rate") {
         let message = "it has no meaning without a rate";
         useless(problems, table.written("burst"), message, "remove it, or write `rate` too");
     }

@@ -418,7 +418,7 @@ pub(super) fn subscription(
     for watch in watched.of_pattern(&on.watch) {
         compare(&draft, watch, problems);
     }
-    if let Some(whole_if) = draft.written("whole-if") {
+    if let Some(whole_if) = draft.written("whole-if").filter(|_| !draft.is_refused("reads")) {
         let mut watches = std::iter::once(watch).chain(watched.of_pattern(&on.watch).map(Some));
         let fault = watches.find_map(|watch| whole_if_fault(on, watch));
         fault.into_iter().for_each(|fault| problems.refuse(whole_if, fault));

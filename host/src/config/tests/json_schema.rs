@@ -30,6 +30,10 @@ fn faults(value: &Value, schema: &Value, path: &str) -> Vec<String> {
     {
         all.push(format!("{path}: {value} is not one of {either:?}"));
     }
+    let least = schema.get("minLength").and_then(Value::as_u64).zip(value.as_str());
+    if least.is_some_and(|(least, text)| (text.len() as u64) < least) {
+        all.push(format!("{path}: {value} is too short"));
+    }
     let number = |key: &str| schema.get(key).and_then(Value::as_f64).zip(value.as_f64());
     if number("minimum").is_some_and(|(least, own)| own < least)
         || number("maximum").is_some_and(|(most, own)| own > most)
@@ -104,6 +108,8 @@ fn the_schema_finds_mistakes() {
         ),
         ("[[watch]]\nlabels = \"a=b\"", ".watch: \"gvr\" is missing"),
         ("[plugin.limits]\nlog-lines = \"1\"", ".plugin.limits.log-lines: \"1\" is not of type \"integer\""),
+        ("[plugin.limits]\ndeadline = \"\"", ".plugin.limits.deadline: \"\" is too short"),
+        ("[plugin.limits]\ncpu = \"/s\"", ".plugin.limits.cpu: \"/s\" is too short"),
     ] {
         assert_eq!(faults_of(&format!("{SMALLEST}{mistake}")), [fault], "{mistake}");
     }

@@ -57,7 +57,7 @@ impl Scalar for Duration {
     }
 
     fn schema(_: Option<&(Self, Self)>) -> Value {
-        json!({"type": "string", "pattern": "^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$"})
+        json!({"type": "string", "pattern": "^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$", "minLength": 1})
     }
 }
 
@@ -82,7 +82,8 @@ impl Scalar for Share {
     }
 
     fn schema(_: Option<&(Self, Self)>) -> Value {
-        json!({"type": "string", "pattern": "^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?/s$"})
+        let pattern = "^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?/s$";
+        json!({"type": "string", "pattern": pattern, "minLength": PER_SECOND.len() + 1})
     }
 }
 

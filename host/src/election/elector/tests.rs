@@ -262,4 +262,5 @@ async fn a_host_that_has_not_renewed_in_time_holds_nothing() {
     tokio::time::advance(DURATION).await;
 
     assert!(!leadership.holds());
+    assert!(leadership.leads(), "it has not noticed yet: the version in service stays");
 }

@@ -270,6 +270,23 @@ async fn a_plugin_whose_reads_hang_leaves_places_for_the_reads_of_a_neighbour() 
     join_all(reads).await.into_iter().for_each(|read| read.unwrap().unwrap());
 }
 
+/// Another host may lead already (E-9).
+#[tokio::test]
+async fn a_host_that_does_not_hold_its_lease_changes_no_value() {
+    let state = State::open(None);
+    let leading = Plugin::new(&state, "a", 100);
+    leading.set("b", "k", b"1").await.unwrap();
+    let kept = KeyValues::new(state).fenced(Leadership::never());
+    let late = Plugin { kept, name: "a".into(), quota: Quota(100) };
+
+    let refused = [late.set("b", "k", b"2").await, late.increment("k", 1).await.map(drop)];
+
+    for refused in refused {
+        assert!(matches!(refused, Err(KeyValueError::Unavailable(NOT_LEADING))), "{refused:?}");
+    }
+    assert_eq!(late.get("b", "k").await.as_deref(), Some(&b"1"[..]), "reads go on");
+}
+
 #[tokio::test]
 async fn a_plugin_that_is_gone_leaves_nothing_in_memory() {
     let (state, places) = (State::open(None), Places::new(1));

@@ -76,6 +76,25 @@ async fn a_withheld_change_is_written_only_on_the_state_before_it() {
 }
 
 #[tokio::test]
+async fn a_call_that_began_is_written_only_if_the_object_has_no_row() {
+    let kept = KeptReceipts::new(State::open(None), "a", "");
+    write(&kept, &batch(First::Keep, &[("web", state("7"))])).await;
+    let begun = |version: &str| Write::Begun(receipt(version).begun());
+
+    write(&kept, &batch(First::Keep, &[("web", begun("8")), ("db", begun("1"))])).await;
+
+    let receipts = kept.load(&source("pods")).unwrap();
+    assert_eq!(receipts[&key("web")], receipt("7"));
+    assert_eq!(receipts[&key("db")], receipt("1").begun());
+    assert_eq!(kept.size().objects, 2);
+    // A withheld change does not make it acknowledged.
+    let waiting = write(&kept, &batch(First::Keep, &[("db", skip("1", "2"))])).await;
+    assert_eq!(waiting.len(), 1);
+    write(&kept, &batch(First::Keep, &[("db", Write::Gone)])).await;
+    assert_eq!(versions(&kept), of([("web", "7")]));
+}
+
+#[tokio::test]
 async fn rows_are_counted_through_all_that_happens_to_them() {
     let kept = KeptReceipts::new(State::open(None), "a", "");
     let bytes = |kept: &KeptReceipts| {

@@ -1,6 +1,6 @@
 use std::{
     io::{Read, Write},
-    os::unix::fs::symlink,
+    os::unix::fs::{FileExt, symlink},
     process::Command,
 };
 
@@ -96,6 +96,28 @@ fn a_new_directory_and_its_files_are_for_this_user_only() {
     assert_eq!(content, "two");
     assert!(private.read("nothing").unwrap().is_none());
     assert_eq!(fs::read_dir(private.path()).unwrap().count(), 2, "no partial file is left");
+}
+
+/// A disk that fills up must not leave a part of a file under the name.
+#[test]
+fn a_file_that_is_created_whole_is_there_with_all_of_its_content_or_not_at_all() {
+    let (_outer, private) = private();
+    let fills_up = |file: &mut File| -> io::Result<()> {
+        file.write_all(b"o")?;
+        Err(ErrorKind::StorageFull.into())
+    };
+    private.create_whole("name", fills_up).unwrap_err();
+    assert_eq!(fs::read_dir(private.path()).unwrap().count(), 0);
+
+    let reads_what_it_wrote = |file: &mut File| -> io::Result<()> {
+        file.write_all(b"one")?;
+        file.read_exact_at(&mut [0; 3], 0)
+    };
+    private.create_whole("name", reads_what_it_wrote).unwrap();
+    private.create_whole("name", |file| file.write_all(b"two")).unwrap();
+
+    assert_eq!(fs::read(private.join("name")).unwrap(), b"one", "there is a file already");
+    assert_eq!((mode(&private.join("name")), fs::read_dir(private.path()).unwrap().count()), (0o600, 1));
 }
 
 #[test]

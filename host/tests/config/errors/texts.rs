@@ -40,6 +40,19 @@ fn a_url_that_is_no_api_server_is_refused_with_the_reason() {
 }
 
 #[test]
+fn the_password_in_a_malformed_url_is_not_shown() {
+    for (table, line) in [
+        ("[cluster]", "server = \"https://me:hunter2@a b\""),
+        ("[cluster]", "page-size = \"https://me:hunter2@a\""),
+        ("[telemetry]", "endpoint = \"https://me:hunter2@a b\""),
+        ("[host]", "http-ca = \"https://me:hunter2@a/ca.pem\""),
+    ] {
+        let told = told(table, line);
+        assert!(told.contains("https://***@a") && !told.contains("hunter2"), "{told}");
+    }
+}
+
+#[test]
 fn a_malformed_address_or_context_is_refused_with_an_example() {
     for (table, line, problem) in [
         (

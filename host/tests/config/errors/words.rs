@@ -63,3 +63,21 @@ fn a_longest_wait_below_the_default_first_wait_is_refused() {
         "11:7: plugin.hello.workqueue.max: `max` is shorter than `min`; write a shorter `min` too\n"
     );
 }
+
+#[test]
+fn a_key_whose_value_cannot_be_used_does_not_make_other_keys_wrong() {
+    for lines in [
+        "[[plugin.timer]]\nname = \"a\"\nevery = \"1 s\"\n",
+        "[plugin.queue]\nrate = -1\nburst = 3\n",
+        "whole-if = \"has(object.metadata.annotations)\"\nreads = \"spec\"\n",
+        "[telemetry]\nendpoint = \"a\"\nsample = 0.5\n",
+        "[host]\nhealth = \"8081\"\nmetrics-auth = \"kubernetes\"\n",
+        "[[signer]]\nname = \"a\"\npublic-key = 1\n",
+        "[[signer]]\nname = \"a\"\nissuer = \"https://a\"\nsubject = 1\n",
+        "[[verify]]\nrepository = \"*\"\nall-of = \"acme\"\n",
+        "[[watch]]\ngvr = \"*/*/*\"\nmetadata-only = 1\n",
+    ] {
+        let problems = plugin_problems(lines);
+        assert_eq!(problems.lines().count(), 1, "{lines}{problems}");
+    }
+}

@@ -2,7 +2,8 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use super::{Fault, InvalidGrant, is_label, is_namespace};
+use super::{Fault, InvalidGrant};
+use crate::name::{is_namespace, is_object_name};
 
 /// Written before the Secrets whose digests are granted.
 const DIGEST: &str = "digest";
@@ -52,7 +53,7 @@ impl FromStr for SecretGrant {
                 return Err(fault("its namespace is not a valid name"));
             }
             Some((namespace, "*")) => SecretScope::Namespace(namespace.into()),
-            Some((namespace, name)) if is_secret_name(name) => {
+            Some((namespace, name)) if is_object_name(name) => {
                 SecretScope::One(namespace.into(), name.into())
             }
             Some(_) => return Err(fault("its name is not a valid name")),
@@ -154,9 +155,4 @@ impl FromIterator<SecretGrant> for SecretGrants {
     fn from_iter<I: IntoIterator<Item = SecretGrant>>(grants: I) -> Self {
         Self(grants.into_iter().collect())
     }
-}
-
-/// Returns true for a DNS subdomain (RFC 1123).
-fn is_secret_name(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(is_label)
 }

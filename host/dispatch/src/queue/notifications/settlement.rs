@@ -110,7 +110,7 @@ impl Notifications {
         failure: Failure,
         now: Instant,
     ) -> Settled {
-        let rule = self.delivery.rule();
+        let rule = self.merging.rule();
         let slot = self.keyed.get(taken.id);
         if slot.is_some_and(|slot| slot.payload.pending.supersedes(rule, &taken.entry)) {
             // Nothing is left to retry. Only the newer state is delivered, and it may have to wait until the object is quiet.
@@ -177,7 +177,7 @@ impl Notifications {
             self.end(id, now);
             return Settled::Discarded;
         }
-        let rule = self.delivery.rule();
+        let rule = self.merging.rule();
         self.keyed.end(id);
         let Some(slot) = self.keyed.get_mut(id) else {
             // Not reached: a slot stays while its object is in flight.

@@ -89,3 +89,24 @@ fn leaving_a_lane_from_anywhere_keeps_the_others_in_order() {
         assert_eq!(self::names(&queue), "abcde".replace(gone, ""));
     }
 }
+
+#[test]
+fn the_end_of_a_pause_sorts_all_but_live_changes_if_the_clock_is_stopped() {
+    for (stopped, expected) in [(true, "ba123"), (false, "ba312")] {
+        let queue = queue();
+        if stopped {
+            queue.stop_clock();
+        }
+        queue.pause();
+        for name in ["3", "1", "2"] {
+            queue.offer(added(name, "a1", Cause::Initial));
+        }
+        for name in ["b", "a"] {
+            queue.offer(added(name, "a1", Cause::Live));
+        }
+
+        queue.resume();
+
+        assert_eq!(names(&queue), expected);
+    }
+}

@@ -91,3 +91,15 @@ async fn a_rate_that_stays_the_same_is_not_filled_anew() {
     queue.configure(&config(0.25, 2));
     assert_eq!(deliver_all(&queue), ["b: +a1"], "another rate begins with its burst");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_plugin_does_not_wait_for_calls_that_the_rate_holds_back_for_longer() {
+    let queue = limited(1.0, 1);
+    for name in ["a", "b"] {
+        queue.offer(added(name, "a1", Cause::Live));
+    }
+    assert_eq!(deliver_all(&queue), ["a: +a1"]);
+
+    assert!(poll!(pin!(queue.quiet(now() + Duration::from_millis(900)))).is_ready());
+    assert!(poll!(pin!(queue.quiet(now() + Duration::from_millis(1100)))).is_pending());
+}

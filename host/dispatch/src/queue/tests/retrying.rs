@@ -1,3 +1,5 @@
+use futures::poll;
+
 use super::*;
 
 async fn advance(millis: u64) {
@@ -251,4 +253,15 @@ fn a_notification_for_which_no_call_was_made_comes_back_and_the_attempt_does_not
     lease.put_back();
     assert_eq!(queue.stats().discarded, 1);
     assert_balanced(&queue);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_a_stopped_clock_the_end_of_a_plugin_does_not_wait_for_a_retry() {
+    let queue = queue();
+    queue.stop_clock();
+    queue.offer(added("web", "a1", Cause::Live));
+    take(&queue).0.settle(retry(10, 10));
+    time::advance(Duration::from_secs(1)).await;
+
+    assert!(poll!(pin!(queue.quiet(now() + Duration::from_secs(60)))).is_ready());
 }

@@ -256,3 +256,19 @@ async fn a_failed_key_of_the_backlog_is_retried_in_the_backlog() {
 
     assert_eq!(drain(&queue), ["c", "b", "a"]);
 }
+
+#[test]
+fn the_end_of_a_pause_sorts_the_keys_of_lists_if_the_clock_is_stopped() {
+    let queue = queue(10);
+    queue.stop_clock();
+    queue.pause();
+    for key in ["shop/b", "shop/a"] {
+        queue.enqueue(key, Lane::Backlog, &EventTrace::default(), None).unwrap();
+    }
+    queue.add("z").unwrap();
+    queue.add("y").unwrap();
+
+    queue.resume();
+
+    assert_eq!(drain(&queue), ["z", "y", "shop/a", "shop/b"]);
+}

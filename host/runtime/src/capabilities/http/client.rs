@@ -36,6 +36,14 @@ pub struct HttpConfig {
     pub extra_authorities: Vec<u8>,
     /// Answers granted requests in place of the network; `None` means the network.
     pub wire: Option<Arc<dyn Wire>>,
+    /// Decides before each request whether it is sent; `None` means that it is.
+    pub fence: Option<Arc<dyn Fence>>,
+}
+
+/// Holds the requests of all plugins back.
+pub trait Fence: Send + Sync + 'static {
+    /// Returns why no request may be sent now, or `None` if requests may be sent. Must not block.
+    fn closed(&self) -> Option<&'static str>;
 }
 
 /// Answers requests in place of the network: no name is resolved, and nothing is encrypted.
@@ -74,6 +82,7 @@ struct Shared {
     extra_authorities: Vec<CertificateDer<'static>>,
     tls: OnceCell<Arc<ClientConfig>>,
     wire: Option<Arc<dyn Wire>>,
+    fence: Option<Arc<dyn Fence>>,
 }
 
 // === impl HttpConfig ===
@@ -89,6 +98,7 @@ impl Default for HttpConfig {
             deny: Vec::new(),
             extra_authorities: Vec::new(),
             wire: None,
+            fence: None,
         }
     }
 }
@@ -112,6 +122,7 @@ impl HttpClient {
             extra_authorities: authorities(&config.extra_authorities)?,
             tls: OnceCell::new(),
             wire: config.wire,
+            fence: config.fence,
         })))
     }
 
@@ -119,6 +130,11 @@ impl HttpClient {
     /// there, with its article: "the host's admin endpoint". Requests that are already connected go on.
     pub fn close_port(&self, what: &'static str, port: u16) {
         self.0.protected.close_port(what, port);
+    }
+
+    /// Why no request may be sent now; `None` if requests may be sent.
+    pub(super) fn closed(&self) -> Option<&'static str> {
+        self.0.fence.as_ref()?.closed()
     }
 
     /// The wire that answers in place of the network.

@@ -200,6 +200,10 @@ impl Exchange {
                 self.open(target, &addresses, options.connect_timeout).await?
             }
         };
+        // Last: the host may have lost its lease while the connection was opened.
+        if let Some(why) = self.client.closed() {
+            return Err(Problem::fenced(why));
+        }
         self.send(target, stream, running, request, options).await
     }
 

@@ -53,6 +53,11 @@ impl Problem {
         Self::new(HttpOutcome::Limited, Error::ConnectionLimitReached, why)
     }
 
+    /// The host sends no request now. A guest may try again.
+    pub(super) fn fenced(why: &str) -> Self {
+        Self::new(HttpOutcome::Failed, Error::DestinationUnavailable, why)
+    }
+
     pub(super) fn timed_out(why: &str) -> Self {
         Self::new(HttpOutcome::TimedOut, Error::HttpResponseTimeout, why)
     }

@@ -101,7 +101,7 @@ pub enum KeyValueError {
         /// The limit.
         per_second: u32,
     },
-    /// The database does not work now. The host's log and `/readyz` report the details.
+    /// The database does not work now, as the host's log and `/readyz` report in detail, or the host has lost its lease.
     #[error("the host's state cannot be used: {0}")]
     Unavailable(&'static str),
 }

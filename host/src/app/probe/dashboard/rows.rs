@@ -42,7 +42,8 @@ pub(super) fn informer(status: &InformerStatus, superseded: bool) -> InformerRow
     }
 }
 
-pub(super) fn plugin(plugin: &RunningPlugin) -> PluginRow {
+/// `stands_by` is true if the host does not lead, so that it loads no version.
+pub(super) fn plugin(plugin: &RunningPlugin, stands_by: bool) -> PluginRow {
     let (calls, queue, keys) = (plugin.plugin().stats(), plugin.queue().stats(), workqueue(plugin));
     let signals = plugin.signals().queue().stats();
     let version = plugin.plugin().version();
@@ -52,6 +53,7 @@ pub(super) fn plugin(plugin: &RunningPlugin) -> PluginRow {
     let (state, why) = match (quarantine, &refused, &version) {
         (Some(quarantine), ..) => (QUARANTINE, Some(quarantine.failure.clone())),
         (None, Some(why), _) => ("refused", Some(why.clone())),
+        (None, None, None) if stands_by => ("standing by", None),
         (None, None, None) => ("loading", None),
         (None, None, Some(_)) if queue.paused => ("paused", None),
         (None, None, Some(_)) => ("serving", None),

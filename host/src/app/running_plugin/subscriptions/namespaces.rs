@@ -7,7 +7,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use informer_cache::{ListQuery, ListenerConfig, SharedInformer};
@@ -36,6 +39,8 @@ pub(super) struct Namespaces {
 struct Moved {
     names: Mutex<BTreeSet<Arc<str>>>,
     changed: Notify,
+    /// True from the moment at which names are taken until their review ends. It is written while `names` is locked.
+    in_review: AtomicBool,
 }
 
 // === impl Namespaces ===
@@ -68,8 +73,20 @@ impl Namespaces {
         select! {
             biased;
             () = self.changed.notified() => None,
-            () = self.moved.changed.notified() => Some(std::mem::take(&mut *self.moved.names.lock())),
+            () = self.moved.changed.notified() => Some(self.moved.take()),
         }
+    }
+
+    /// Call it after each review that [`moved`](Self::moved) requested.
+    pub(super) fn reviewed(&self) {
+        let _names = self.moved.names.lock();
+        self.moved.in_review.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns true if every subscription has begun, and the filters have the labels of all namespaces in the cache.
+    pub(super) fn are_settled(&self) -> bool {
+        let names = self.moved.names.lock();
+        names.is_empty() && !self.moved.in_review.load(Ordering::Relaxed) && !self.is_awaited()
     }
 
     /// The informer of namespaces, if a subscription needs their labels and they are not followed yet.
@@ -113,6 +130,14 @@ impl Namespaces {
 }
 
 // === impl Moved ===
+
+impl Moved {
+    fn take(&self) -> BTreeSet<Arc<str>> {
+        let mut names = self.names.lock();
+        self.in_review.store(true, Ordering::Relaxed);
+        std::mem::take(&mut *names)
+    }
+}
 
 impl NotificationSink for Moved {
     fn offer(&self, notification: Notification) {

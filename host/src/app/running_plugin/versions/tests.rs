@@ -1,10 +1,16 @@
-//! How long a refusal stays.
+//! How long a refusal stays, and what a host does that stands by.
 
 use std::fs;
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_runtime::EngineConfig;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{
+    Api,
+    api::{DeleteParams, PostParams},
+};
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
@@ -31,6 +37,13 @@ struct Host {
 impl Host {
     async fn start() -> Self {
         let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let host = Self::start_at(server, |_| {}).await;
+        host.until("a version in service", |plugin| plugin.plugin().version().is_some()).await;
+        host
+    }
+
+    /// Starts a host of this server.
+    async fn start_at(server: DevServer, adjust: impl FnOnce(&mut Config)) -> Self {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("a.wasm");
         fs::copy(guest("echo"), &file).unwrap();
@@ -40,10 +53,10 @@ impl Host {
             engine: |_| EngineConfig::default(),
             ..Options::default()
         };
-        let app = App::start(config(&file.display().to_string(), "", ""), options).await.unwrap();
-        let host = Self { server, app, directory };
-        host.until("a version in service", |plugin| plugin.plugin().version().is_some()).await;
-        host
+        let mut config = config(&file.display().to_string(), "", "");
+        adjust(&mut config);
+        let app = App::start(config, options).await.unwrap();
+        Self { server, app, directory }
     }
 
     fn file(&self) -> String {
@@ -144,5 +157,30 @@ async fn a_refusal_stays_while_the_registry_does_not_answer() {
     let requested = plugin.versions().load(Look::Requested).await.unwrap_err().to_string();
     assert!(requested.contains("does not answer"), "{requested}");
     assert_eq!(host.refused(), refusal);
+    host.end().await;
+}
+
+/// A registry is asked again and again (`poll`), and the answer is the same most of the time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_stands_by_compiles_a_component_once_and_serves_it_when_it_leads() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+    let leases: Api<Lease> = Api::namespaced(client, "default");
+    let spec = json!({"holderIdentity": "another", "leaseDurationSeconds": 3600});
+    let lease = serde_json::from_value(json!({"metadata": {"name": "informer"}, "spec": spec})).unwrap();
+    leases.create(&PostParams::default(), &lease).await.unwrap();
+    let host = Host::start_at(server, |config| {
+        config.host.lease = Some("default/informer".parse().unwrap());
+        config.host.lease_duration = Duration::from_secs(3);
+    })
+    .await;
+    host.until("a compiled component", |plugin| plugin.versions().compiled.lock().is_some()).await;
+
+    let again = host.plugin().versions().try_load(Look::Changed).await;
+
+    assert!(matches!(again, Ok(Loaded::Known)), "it is not compiled again");
+    assert!(host.plugin().plugin().version().is_none());
+    leases.delete("informer", &DeleteParams::default()).await.unwrap();
+    host.until("a version in service", |plugin| plugin.plugin().version().is_some()).await;
     host.end().await;
 }

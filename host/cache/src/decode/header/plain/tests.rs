@@ -2,12 +2,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::decode::Namespaces;
+use crate::decode::NamespaceNames;
 
 /// The result of a parser as text. Returns `None` if it refused the text.
 fn outline(parsed: Option<ObjectText<'_>>, text: &str) -> Option<String> {
     let parsed = parsed?;
-    let header = parsed.metadata.as_ref().map(|metadata| metadata.header(&Namespaces::default(), false));
+    let header = parsed.metadata.as_ref().map(|metadata| metadata.header(&NamespaceNames::default(), false));
     let managed = parsed.managed_fields(text).map(|range| &text[range]);
     Some(format!("{} {} {header:?} {managed:?}", parsed.kind(), parsed.api_version()))
 }
