@@ -66,9 +66,9 @@ impl Facts {
         })
     }
 
-    /// The value of an annotation.
+    /// The value of an annotation. An empty one has no effect, as in kube-janitor.
     pub(crate) fn annotation(&self, name: &str) -> Option<&String> {
-        self.annotations.as_ref()?.get(name)
+        self.annotations.as_ref()?.get(name).filter(|value| !value.is_empty())
     }
 
     /// The object is being deleted already.

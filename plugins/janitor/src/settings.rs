@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use jmespath::{Expression, Variable};
+use jmespath::Variable;
 use serde::Deserialize;
 
-use crate::ttl::Ttl;
+use crate::{query::Query, ttl::Ttl};
+
+/// The element of `include-namespaces` that stands for all namespaces, as in kube-janitor.
+const ALL: &str = "all";
 
 /// The table `[plugin.config]`. Unknown keys are errors.
 #[derive(Debug, Deserialize)]
@@ -17,7 +20,8 @@ pub(crate) struct Settings {
     pub(crate) delete_notification: Option<Ttl>,
     /// The annotation whose time counts in place of the creation, if an object has it and the time is later.
     pub(crate) deployment_time_annotation: Option<String>,
-    /// The namespaces whose objects are deleted, the Namespaces themselves included. Empty means all.
+    /// The namespaces whose objects are deleted, the Namespaces themselves included. Empty, or with the element `all`, it means
+    /// all.
     pub(crate) include_namespaces: Vec<String>,
     /// The namespaces whose objects are never deleted.
     pub(crate) exclude_namespaces: Vec<String>,
@@ -35,7 +39,7 @@ pub(crate) struct Rule {
     /// Plural names such as `deployments`, or `*`.
     resources: Vec<String>,
     #[serde(rename = "jmespath")]
-    matches: Query,
+    query: Query,
     pub(crate) ttl: Ttl,
 }
 
@@ -43,11 +47,6 @@ pub(crate) struct Rule {
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct RuleId(String);
-
-/// A JMESPath expression.
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Query(Expression<'static>);
 
 // === impl Settings ===
 
@@ -73,8 +72,9 @@ impl Settings {
             return self.include_cluster_resources;
         }
         let listed = |list: &[String]| list.iter().any(|own| own == namespace);
+        let is_all = |list: &[String]| list.is_empty() || list.iter().any(|own| own == ALL);
         !listed(&self.exclude_namespaces)
-            && (self.include_namespaces.is_empty() || listed(&self.include_namespaces))
+            && (is_all(&self.include_namespaces) || listed(&self.include_namespaces))
     }
 
     /// Returns true if a rule may apply to objects of this resource.
@@ -90,9 +90,9 @@ impl Settings {
             Err(error) => return (None, vec![error]),
         };
         for rule in self.rules.iter().filter(|rule| rule.is_for(resource)) {
-            match rule.matches.0.search(&object) {
-                Ok(found) if is_true(&found) => return (Some(rule), errors),
-                Ok(_) => {}
+            match rule.query.matches(&object) {
+                Ok(true) => return (Some(rule), errors),
+                Ok(false) => {}
                 Err(error) => errors.push(format!("rule {}: {error}", rule.id)),
             }
         }
@@ -131,26 +131,4 @@ impl fmt::Display for RuleId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-// === impl Query ===
-
-impl TryFrom<String> for Query {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        jmespath::compile(&text).map(Self).map_err(|error| format!("`{text}` is not JMESPath: {error}"))
-    }
-}
-
-impl fmt::Debug for Query {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.as_str())
-    }
-}
-
-/// Returns true if a rule with this result matches. kube-janitor judges the result as Python does, for which the number zero is
-/// false. In JMESPath every number is true.
-fn is_true(result: &Variable) -> bool {
-    result.is_truthy() && result.as_number() != Some(0.0)
 }

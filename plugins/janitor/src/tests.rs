@@ -158,6 +158,44 @@ fn a_rule_whose_result_is_the_number_zero_does_not_apply() {
     assert_eq!(verbs(&empty), [""; 0]);
 }
 
+/// The README of kube-janitor has such a rule. The specification of JMESPath orders numbers only.
+#[test]
+fn a_rule_may_compare_times_as_texts() {
+    for (jmespath, matches) in [
+        ("!(data.foo) && metadata.creationTimestamp > '2026-04-01'", true),
+        ("metadata.creationTimestamp > '2026-06-01'", false),
+        ("!(metadata.creationTimestamp >= '2026-04-01')", false),
+        ("metadata.creationTimestamp <= '2026-05-01T12:00:00Z' && metadata.creationTimestamp < '2027'", true),
+        ("[data.team, 'b'][?@ < 'b']", true),
+        ("[data.team][?@ > 'b']", false),
+        ("`2` > `1` && `2` >= `2`", true),
+        ("`3` <= `2` || `3` < `3`", false),
+        ("data.team > `1` || data.foo < 'a'", false),
+    ] {
+        let rules =
+            json!({"rules": [{"id": "times", "resources": ["*"], "jmespath": jmespath, "ttl": "1m"}]});
+        let host = host(map(json!({})));
+
+        reconcile(&mut janitor(rules));
+
+        assert_eq!(!verbs(&host).is_empty(), matches, "{jmespath}");
+    }
+}
+
+#[test]
+fn an_empty_annotation_has_no_effect_and_rules_apply() {
+    let empty = json!({"janitor/ttl": "", "janitor/expires": "", "deployed-at": ""});
+    let mut config = json!({"deployment-time-annotation": "deployed-at"});
+    let kept = host(map(empty.clone()));
+    assert_eq!(reconcile(&mut janitor(config.clone())), Reconciled::Done);
+    assert_eq!((verbs(&kept).len(), kept.log().len()), (0, 0));
+
+    config["rules"] = json!([{"id": "all", "resources": ["*"], "jmespath": "metadata", "ttl": "1m"}]);
+    let deleted = host(map(empty));
+    reconcile(&mut janitor(config));
+    assert_eq!(verbs(&deleted), ["delete", "create"]);
+}
+
 #[test]
 fn a_time_of_deployment_counts_if_it_is_later_than_the_creation() {
     let config = json!({"deployment-time-annotation": "deployed-at"});
@@ -223,6 +261,26 @@ fn an_announcement_that_fails_or_that_a_crash_cuts_off_is_one_event() {
     assert!(host.log().iter().any(|line| line.message.starts_with("no Event about v1/configmaps shop/web")));
 }
 
+/// An admission policy may forbid the annotation.
+#[test]
+fn an_object_that_cannot_be_marked_is_still_deleted_at_its_time() {
+    let config = json!({"delete-notification": "10m"});
+    for code in [ApiCode::Forbidden, ApiCode::Invalid, ApiCode::NotGranted] {
+        let host = host(map(json!({"janitor/ttl": "65m"})));
+        host.fail_write(ApiCode::AlreadyExists, "the Event is there");
+        host.fail_write(code, "no");
+
+        let left = Duration::from_secs(5 * 60);
+        assert_eq!(reconcile(&mut janitor(config.clone())), Reconciled::RequeueAfter(left), "{code:?}");
+        let log = host.log();
+        assert!(log.iter().any(|line| line.message.contains("is not marked as announced")), "{log:?}");
+    }
+    let host = host(map(json!({"janitor/ttl": "65m"})));
+    host.fail_write(ApiCode::AlreadyExists, "the Event is there");
+    host.fail_write(ApiCode::Unavailable, "down");
+    assert!(janitor(config).reconcile("v1/configmaps shop/web").is_err());
+}
+
 #[test]
 fn a_dry_run_writes_nothing() {
     let host = host(map(json!({"janitor/ttl": "1m"})));
@@ -277,6 +335,24 @@ fn only_covered_namespaces_have_keys_and_a_namespace_is_in_itself() {
 }
 
 #[test]
+fn all_among_the_included_namespaces_means_all() {
+    for (include, exclude, deleted) in [
+        (json!(["all"]), json!(["kube-system"]), true),
+        (json!(["team", "all"]), json!([]), true),
+        (json!(["all"]), json!(["shop"]), false),
+        (json!(["all"]), json!(["all"]), true),
+        (json!(["team"]), json!([]), false),
+    ] {
+        let host = host(map(json!({"janitor/ttl": "1m"})));
+        let config = json!({"include-namespaces": include, "exclude-namespaces": exclude});
+
+        reconcile(&mut janitor(config.clone()));
+
+        assert_eq!(!verbs(&host).is_empty(), deleted, "{config}");
+    }
+}
+
+#[test]
 fn an_object_without_a_namespace_is_deleted_only_with_include_cluster_resources() {
     let rule = json!({"id": "all", "resources": ["*"], "jmespath": "metadata", "ttl": "1s"});
     for annotations in [json!({"janitor/ttl": "1m"}), json!({"janitor/expires": "2026-05-01"}), json!({})] {
@@ -320,4 +396,7 @@ fn a_configuration_with_a_mistake_is_refused_with_the_reason() {
     let rule = |id: &str, jmespath: &str| json!({"rules": [{"id": id, "resources": ["*"], "jmespath": jmespath, "ttl": "1d"}]});
     assert!(refused(rule("No", "a")).contains("`No` is not the id of a rule"));
     assert!(refused(rule("no", "a.[")).contains("`a.[` is not JMESPath"));
+    for context in ["_context.pvc_is_not_mounted", "!(_context.a || b)", "[?length(_context.a) > `1`]"] {
+        assert!(refused(rule("no", context)).contains("`_context` of kube-janitor is not supported"));
+    }
 }

@@ -8,8 +8,8 @@ use serde::Deserialize;
 /// The longest time to live. Its sum with any creation time is a valid time.
 const MOST: u64 = 100 * 365 * 24 * 60 * 60;
 
-/// A time to live: `forever`, or a number and one of the units `s`, `m`, `h`, `d` and `w`. The number zero means forever, as in
-/// kube-janitor.
+/// A time to live: `forever` in upper or lower case, or a number and one of the units `s`, `m`, `h`, `d` and `w`. The number zero
+/// means forever, as in kube-janitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) enum Ttl {
@@ -47,7 +47,7 @@ impl FromStr for Ttl {
 
     fn from_str(text: &str) -> Result<Self, InvalidTtl> {
         let invalid = || InvalidTtl(text.to_owned());
-        if text == "forever" {
+        if text.eq_ignore_ascii_case("forever") {
             return Ok(Self::Forever);
         }
         let (number, unit) =
@@ -96,11 +96,11 @@ mod tests {
         {
             assert_eq!(text.parse(), Ok(Ttl::After(Duration::from_secs(seconds))), "{text}");
         }
-        for text in ["forever", "0s", "0d", "00w"] {
+        for text in ["forever", "Forever", "FOREVER", "0s", "0d", "00w"] {
             assert_eq!(text.parse(), Ok(Ttl::Forever), "{text}");
         }
         for text in
-            ["", "7", "d", "-1d", "1.5h", "1h30m", "7 d", "7D", "Forever", "99999999999999999999s", "5300w"]
+            ["", "7", "d", "-1d", "1.5h", "1h30m", "7 d", "7D", "for ever", "99999999999999999999s", "5300w"]
         {
             assert!(text.parse::<Ttl>().is_err(), "{text}");
         }
@@ -116,7 +116,7 @@ mod tests {
         ] {
             assert_eq!(time(text).unwrap().to_string(), expected, "{text}");
         }
-        for text in ["", "tomorrow", "2030-02-31", "31.01.2030", "2030-01-31T25:00"] {
+        for text in ["", "tomorrow", "2030-02-31", "2030-1-31", "31.01.2030", "2030-01-31T25:00"] {
             assert!(time(text).is_err(), "{text}");
         }
     }

@@ -54,8 +54,14 @@ fn end(attempt: &Attempt, workload: &Workload, memory: &Memory, settings: &Setti
     }
     if workload.kind == WorkloadKind::CronJob {
         let job = ObjectKey::new(&workload.namespace, job(attempt, workload, memory));
-        let found = live::<IgnoredAny>(WorkloadKind::Job.gvr(), &job)?;
-        return Ok(if found.is_some() { End::Rolled } else { End::NotRolled });
+        return match live::<IgnoredAny>(WorkloadKind::Job.gvr(), &job) {
+            Ok(found) => Ok(if found.is_some() { End::Rolled } else { End::NotRolled }),
+            // The permission to create Jobs is enough for a CronJob. A second attempt finds the Job of the first by its name.
+            Err(error) if matches!(error.api_code(), Some(ApiCode::NotGranted | ApiCode::Forbidden)) => {
+                Ok(End::Unknown)
+            }
+            Err(error) => Err(error),
+        };
     }
     let Some(object) = live(workload.gvr(), &workload.key())? else { return Ok(End::NotRolled) };
     let subject = Subject::live(workload.clone(), object, settings);

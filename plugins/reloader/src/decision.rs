@@ -83,7 +83,9 @@ impl Choice {
         };
         let choosing = [reload, &names.search, &names.auto, typed];
         let from = if choosing.iter().any(|name| own.contains_key(*name)) { own } else { template };
-        let mut flag = |name: &String| from.get(name).map(|text| switch(name, text, problems));
+        // As in the original, an empty value leaves the decision to `auto-reload-all`.
+        let set = |name: &String| from.get(name).filter(|text| !text.is_empty());
+        let mut flag = |name: &String| set(name).map(|text| switch(name, text, problems));
         let (auto, typed_auto) = (flag(&names.auto), flag(typed));
         let named = from.get(reload).map(|list| patterns(reload, list, problems)).unwrap_or_default();
         Self {

@@ -6,6 +6,7 @@ use informer_sdk::{
     Error, ErrorCode, ObjectKey,
     client::{self, ApiCode},
     lister::{self, Selector},
+    log,
 };
 use serde::de::IgnoredAny;
 use sha1::{Digest, Sha1};
@@ -120,11 +121,17 @@ pub(crate) fn names(kind: SourceKind, namespace: &str) -> Result<Vec<String>, Er
     }
 }
 
-/// Returns true if the API server has no such source. A cache may lack objects because its watch was narrowed.
+/// Returns true if the API server has no such source. A cache may lack objects because its watch was narrowed. If the plugin may
+/// not request the source, the result is false, so that the other sources of the workload still roll it: the grant `digest *`
+/// allows no request for a Secret.
 pub(crate) fn is_deleted(id: &SourceId, namespace: &str) -> Result<bool, Error> {
     match client::get::<IgnoredAny>(id.kind.gvr(), &ObjectKey::new(namespace, &id.name)) {
         Ok(_) => Ok(false),
         Err(error) if error.api_code() == Some(ApiCode::NotFound) => Ok(true),
+        Err(error) if matches!(error.api_code(), Some(ApiCode::NotGranted | ApiCode::Forbidden)) => {
+            log::warn!("{id} of {namespace} is not in the cache, and counts as not deleted: {error}");
+            Ok(false)
+        }
         Err(error) => Err(error),
     }
 }

@@ -42,6 +42,8 @@ pub(crate) enum Plan {
     Replace(&'static str),
     /// The target stays as it is, because this field differs and is immutable.
     Refuse(&'static str),
+    /// The target stays as it is, because its content differs and its `immutable` is true: the API server refuses each change.
+    Locked,
 }
 
 /// What to do with a target that has lost its source.
@@ -62,7 +64,7 @@ impl Plan {
         match self {
             Self::Change(patch) => may_remove(patch),
             Self::Replace(_) => true,
-            Self::Nothing | Self::Refuse(_) => false,
+            Self::Nothing | Self::Refuse(_) | Self::Locked => false,
         }
     }
 }
@@ -82,7 +84,11 @@ impl Bond<'_> {
                 (Role::Pulls, _) => {}
             }
         }
-        self.change(target, now).map_or(Plan::Nothing, Plan::Change)
+        match self.change(target, now) {
+            None => Plan::Nothing,
+            Some(patch) if is_locked(self.kind, target, &patch) => Plan::Locked,
+            Some(patch) => Plan::Change(patch),
+        }
     }
 
     /// The object to create.
@@ -238,7 +244,10 @@ impl Release {
             {
                 Self::Nothing
             }
-            (_, Style::Replicator) => Self::Change(without(kind, target, &own)),
+            (_, Style::Replicator) => {
+                let patch = without(kind, target, &own);
+                if is_locked(kind, target, &patch) { Self::Nothing } else { Self::Change(patch) }
+            }
         }
     }
 }
@@ -315,6 +324,12 @@ fn may_remove(patch: &Value) -> bool {
         Value::Object(fields) => fields.values().any(may_remove),
         _ => false,
     }
+}
+
+/// Returns true if the patch changes the content of an immutable Secret or ConfigMap.
+fn is_locked(kind: &Kind, target: &Value, patch: &Value) -> bool {
+    let is_immutable = target.get("immutable") == Some(&Value::Bool(true));
+    is_immutable && kind.maps.iter().any(|field| patch.get(field).is_some())
 }
 
 /// Returns true if both have the field, with different values.

@@ -168,6 +168,11 @@ impl State<'_> {
         match plan {
             Plan::Nothing => Ok(Reconciled::Done),
             Plan::Change(patch) => self.writer.change(target, patch, &from),
+            Plan::Locked => {
+                let note = format!("it is immutable and has other content than {}: delete it", pair.source);
+                self.writer.refuse(&pair.target, &note);
+                Ok(Reconciled::Done)
+            }
             // The deletion adds the key once more, and the next call creates the object.
             Plan::Replace(field) if Release::of(kind, role, style, target) == Release::Delete => {
                 self.writer.delete(target, &format!("{from} with another `{field}`"))

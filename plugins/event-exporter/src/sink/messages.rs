@@ -87,15 +87,17 @@ fn json_headers(authorization: String) -> Vec<(String, String)> {
     ]
 }
 
-/// Adds the values of the templates that the configuration has.
+/// Adds the values of the templates that the configuration has. An empty value is not added, as in the original: Opsgenie refuses an
+/// empty priority.
 fn add_texts(
     to: &mut Map<String, Value>,
     texts: &[(&str, Option<&Text>)],
     record: &Record,
 ) -> Result<(), String> {
     for (key, text) in texts {
-        if let Some(text) = text {
-            to.insert((*key).to_owned(), Value::from(render(key, text, record)?));
+        let value = text.map(|text| render(key, text, record)).transpose()?;
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            to.insert((*key).to_owned(), Value::from(value));
         }
     }
     Ok(())

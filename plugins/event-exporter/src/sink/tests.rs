@@ -355,3 +355,22 @@ fn opsgenie_gets_an_alert() {
         ("https://api.opsgenie.com".into(), "/v2/alerts")
     );
 }
+
+/// Opsgenie refuses an alert with an empty priority.
+#[test]
+fn an_empty_text_of_an_alert_or_a_message_counts_as_absent() {
+    let request = |kind: &str, table: Value| body(&sink(kind, table).request(&[record("u", 1)], 1).unwrap());
+
+    let alert = request(
+        "opsgenie",
+        json!({"apiKey": "k", "message": "m", "priority": "", "alias": "", "description": "{{ .Nothing }}"}),
+    );
+    assert_eq!(alert, json!({"message": "m", "tags": [], "details": {}}));
+
+    let table = json!({"token": "t", "channel": "c", "message": "m", "color": "", "fields": {"f": ""}});
+    let fields = json!([{"title": "f", "value": "", "short": false}]);
+    assert_eq!(
+        request("slack", table),
+        json!({"channel": "c", "text": "m", "attachments": [{"fields": fields}]})
+    );
+}

@@ -135,8 +135,9 @@ fn number(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
 fn conversion(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
     let [value] = arguments else { return Err(TemplateError::arguments(arguments)) };
     match name {
-        "toJson" | "toRawJson" => Ok(Value::from(map_of(value).to_string())),
-        "toPrettyJson" => Ok(Value::from(format!("{:#}", map_of(value)))),
+        "toRawJson" => Ok(Value::from(map_of(value).to_string())),
+        "toJson" => Ok(Value::from(safe_in_html(&map_of(value).to_string()))),
+        "toPrettyJson" => Ok(Value::from(safe_in_html(&format!("{:#}", map_of(value))))),
         "fromJson" => serde_json::from_str(&print(value))
             .map_err(|error| TemplateError::new(format!("the text is not JSON: {error}"))),
         "toString" => Ok(Value::from(print(value))),
@@ -163,6 +164,12 @@ fn map_of(value: &Value) -> Value {
         Value::Null => Value::Object(Map::new()),
         other => other.clone(),
     }
+}
+
+/// Escapes the characters of JSON that have a meaning in HTML, as Go does. So `<pre>{{ toPrettyJson . }}</pre>` shows a message that
+/// contains a tag. In JSON these characters occur in texts only.
+fn safe_in_html(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 fn time(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {

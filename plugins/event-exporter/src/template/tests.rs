@@ -97,6 +97,9 @@ fn functions_work_as_in_go_and_sprig() {
         ("{{ .empty | default \"none\" | quote }}", "\"none\""),
         ("{{ toJson .InvolvedObject.Labels }}", r#"{"app":"shop","app.kubernetes.io/name":"web"}"#),
         ("{{ toJson .Nothing }}", "{}"),
+        ("<pre>{{ toPrettyJson .Message }}</pre>", r#"<pre>"Back-off \u003crestarting\u003e"</pre>"#),
+        ("{{ toJson \"a & <b>\" }} {{ toRawJson \"a & <b>\" }}", r#""a \u0026 \u003cb\u003e" "a & <b>""#),
+        ("{{ (fromJson (toJson .)).message }}", "Back-off <restarting>"),
         ("{{ .Message | replace \"-\" \"_\" | lower }}", "back_off <restarting>"),
         (
             "{{ printf \"%s/%v:%d %q %.1f%%\" .InvolvedObject.Kind .InvolvedObject.Name .Count \"a\" 1.25 }}",

@@ -55,6 +55,9 @@ fn auto_and_typed_auto_decide_together_and_a_value_turns_auto_reload_all_off() {
         (&[(typed, "false")], true, Verdict::NotChosen),
         (&[(auto, "false"), (typed, "true")], false, Verdict::Auto),
         (&[(secret, "true")], false, Verdict::NotChosen),
+        (&[(auto, "")], true, Verdict::AutoReloadAll),
+        (&[(auto, ""), (typed, "false")], true, Verdict::NotChosen),
+        (&[(auto, "")], false, Verdict::NotChosen),
         (&[(auto, "false"), ("configmap.@/reload", "app")], false, Verdict::Named),
     ] {
         assert_eq!(judge(own, &[], all), expected, "{own:?} {all}");

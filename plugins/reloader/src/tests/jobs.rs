@@ -88,6 +88,25 @@ fn a_crash_after_the_job_of_a_cron_job_creates_no_second_one_and_each_change_has
     assert_eq!(names.len(), 3, "the data of before is a change too");
 }
 
+/// The plugin may create Jobs, and may not read them.
+#[test]
+fn a_cron_job_whose_job_was_not_created_runs_although_the_plugin_may_not_read_jobs() {
+    for code in [ApiCode::NotGranted, ApiCode::Forbidden] {
+        let (host, mut reloader) = (host(), reloader(json!({})));
+        host.store(CRON_JOBS, cron_job());
+        reloader.reconcile(NIGHTLY).unwrap();
+        host.store(MAPS, map("app", "2"));
+        host.fail_write(ApiCode::Unavailable, "down");
+        reloader.reconcile(NIGHTLY).unwrap_err();
+        host.fail_request(code, "no");
+
+        assert_eq!(reloader.reconcile(NIGHTLY).unwrap(), Reconciled::Done, "{code:?}");
+
+        let jobs = created(&host);
+        assert_eq!((jobs.len(), &jobs[1]["metadata"]["name"]), (2, &jobs[0]["metadata"]["name"]));
+    }
+}
+
 #[test]
 fn a_job_is_deleted_and_created_anew() {
     let (host, mut reloader) = (host(), reloader(json!({})));

@@ -112,6 +112,27 @@ fn a_deleted_source_of_a_kind_that_is_ignored_now_rolls_nothing() {
 }
 
 #[test]
+fn a_deletion_that_the_plugin_may_not_confirm_rolls_nothing_and_delays_no_other_source() {
+    for code in [ApiCode::NotGranted, ApiCode::Forbidden] {
+        let mut reloader = reloader(json!({"reload-on-delete": true}));
+        let host = seen(&mut reloader);
+        host.remove(SECRETS, &ObjectKey::new("shop", "app"));
+        host.store(MAPS, map("app", "2"));
+        // The sources are compared for the state of the cache, and once more before the write.
+        for _ in 0..2 {
+            host.fail_request(code, "`secrets` does not allow it");
+        }
+
+        assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+
+        let patched = patched(&host);
+        assert_eq!((patched.len(), patched[0].as_array().unwrap().len()), (1, 1), "{patched:?}");
+        assert_eq!(patched[0][0]["name"], "STAKATER_APP_CONFIGMAP");
+        assert!(logged(&host, "Secret/app of shop is not in the cache, and counts as not deleted"));
+    }
+}
+
+#[test]
 fn a_marker_of_a_deleted_source_counts_only_if_the_workload_does_not_exclude_the_source() {
     for (exclude, expected) in [("other", 1), ("app", 0)] {
         let host = host();

@@ -238,6 +238,21 @@ fn a_field_that_never_changes_replaces_a_copy_and_protects_a_binding_of_a_person
 }
 
 #[test]
+fn the_content_of_an_immutable_target_stays_and_its_bookkeeping_is_written() {
+    let (key, kind) = (shop_web(), kind("ConfigMap"));
+    let source = source(json!({}), json!({"data": {"a": "2"}}));
+    let bond = bond(kind, &key, &source);
+    let marks = json!({"annotations": {REPLICATED_KEYS: "a"}});
+    let target = |value: &str| json!({"immutable": true, "data": {"a": value}, "metadata": marks});
+
+    assert_eq!(bond.plan(&target("1"), NOW), Plan::Locked);
+    assert_eq!(after(&bond, &target("2"))["metadata"]["annotations"][REPLICATED_FROM], "shop/web");
+    let release = |role| Release::of(kind, role, Style::Replicator, &target("1"));
+    assert_eq!(release(Role::Pulls), Release::Nothing);
+    assert_eq!(release(Role::Copy), Release::Delete);
+}
+
+#[test]
 fn a_copy_is_deleted_or_loses_only_the_keys_and_labels_of_its_source() {
     let release = |role, style, target: &Value| Release::of(kind("Secret"), role, style, target);
     let marks =

@@ -257,6 +257,23 @@ fn a_copy_that_the_original_pushed_is_adopted_and_never_removed_without_a_source
 }
 
 #[test]
+fn an_immutable_copy_is_an_event_and_no_request_until_it_makes_room() {
+    let mut world = World::new(json!({}), ["shop", "blog"]);
+    world.put(MAPS, map("shop/web", json!({TO: "blog"}), json!({"a": "1"})));
+    let mut locked = world.get(MAPS, "blog/web").unwrap();
+    locked["immutable"] = json!(true);
+    locked["metadata"]["resourceVersion"] = json!("1000");
+    world.put(MAPS, locked);
+
+    world.put(MAPS, map("shop/web", json!({TO: "blog"}), json!({"a": "2"})));
+
+    assert_eq!(world.requests(), ["create blog/web", "event blog/web"]);
+    assert!(world.logged("v1/configmaps blog/web stays as it is: it is immutable and has other content"));
+    world.delete(MAPS, "blog/web");
+    assert_eq!(data(&world, "blog/web"), Some(json!({"a": "2"})));
+}
+
+#[test]
 fn a_copy_under_another_name_is_left_alone() {
     let mut world = World::new(json!({}), ["shop", "blog"]);
     world.put(MAPS, map("shop/web", json!({TO: "blog"}), json!({"a": "1"})));
