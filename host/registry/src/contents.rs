@@ -13,6 +13,9 @@ const COMPONENT: &str = "wasip2";
 /// Core modules.
 const MODULE: &str = "wasip1";
 
+/// The most bytes shown of the problem of a config that cannot be read.
+const SHOWN: usize = 128;
+
 /// The most imports or exports that a config may name. The largest components have some dozens.
 const NAMES: usize = 1_000;
 
@@ -52,7 +55,7 @@ pub struct Interfaces {
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidContents {
     /// It is not JSON, or lacks a part.
-    #[error("its config cannot be read: {0}")]
+    #[error("its config cannot be read: {}", informer_types::excerpt(&_0.to_string(), SHOWN))]
     Json(#[from] serde_json::Error),
     /// It is not WebAssembly.
     #[error("its config is for the architecture `{}`, not `{ARCHITECTURE}`", informer_types::excerpt(_0, 64))]
@@ -159,6 +162,9 @@ mod tests {
             let error = read(text);
             assert!(error.contains(problem), "{error}");
         }
+        // The JSON library quotes a text of another type in full.
+        let error = read(config("wasm", "wasip2", &format!("{:?}", "x".repeat(1 << 19))));
+        assert!(error.starts_with("its config cannot be read: invalid type") && error.len() < 256, "{error}");
         assert!(
             Contents::parse(config("wasm", "wasip2", "null").as_bytes(), layer).unwrap().component.is_none()
         );

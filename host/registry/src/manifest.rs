@@ -35,7 +35,7 @@ pub struct Manifest {
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidManifest {
     /// It is not JSON, or lacks a part.
-    #[error("its manifest cannot be read: {0}")]
+    #[error("its manifest cannot be read: {}", excerpt(&_0.to_string(), SHOWN))]
     Json(#[from] serde_json::Error),
     /// It is a list of manifests.
     #[error(
@@ -187,6 +187,10 @@ mod tests {
             let error = refused(change);
             assert!(error.contains(problem), "{problem}: {error}");
         }
+        // The JSON library quotes a text of another type in full.
+        let error = refused(&|it| it["config"] = json!("x".repeat(1 << 20)));
+        assert!(error.starts_with("its manifest cannot be read: invalid type"), "{error}");
+        assert!(error.len() < 256, "{}", error.len());
         for bytes in [b"".as_slice(), b"{", b"[]", b"null", b"\xff", b"{\"schemaVersion\": 2}"] {
             assert!(Manifest::parse(bytes).is_err());
         }

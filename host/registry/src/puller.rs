@@ -1,12 +1,12 @@
 //! Pulls components from registries: what the configuration names, if the policy accepts it, up to the bounds of this host.
 
 mod push;
+mod turns;
 
 use std::{path::Path, sync::Arc};
 
 use informer_system::NotPrivate;
 use parking_lot::RwLock;
-use tokio::sync::Semaphore;
 
 use crate::{
     Contents, Digest, Interfaces, Reference, RegistryError, Settings,
@@ -18,12 +18,10 @@ use crate::{
 };
 
 pub use push::Push;
+use turns::Turns;
 
 /// The most bytes of a config. It lists some dozens of names.
 const CONFIG_BYTES: u64 = 1 << 20;
-
-/// The most layers that are pulled at the same time: each is in memory until it is compiled.
-const LAYERS_AT_ONCE: usize = 4;
 
 /// Pulls components, and keeps them on disk. Without a directory nothing is kept.
 #[derive(Debug)]
@@ -31,7 +29,7 @@ pub struct Puller {
     transport: RwLock<Arc<Transport>>,
     store: Option<Store>,
     layer_bytes: u64,
-    layers: Semaphore,
+    layers: Turns,
 }
 
 /// A component that is wanted.
@@ -98,7 +96,7 @@ impl Puller {
     /// A puller that keeps nothing.
     pub fn without_store(settings: Settings, layer_bytes: u64) -> Self {
         let transport = RwLock::new(Arc::new(Transport::new(settings)));
-        Self { transport, store: None, layer_bytes, layers: Semaphore::new(LAYERS_AT_ONCE) }
+        Self { transport, store: None, layer_bytes, layers: Turns::default() }
     }
 
     /// Applies other settings to what is pulled from now on. Returns true if they differ.
@@ -288,7 +286,6 @@ impl Puller {
     /// Such an artifact is pulled again, and is used only if that fails.
     async fn kept(&self, reference: &Reference, artifact: Digest, from: From) -> Option<Vec<u8>> {
         let store = self.store.as_ref()?;
-        // The note is read after the manifest, so the note stays longer.
         let manifest = store.part(artifact, MANIFEST_BYTES).await?;
         let is_usable = match store.repositories(artifact).await {
             Some(repositories) => repositories.contains(&reference.full_repository()),
@@ -339,8 +336,7 @@ impl Puller {
         if from == From::Cache {
             return Err(RegistryError::NotCached(reference.clone()));
         }
-        // The semaphore is never closed.
-        let _turn = self.layers.acquire().await;
+        let _turn = self.layers.take(reference.registry()).await;
         let bytes = transport.layer(exact, layer, self.layer_bytes).await?;
         tracing::info!(%reference, digest = %layer.digest, bytes = bytes.len(), "a component was pulled");
         if let Some(store) = &self.store {

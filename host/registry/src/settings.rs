@@ -1,8 +1,13 @@
 //! The settings of an operator for registries.
 
-use std::path::PathBuf;
+use std::{iter::once, path::PathBuf, slice};
+
+use reqwest::Url;
 
 use crate::policy::Policy;
+
+/// The hosts of Docker Hub. Each of them serves the same repositories.
+const DOCKER_HUB: [&str; 3] = ["docker.io", "index.docker.io", "registry-1.docker.io"];
 
 /// How registries are reached, and what is accepted from them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,12 +50,27 @@ impl Settings {
     }
 }
 
-/// The repository as it is written, and with its host in lower case: without the port that https has anyway, and with it.
-fn spellings(repository: &str) -> [String; 3] {
+/// The repository as it is written, and with the host that the client connects to: without the port that https has anyway, and with
+/// it. A repository of Docker Hub is spelled with each host of Docker Hub.
+fn spellings(repository: &str) -> Vec<String> {
     let (host, name) = repository.split_once('/').unwrap_or((repository, ""));
-    let host = host.to_ascii_lowercase();
-    let bare = host.strip_suffix(":443").unwrap_or(&host);
-    [repository.to_owned(), format!("{bare}/{name}"), format!("{bare}:443/{name}")]
+    let host = connected_to(host);
+    let bare = host.as_str();
+    let hosts: &[&str] = if DOCKER_HUB.contains(&bare) { &DOCKER_HUB } else { slice::from_ref(&bare) };
+    let both = |host: &&str| [format!("{host}/{name}"), format!("{host}:443/{name}")];
+    once(repository.to_owned()).chain(hosts.iter().flat_map(both)).collect()
+}
+
+/// The host and the port of a connection, as the client reads them. A URL has one spelling of each: it is in lower case, `127.1` is
+/// `127.0.0.1`, the port `0443` is 443, and the port 443 is left out.
+fn connected_to(host: &str) -> String {
+    let url = Url::parse(&format!("https://{host}/")).ok();
+    match url.as_ref().and_then(|url| Some((url.host_str()?, url.port()))) {
+        Some((host, Some(port))) => format!("{host}:{port}"),
+        Some((host, None)) => host.to_owned(),
+        // The client reaches no such host.
+        None => host.to_ascii_lowercase(),
+    }
 }
 
 #[cfg(test)]
@@ -91,5 +111,37 @@ mod tests {
             assert!(settings.policy(repository).is_none(), "{repository}");
         }
         assert_eq!(settings.of("GHCR.io").ca, registry.ca);
+    }
+
+    /// The client reads a port as a number and an address in many forms.
+    #[test]
+    fn no_spelling_of_a_port_or_an_address_avoids_a_policy() {
+        let policy = |repository: &str| Policy {
+            repository: repository.parse().unwrap(),
+            refuse: true,
+            pinned: false,
+            all_of: Vec::new(),
+            any_of: Vec::new(),
+        };
+        let policies =
+            ["ghcr.io/acme/*", "a.example:5000/*", "10.0.0.5/*", "docker.io/acme/*"].map(policy).to_vec();
+        let settings = Settings { registries: Vec::new(), policies };
+
+        for (repository, pattern) in [
+            ("ghcr.io:0443/acme/ttl", "ghcr.io/acme/*"),
+            ("GHCR.io:00443/acme/ttl", "ghcr.io/acme/*"),
+            ("a.example:05000/ttl", "a.example:5000/*"),
+            ("10.0.5:443/ttl", "10.0.0.5/*"),
+            ("0xa.0.0.5/ttl", "10.0.0.5/*"),
+            ("167772165:443/ttl", "10.0.0.5/*"),
+            ("registry-1.docker.io/acme/ttl", "docker.io/acme/*"),
+            ("index.docker.io:443/acme/ttl", "docker.io/acme/*"),
+        ] {
+            let found = settings.policy(repository).map(|policy| policy.repository.as_str());
+            assert_eq!(found, Some(pattern), "{repository}");
+        }
+        for repository in ["a.example/ttl", "10.0.0.6/ttl", "registry-1.docker.io/other/ttl"] {
+            assert!(settings.policy(repository).is_none(), "{repository}");
+        }
     }
 }

@@ -21,6 +21,9 @@ const BYTES: u64 = 512 << 20;
 /// The most files.
 const FILES: usize = 4_096;
 
+/// The ending of a note of repositories. The name before it is that of the manifest.
+const REPOSITORIES: &str = ".from";
+
 /// The most bytes of a file that is no part.
 const NOTE_BYTES: u64 = 4 << 10;
 
@@ -187,7 +190,8 @@ impl Store {
         written.is_ok()
     }
 
-    /// Removes the files that were used longest ago, while there are too many.
+    /// Removes the files that were used longest ago, while there are too many. A manifest does not outlive its note of repositories:
+    /// without one it would be used for each repository.
     fn prune(&self) {
         let Ok(entries) = fs::read_dir(self.directory.path()) else { return };
         let mut files: Vec<(SystemTime, u64, String)> = entries
@@ -202,6 +206,9 @@ impl Store {
         for (_, length, name) in files {
             if bytes <= BYTES && count <= FILES {
                 return;
+            }
+            if let Some(manifest) = name.strip_suffix(REPOSITORIES) {
+                self.directory.remove(&format!("{manifest}.part"));
             }
             self.directory.remove(&name);
             (bytes, count) = (bytes.saturating_sub(length), count - 1);
@@ -224,7 +231,7 @@ fn tag_name(reference: &str) -> String {
 }
 
 fn repositories_name(artifact: Digest) -> String {
-    format!("{}.from", artifact.hex())
+    format!("{}{REPOSITORIES}", artifact.hex())
 }
 
 fn accepted_name(artifact: Digest) -> String {
@@ -275,6 +282,26 @@ mod tests {
         }
         let noted = store.repositories(artifact).await.unwrap();
         assert!((10..100).contains(&noted.len()) && noted[0].ends_with("/99"), "{noted:?}");
+    }
+
+    #[tokio::test]
+    async fn a_manifest_goes_with_its_note_of_repositories() {
+        let directory = TempDir::new().unwrap();
+        let store = Store::open(directory.path()).unwrap();
+        let (artifact, reference) = (Digest::of(b"manifest"), "oci://ghcr.io/acme/a:1".parse().unwrap());
+        store.add_repository(artifact, format!("ghcr.io/{}", "a".repeat(1_000))).await;
+        store.keep_all([(artifact, b"manifest".as_slice())]).await;
+        let note = directory.path().join(repositories_name(artifact));
+        let note = File::options().write(true).open(note).unwrap();
+        note.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        // With this file all files have too many bytes, and without the note they have not.
+        File::create(directory.path().join("large.part")).unwrap().set_len(BYTES - 500).unwrap();
+
+        store.set_tag(&reference, artifact).await;
+
+        assert_eq!(store.repositories(artifact).await, None, "the note was used longest ago");
+        assert_eq!(store.part(artifact, 10).await, None);
+        assert_eq!(store.tag(&reference).await, Some(artifact));
     }
 
     #[tokio::test]

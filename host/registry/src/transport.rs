@@ -170,8 +170,15 @@ impl Transport {
             return Ok(endpoint);
         }
         let endpoint = Arc::new(Endpoint::new(self.settings.of(registry), reference.endpoint()).await?);
-        self.endpoints.lock().insert(registry.to_owned(), (Instant::now(), Arc::clone(&endpoint)));
+        self.remember(registry, Arc::clone(&endpoint), Instant::now());
         Ok(endpoint)
+    }
+
+    /// Keeps an endpoint that is made now, and forgets those that are not used again: Plugin objects may name ever new registries.
+    fn remember(&self, registry: &str, endpoint: Arc<Endpoint>, now: Instant) {
+        let mut endpoints = self.endpoints.lock();
+        endpoints.retain(|_, (made, _)| now.saturating_duration_since(*made) < ENDPOINT_AGE);
+        endpoints.insert(registry.to_owned(), (now, endpoint));
     }
 }
 
@@ -191,4 +198,23 @@ async fn within<T>(
 ) -> Result<T, RegistryError> {
     let slow = |_| RegistryError::TooSlow { registry: wanted.registry(), what: wanted.what.clone(), limit };
     timeout(limit, reading).await.map_err(slow)?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_registry_that_is_named_no_more_is_forgotten() {
+        let transport = Transport::new(Settings::default());
+        let old: Reference = "oci://a.example/acme/plugin:1".parse().unwrap();
+        let endpoint = transport.endpoint(&old).await.unwrap();
+        let names = || transport.endpoints.lock().keys().cloned().collect::<Vec<_>>();
+        transport.remember("b.example", Arc::clone(&endpoint), Instant::now());
+        assert_eq!(names(), ["a.example", "b.example"]);
+
+        transport.remember("c.example", endpoint, Instant::now() + ENDPOINT_AGE);
+
+        assert_eq!(names(), ["c.example"]);
+    }
 }

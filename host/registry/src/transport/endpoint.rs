@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Instant};
 
 use http::{Method, StatusCode, header};
 use parking_lot::Mutex;
-use reqwest::{RequestBuilder, Response};
+use reqwest::{RequestBuilder, Response, Url};
 
 use super::{
     token::{self, Authorization},
@@ -54,7 +54,8 @@ impl Endpoint {
         let known = self.grants.lock().get(repository).filter(|grant| Instant::now() < grant.until).cloned();
         let response =
             self.wire.sent(with(request(), known.map(|grant| grant.authorization).as_ref())).await?;
-        if response.status() != StatusCode::UNAUTHORIZED {
+        // Storage that the registry redirects to is another server. It gets no credentials, whatever it requires.
+        if response.status() != StatusCode::UNAUTHORIZED || !self.is_own(response.url()) {
             return Ok(response);
         }
         self.grants.lock().remove(repository);
@@ -73,6 +74,11 @@ impl Endpoint {
             self.grants.lock().insert(repository.to_owned(), grant);
         }
         Ok(response)
+    }
+
+    /// Returns true if the registry itself serves this URL.
+    fn is_own(&self, url: &Url) -> bool {
+        Url::parse(&self.base).is_ok_and(|base| base.origin() == url.origin())
     }
 }
 

@@ -109,7 +109,8 @@ pub(crate) fn authorities(settings: &RegistrySettings) -> Result<Vec<Vec<u8>>, R
     Ok(authorities)
 }
 
-/// Follows a few redirects, never from TLS to plain text. The library sends credentials to no other host.
+/// Follows a few redirects, never from TLS to plain text. The library sends credentials to no other host, and `Endpoint::send` answers
+/// no challenge of another host.
 fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let from_tls = attempt.previous().first().is_some_and(|first| first.scheme() == "https");
     if attempt.previous().len() > REDIRECTS {

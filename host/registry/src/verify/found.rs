@@ -1,6 +1,7 @@
 //! The signatures that a registry has of an artifact.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use informer_types::excerpt;
 use oci_client::manifest::{ImageIndexEntry, OciDescriptor};
 use sigstore_verify::types::{Bundle, SignatureContent, bundle::VerificationMaterialContent};
 
@@ -20,6 +21,9 @@ const BUNDLE_BYTES: u64 = 1 << 20;
 
 /// The most bytes of what cosign signs for a `.sig` tag.
 const PAYLOAD_BYTES: u64 = 64 << 10;
+
+/// The most bytes shown of why a signature cannot be read.
+const SHOWN: usize = 256;
 
 /// cosign's names for the parts of a signature.
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
@@ -222,7 +226,25 @@ impl Found {
                 let by = if simple.certificate.is_some() { "a certificate" } else { "a key" };
                 format!("signature under the .sig tag by {by}")
             }
-            Self::Unreadable { place, why } => format!("{place}, which cannot be read: {why}"),
+            Self::Unreadable { place, why } => {
+                format!("{place}, which cannot be read: {}", excerpt(why, SHOWN))
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reader of a bundle may quote any part of it.
+    #[test]
+    fn the_reason_of_a_signature_that_cannot_be_read_is_cut() {
+        let found = Found::Unreadable { place: "the bundle".to_owned(), why: "x".repeat(1 << 20) };
+
+        let described = found.describe();
+
+        assert!(described.starts_with("the bundle, which cannot be read: xxx"), "{described}");
+        assert!(described.len() < 512, "{}", described.len());
     }
 }

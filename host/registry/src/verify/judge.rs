@@ -128,32 +128,40 @@ impl Known {
             signer: signer.name.clone(),
             why,
         };
-        let mut read = |file: &Path, what| {
+        let read = |file: &Path, what| {
             let bytes = read_file(file, FILE_BYTES)
                 .map_err(|error| failed(file, what, std::io::Error::from(error).to_string()))?;
-            let _ = writeln!(print, "{}", Digest::of(&bytes));
             String::from_utf8(bytes).map_err(|_| failed(file, what, "it is not text".to_owned()))
         };
-        let mut verifier = |file: Option<&PathBuf>| {
+        let mut noted = |text: &str| {
+            let _ = writeln!(print, "{}", Digest::of(text.as_bytes()));
+        };
+        let verifier = |file: Option<&PathBuf>, noted: &mut dyn FnMut(&str)| {
             let what = "the trust root";
             let place = file.map_or(Path::new("the embedded trust root"), PathBuf::as_path);
             let text =
                 file.map_or(Ok(SIGSTORE_PRODUCTION_TRUSTED_ROOT.to_owned()), |file| read(file, what))?;
+            // The embedded one is replaced by another version of this program.
+            noted(&text);
             let root =
                 TrustedRoot::from_json(&text).map_err(|error| failed(place, what, error.to_string()))?;
             Verifier::new(&root).map_err(|error| failed(place, what, error.to_string()))
         };
         match &signer.kind {
             SignerKind::PublicKey { file, transparency_log, trust_root } => {
-                let verifier = transparency_log.then(|| verifier(trust_root.as_ref())).transpose()?;
+                let logged = transparency_log.then(|| verifier(trust_root.as_ref(), &mut noted));
+                let verifier = logged.transpose()?;
                 let what = "the public key";
-                let key = DerPublicKey::from_pem(&read(file, what)?)
-                    .map_err(|error| failed(file, what, error.to_string()))?;
+                let text = read(file, what)?;
+                noted(&text);
+                let key =
+                    DerPublicKey::from_pem(&text).map_err(|error| failed(file, what, error.to_string()))?;
                 public_key::check(&key).map_err(|why| failed(file, what, why))?;
                 Ok(Self { signer: signer.clone(), key: Some(key), verifier })
             }
             SignerKind::Identity { trust_root, .. } => {
-                Ok(Self { signer: signer.clone(), key: None, verifier: Some(verifier(trust_root.as_ref())?) })
+                let verifier = verifier(trust_root.as_ref(), &mut noted)?;
+                Ok(Self { signer: signer.clone(), key: None, verifier: Some(verifier) })
             }
         }
     }
@@ -169,5 +177,27 @@ impl Known {
             }
             _ => Err("the signer has no key".to_owned()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An artifact that was accepted is verified anew after a new version of this program has another trust root.
+    #[test]
+    fn the_fingerprint_of_a_policy_changes_with_the_embedded_trust_root() {
+        provider::install();
+        let kind = SignerKind::Identity {
+            issuer: "https://issuer.example".to_owned(),
+            subject: "*".parse().unwrap(),
+            trust_root: None,
+        };
+        let mut print = String::new();
+
+        Known::of(&Signer { name: "ci".to_owned(), kind }, &mut print).unwrap();
+
+        let embedded = Digest::of(SIGSTORE_PRODUCTION_TRUSTED_ROOT.as_bytes()).to_string();
+        assert!(print.contains(&embedded), "{print}");
     }
 }

@@ -105,3 +105,25 @@ async fn no_credentials_follow_a_redirect_to_another_host() {
         "{requests:?}"
     );
 }
+
+/// The realm of a challenge gets the password, so the challenge must be the registry's own.
+#[tokio::test]
+async fn storage_that_requires_a_token_does_not_get_the_password() {
+    let (registry, storage) = (Registry::start().await, Registry::start().await);
+    let directory = TempDir::new().unwrap();
+    let artifact = add(&registry, "1", b"component");
+    add(&storage, "1", b"component");
+    let place = format!("http://localhost:{}", storage.address().port());
+    registry.set(|faults| (faults.password, faults.redirect) = (true, Some(place)));
+    storage.set(|faults| faults.token = true);
+
+    let puller = Puller::without_store(with_secret(&registry, &directory, "secret"), LARGEST);
+    let error = pull_error(&puller, &named(&registry, &format!("@{artifact}"))).await;
+
+    assert!(error.contains("does not let this host read or write acme/plugin: "), "{error}");
+    let requests = storage.requests();
+    assert!(
+        !requests.is_empty() && requests.iter().all(|(_, authorization)| authorization.is_none()),
+        "{requests:?}"
+    );
+}
