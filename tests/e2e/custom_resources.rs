@@ -36,7 +36,11 @@ async fn a_watch_waits_for_its_crd_and_delivers_deletions_when_the_crd_is_delete
     // A resource that is not served does not stop the plugin.
     configmaps.create("first").await;
     host.lines.said("echo", "add default/first ", "").await;
-    assert_eq!(orders_of(&host)["phase"], "waiting-for-resource");
+    // The two informers start at the same time, and an object is delivered before its list is known to be complete.
+    host.until("a host that waits for the CRD alone", |_| {
+        orders_of(&host)["phase"] == "waiting-for-resource" && host.unready().len() == 1
+    })
+    .await;
     let [reason] = &host.unready()[..] else { panic!("{:?}", host.unready()) };
     assert!(
         reason.ends_with(

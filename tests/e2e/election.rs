@@ -22,8 +22,11 @@ use tokio::{
 
 use crate::configmaps::ConfigMaps;
 
-/// Lines of `[host]`.
+/// Lines of `[host]`, with a lease whose end another host awaits.
 const LEASE: &str = "lease = \"default/informer\"\nlease-duration = \"3s\"\n";
+
+/// Lines of `[host]`, with a lease that a leader keeps although a busy machine delays its renewals for seconds.
+const LONG_LEASE: &str = "lease = \"default/informer\"\nlease-duration = \"9s\"\n";
 
 async fn server() -> DevServer {
     DevServer::start(informer_devserver::Config::default()).await.unwrap()
@@ -34,7 +37,7 @@ fn plugins() -> String {
 }
 
 async fn start(server: &DevServer) -> TestHost {
-    TestHost::start(&server.url(), &format!("{LEASE}{}", plugins())).await.unwrap()
+    TestHost::start(&server.url(), &format!("{LONG_LEASE}{}", plugins())).await.unwrap()
 }
 
 fn stands_by(status: &Value) -> bool {
@@ -99,7 +102,7 @@ async fn a_leader_whose_calls_do_not_end_in_time_releases_its_lease_when_it_stop
     };
     let limits = "[plugin.limits]\ndeadline = \"2m\"\n";
     let plugin = toml::plugin("spin", &guest("spin"), "v1/configmaps", limits);
-    let text = format!("{LEASE}shutdown-timeout = \"500ms\"\n{}{plugin}", toml::watch("v1/configmaps"));
+    let text = format!("{LONG_LEASE}shutdown-timeout = \"500ms\"\n{}{plugin}", toml::watch("v1/configmaps"));
     let leader = TestHost::start(&server.url(), &text).await.unwrap();
     leader.until("a call", |_| leader.plugin("spin")["queue"]["in-flight"] == 1).await;
     assert!(leases.get("informer").await.unwrap().spec.unwrap().holder_identity.is_some());

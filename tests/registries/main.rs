@@ -6,13 +6,7 @@
 //! | `signatures` | each policy on what the real cosign uploaded: recorded, and with `cargo xtask test --cosign` made anew |
 //!
 //! `signing` runs cosign, and `recording` keeps what it uploaded in `tests/recordings/signatures.json`.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test ends by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test ends by panicking")]
 
 mod http;
 mod recording;

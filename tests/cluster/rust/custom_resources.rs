@@ -1,8 +1,6 @@
 //! With the real kube-apiserver: a watch of a resource whose CRD is created and deleted (D-12), and a watch of metadata
 //! only.
 
-use std::time::Duration;
-
 use informer::connect::Connection;
 use informer_cache::{FactoryConfig, InformerFactory, WatchConfig};
 use informer_guests::guest;
@@ -69,7 +67,8 @@ async fn a_watch_waits_for_its_definition_and_follows_its_deletion_and_recreatio
         let name = format!("order-{round}");
         orders.create(&name).await.unwrap();
         host.lines.said("echo", &format!("add default/{name} "), "").await;
-        assert_eq!(host.unready(), Vec::<String>::new());
+        // An object is delivered before the list is known to be complete.
+        host.until("the end of the list", |_| host.unready().is_empty()).await;
 
         orders.uninstall().await.unwrap();
         host.lines.said("echo", &format!("delete default/{name} "), "").await;
@@ -98,7 +97,7 @@ async fn a_client_reads_its_own_write_when_the_cache_has_its_version() {
         assert_eq!(lister.get(&key).unwrap().resource_version(), version);
     }
 
-    let released = timeout(Duration::from_secs(5), subscription.release()).await;
+    let released = timeout(SOON, subscription.release()).await;
     assert!(released.is_ok() && lister.is_empty());
     factory.shutdown().await;
     cluster.shutdown().await.unwrap();

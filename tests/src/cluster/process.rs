@@ -13,7 +13,7 @@ use tokio::time::{self, Instant};
 /// The interval between two checks of another process.
 pub(super) const POLL: Duration = Duration::from_millis(20);
 /// How long a server may take to stop before it is killed.
-const STOP_WITHIN: Duration = Duration::from_secs(20);
+const STOP_WITHIN: Duration = Duration::from_secs(120);
 const LOG_LINES_SHOWN: usize = 25;
 
 /// A running server. It is killed when dropped.

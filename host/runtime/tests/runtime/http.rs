@@ -499,9 +499,10 @@ async fn the_requests_of_a_plugin_in_flight_are_limited() {
 
 #[tokio::test]
 async fn a_failed_connection_has_an_error_code() {
-    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    // It never listens, and keeps its port from the other tests.
+    let closed = tokio::net::TcpSocket::new_v4().unwrap();
+    closed.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let closed_port = closed.local_addr().unwrap().to_string();
-    drop(closed);
     let server = Server::start().await;
     let running = fetching(&[
         get(&closed_port, "/"),

@@ -1,6 +1,9 @@
-//! Hosts that compete for one lease of the embedded API server.
+//! Hosts that compete for one lease of the embedded API server, or of one in memory if the test needs paused time.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
@@ -27,19 +30,19 @@ struct Host {
 }
 
 impl Host {
-    async fn start(server: &DevServer, identity: &str) -> Self {
+    fn start(client: kube::Client, identity: &str) -> Self {
         let timing = Timing::of(DURATION);
-        let (elector, leadership) = Elector::new(client(server).await, name(), timing, identity.to_owned());
+        let (elector, leadership) = Elector::new(client, name(), timing, identity.to_owned());
         let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
         let task = tokio::spawn(elector.run(stop.clone(), ended.clone()));
         Self { leadership, stop, ended, task }
     }
 
     /// The host `a`, which leads, and the host `b`, which stands by.
-    async fn pair(server: &DevServer) -> (Self, Self) {
-        let first = Self::start(server, "a").await;
+    async fn pair(client: kube::Client) -> (Self, Self) {
+        let first = Self::start(client.clone(), "a");
         first.leads().await;
-        let second = Self::start(server, "b").await;
+        let second = Self::start(client, "b");
         second.stands_by("a").await;
         (first, second)
     }
@@ -57,6 +60,66 @@ impl Host {
         self.stop.cancel();
         self.ended.cancel();
         timeout(SOON, self.task).await.unwrap().unwrap();
+    }
+}
+
+/// An API server without a connection, for tests with paused time. It has at most one lease.
+#[derive(Clone, Default)]
+struct InMemory {
+    lease: Arc<Mutex<Option<Value>>>,
+    /// The methods of the requests, in order.
+    methods: Arc<Mutex<Vec<Method>>>,
+    /// If true, it refuses every request.
+    is_down: Arc<AtomicBool>,
+    /// If true, it answers no request.
+    is_silent: Arc<AtomicBool>,
+}
+
+impl InMemory {
+    fn client(&self) -> kube::Client {
+        let own = self.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let own = own.clone();
+            async move {
+                if own.is_silent.load(Ordering::SeqCst) {
+                    std::future::pending::<()>().await;
+                }
+                let (head, body) = request.into_parts();
+                let body = body.collect().await?.to_bytes();
+                let (code, document) = own.answer(&head.method, &body);
+                let answer = Response::builder().status(code);
+                answer.body(Body::from(document.to_string().into_bytes())).map_err(kube::Error::HttpError)
+            }
+        });
+        kube::Client::new(service, "default")
+    }
+
+    /// The status and the body of an answer.
+    fn answer(&self, method: &Method, body: &[u8]) -> (u16, Value) {
+        let failure = |code: u16, reason: &str| {
+            (code, json!({"kind": "Status", "code": code, "reason": reason, "message": "a failure"}))
+        };
+        self.methods.lock().push(method.clone());
+        if self.is_down.load(Ordering::SeqCst) {
+            return failure(503, "ServiceUnavailable");
+        }
+        let mut lease = self.lease.lock();
+        if *method == Method::GET {
+            return lease.clone().map_or_else(|| failure(404, "NotFound"), |lease| (200, lease));
+        }
+        let mut written: Value = serde_json::from_slice(body).unwrap();
+        let read = written["metadata"]["resourceVersion"].clone();
+        if lease.as_ref().is_some_and(|lease| lease["metadata"]["resourceVersion"] != read) {
+            return failure(409, "Conflict");
+        }
+        let next = read.as_str().map_or(0, |version| version.parse::<u64>().unwrap()) + 1;
+        written["metadata"]["resourceVersion"] = next.to_string().into();
+        *lease = Some(written.clone());
+        (200, written)
+    }
+
+    fn spec(&self) -> Value {
+        self.lease.lock().as_ref().unwrap()["spec"].clone()
     }
 }
 
@@ -81,11 +144,11 @@ async fn spec(server: &DevServer) -> Value {
     serde_json::to_value(lease.spec.unwrap()).unwrap()
 }
 
-/// Waits until the holder renews the lease once more.
-async fn renewed(server: &DevServer) {
-    let before = spec(server).await["renewTime"].clone();
+/// Waits until the holder renews the lease once more. `spec` reads the lease.
+async fn renewed(spec: impl AsyncFn() -> Value) {
+    let before = spec().await["renewTime"].clone();
     let renewing = async {
-        while spec(server).await["renewTime"] == before {
+        while spec().await["renewTime"] == before {
             sleep(Duration::from_millis(20)).await;
         }
     };
@@ -96,20 +159,19 @@ async fn renewed(server: &DevServer) {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_host_leads_and_the_next_one_follows_when_it_ends() {
     let server = server().await;
-    let first = Host::start(&server, "a").await;
+    let first = Host::start(client(&server).await, "a");
     first.leads().await;
     let record = spec(&server).await;
     assert_eq!((&record["holderIdentity"], &record["leaseTransitions"]), (&json!("a"), &json!(0)));
     assert_eq!(record["leaseDurationSeconds"], 3);
-    let second = Host::start(&server, "b").await;
+    let second = Host::start(client(&server).await, "b");
     second.stands_by("a").await;
     assert!(first.leadership.holds() && !second.leadership.holds());
 
-    let before = Instant::now();
     first.stop().await;
+    assert_ne!(spec(&server).await["holderIdentity"], "a", "the lease is released");
     second.leads().await;
 
-    assert!(before.elapsed() < DURATION, "the lease was released: {:?}", before.elapsed());
     let record = spec(&server).await;
     assert_eq!((&record["holderIdentity"], &record["leaseTransitions"]), (&json!("b"), &json!(1)));
     second.stop().await;
@@ -118,18 +180,33 @@ async fn one_host_leads_and_the_next_one_follows_when_it_ends() {
     server.shutdown().await;
 }
 
+/// It does not wait until the lease ends (E-8).
+#[tokio::test(start_paused = true)]
+async fn a_host_that_stands_by_leads_at_its_next_attempt_after_a_release() {
+    let (first, second) = Host::pair(InMemory::default().client()).await;
+
+    let before = Instant::now();
+    first.stop().await;
+    second.leads().await;
+
+    // Timers have a resolution of a millisecond.
+    let latest = Timing::of(DURATION).pause(1.0) + Duration::from_millis(1);
+    assert!(before.elapsed() <= latest, "{:?}", before.elapsed());
+    second.stop().await;
+}
+
 /// Its calls end first (E-8). A host that stands by has none, so it takes the lease from no host that goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_stops_keeps_its_lease_until_its_work_has_ended_and_competes_for_none() {
     let server = server().await;
-    let (first, second) = Host::pair(&server).await;
+    let (first, second) = Host::pair(client(&server).await).await;
 
     second.stop.cancel();
     first.stop.cancel();
 
     timeout(SOON, second.leadership.over()).await.unwrap();
     timeout(SOON, second.task).await.unwrap().unwrap();
-    renewed(&server).await;
+    renewed(async || spec(&server).await).await;
     assert!(first.leadership.holds());
     first.stop().await;
     assert_eq!(spec(&server).await["holderIdentity"], Value::Null);
@@ -137,49 +214,51 @@ async fn a_host_that_stops_keeps_its_lease_until_its_work_has_ended_and_competes
 }
 
 /// The record must not change for the duration that it states, by the clock of the host that waits (E-3). Scenario 126.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_host_that_vanished_is_followed_after_the_duration_of_the_lease_and_not_before() {
-    let server = server().await;
-    let (first, second) = Host::pair(&server).await;
+    let server = InMemory::default();
+    let (first, second) = Host::pair(server.client()).await;
 
     first.task.abort();
-    let renewed = spec(&server).await["renewTime"].clone();
+    let renewed = server.spec()["renewTime"].clone();
     let seen = Instant::now();
     second.leads().await;
 
     // The second host may have seen the last renewal one pause and its jitter before.
     let earliest = DURATION - Timing::of(DURATION).pause(1.0);
     assert!(seen.elapsed() >= earliest, "{:?}", seen.elapsed());
-    assert_ne!(spec(&server).await["renewTime"], renewed);
+    assert_ne!(server.spec()["renewTime"], renewed);
     second.stop().await;
-    server.shutdown().await;
 }
 
 /// A leader renews while the API server answers (E-6). It loses the lease before another host may take it. Scenario 126.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_renew_ends_before_the_lease_does() {
-    let server = server().await;
-    let host = Host::start(&server, "a").await;
-    host.leads().await;
-    let first = spec(&server).await;
-    renewed(&server).await;
-    let record = spec(&server).await;
-    assert_eq!(record["acquireTime"], first["acquireTime"], "renewing is no acquisition (E-4)");
-    assert_eq!(record["leaseTransitions"], 0);
+    for is_silent in [false, true] {
+        let server = InMemory::default();
+        let host = Host::start(server.client(), "a");
+        host.leads().await;
+        let first = server.spec();
+        renewed(async || server.spec()).await;
+        let record = server.spec();
+        assert_eq!(record["acquireTime"], first["acquireTime"], "renewing is no acquisition (E-4)");
+        assert_eq!(record["leaseTransitions"], 0);
 
-    server.shutdown().await;
-    let before = Instant::now();
-    timeout(DURATION, host.leadership.ends()).await.unwrap();
+        let fault = if is_silent { &server.is_silent } else { &server.is_down };
+        fault.store(true, Ordering::SeqCst);
+        let before = Instant::now();
+        timeout(DURATION, host.leadership.ends()).await.unwrap();
 
-    assert!(!host.leadership.holds() && before.elapsed() < DURATION);
-    timeout(SOON, host.task).await.unwrap().unwrap();
+        assert!(!host.leadership.holds() && before.elapsed() < DURATION);
+        timeout(SOON, host.task).await.unwrap().unwrap();
+    }
 }
 
 /// Another client wrote the lease although it was valid.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_whose_lease_has_another_holder_ends_at_once() {
     let server = server().await;
-    let host = Host::start(&server, "a").await;
+    let host = Host::start(client(&server).await, "a");
     host.leads().await;
 
     let leases = leases(&server).await;
@@ -208,7 +287,7 @@ async fn a_lease_without_a_holder_or_a_duration_is_free() {
         let lease = serde_json::from_value(lease).unwrap();
         leases(&server).await.create(&PostParams::default(), &lease).await.unwrap();
 
-        let host = Host::start(&server, "a").await;
+        let host = Host::start(client(&server).await, "a");
         host.leads().await;
 
         let transitions = spec_before["leaseTransitions"].as_i64().unwrap_or_default() + 1;
@@ -221,32 +300,14 @@ async fn a_lease_without_a_holder_or_a_duration_is_free() {
 /// Reads would double the requests of a leader (E-5). Scenario 126.
 #[tokio::test(start_paused = true)]
 async fn a_leader_renews_without_reading() {
-    let methods = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&methods);
-    let absent =
-        json!({"kind": "Status", "code": 404, "reason": "NotFound", "message": "absent"}).to_string();
-    let server = tower::service_fn(move |request: Request<Body>| {
-        let (head, body) = request.into_parts();
-        seen.lock().push(head.method.clone());
-        let absent = absent.clone();
-        async move {
-            let body = body.collect().await?.to_bytes();
-            let answer = match head.method {
-                Method::GET => Response::builder().status(404).body(Body::from(absent.into_bytes())),
-                _ => Response::builder().body(Body::from(body.to_vec())),
-            };
-            answer.map_err(kube::Error::HttpError)
-        }
-    });
-    let client = kube::Client::new(server, "default");
-    let (elector, leadership) = Elector::new(client, name(), Timing::of(DURATION), "a".to_owned());
-    let task = tokio::spawn(elector.run(CancellationToken::new(), CancellationToken::new()));
+    let server = InMemory::default();
+    let host = Host::start(server.client(), "a");
 
     sleep(3 * DURATION).await;
 
-    assert!(leadership.holds());
-    task.abort();
-    let methods = methods.lock();
+    assert!(host.leadership.holds());
+    host.task.abort();
+    let methods = server.methods.lock();
     assert_eq!(methods[..2], [Method::GET, Method::POST]);
     let renewals = &methods[2..];
     assert!(renewals.len() > 15 && renewals.iter().all(|method| *method == Method::PUT), "{methods:?}");

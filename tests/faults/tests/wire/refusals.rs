@@ -5,7 +5,7 @@ use std::time::Duration;
 use informer_cache::ErrorClass;
 use informer_faults::{Call, Fault, HttpVersion, On, Status};
 
-use crate::world::{BACKOFF, World, at_once, gaps, server, server_with};
+use crate::world::{BACKOFF, World, at_once, config, gaps, server, server_with};
 
 const REFUSALS: [(u16, ErrorClass); 8] = [
     (400, ErrorClass::Server),
@@ -84,21 +84,31 @@ async fn a_throttled_list_is_retried_after_the_requested_wait() {
 /// once.
 #[tokio::test]
 async fn an_unavailable_version_leads_at_once_to_a_list_at_the_newest_version() {
+    // Far more than a request takes on a busy machine.
+    const DELAY: Duration = Duration::from_secs(1);
     let unknown_410 = Status { reason: String::new(), ..Status::of(410) };
     let timeout = Status::of(504).with_message("Timeout: Too large resource version: 12, current: 3");
-    for refusal in
-        [Status::of(410), Status::of(410).with_reason("Gone"), unknown_410, Status::too_large(12, 3), timeout]
-    {
+    let refusals = [
+        Status::of(410),
+        Status::of(410).with_reason("Gone"),
+        unknown_410,
+        Status::too_large(12, 3),
+        timeout,
+    ];
+    at_once(refusals, async |refusal| {
         let server = server_with(On::watch(), Fault::error_event(&Status::of(410)));
         server.plan(On::list().nth(2), Fault::refusal(&refusal));
-        let world = World::start(server, HttpVersion::Http1);
+        let mut config = config();
+        (config.backoff.backoff.min, config.backoff.backoff.max) = (DELAY, 2 * DELAY);
+        let world = World::start_with(server, HttpVersion::Http1, config);
         world.settles().await;
 
         assert_eq!(world.requested(), ["list 0", "watch 12", "list 12", "list ", "watch 12"], "{refusal:?}");
         let lists = world.requests(Call::List, 3).await;
-        // This is far below the backoff delay after the second failure.
-        assert!(lists[2].at - lists[1].at < 2 * BACKOFF, "{:?}", gaps(&lists));
-    }
+        // The backoff delay after the second failure is twice the first one.
+        assert!(lists[2].at - lists[1].at < 2 * DELAY, "{:?}", gaps(&lists));
+    })
+    .await;
 }
 
 /// The reflector lists at the newest version until a list succeeds.
