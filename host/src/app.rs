@@ -2,6 +2,7 @@
 
 mod advice;
 mod applier;
+mod at_rest;
 mod blocking;
 mod code_cache;
 mod declarations;
@@ -20,7 +21,6 @@ mod probe;
 mod recorder;
 mod rehearsal;
 mod reload;
-mod rest;
 mod running_plugin;
 mod settings;
 mod staging;

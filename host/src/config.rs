@@ -7,8 +7,8 @@
 //! 4. [`Config`] is what the rest of the host sees. Two configurations of the same meaning are equal, so that a reload
 //!    finds what changed.
 //!
-//! The annotated file (`example`) and the JSON Schema (`schema`) follow from the tables, too. To add a key, add it to the table of its section, and its field
-//! to the struct that the section fills.
+//! The annotated file (`example`) and the JSON Schema (`json_schema`) follow from the tables, too. To add a key, add it to the table of its
+//! section, and its field to the struct that the section fills.
 //!
 //! Every problem is reported at once, each with file, line, column and what would be right. Reading a text opens no
 //! connection, and no other file but those that it includes.
@@ -46,6 +46,7 @@ use std::{
 
 use informer_registry::Settings;
 use informer_system::read_file;
+use informer_types::Gvr;
 
 pub use cluster::{Access, Cluster};
 pub use context::Components;
@@ -115,7 +116,7 @@ pub struct Config {
 pub enum LoadError {
     /// There is no such file.
     #[error(
-        "there is no configuration at {}; name another with --config, try without a cluster by `informer dev`, or start with\n\n{SMALLEST}",
+        "there is no configuration at {}; name another with --config, make a project by `informer new NAME --lang LANGUAGE`, or start with\n\n{SMALLEST}",
         path.display()
     )]
     Absent {
@@ -202,6 +203,22 @@ pub(crate) fn abbreviated(config: &Config) -> BTreeMap<String, String> {
         Some((written.to_owned(), value::resource(written).ok()?.to_string()))
     });
     names.filter(|(written, full)| written != full).collect()
+}
+
+/// The watches whose resource differs a little from a built-in one of the same group and version, each with a question.
+pub(crate) fn misspelt(config: &Config) -> Vec<(String, String)> {
+    let question = |watch: &Watch| {
+        let gvr = &watch.gvr;
+        let of_group = |known: &Gvr| known.group == gvr.group && known.version == gvr.version;
+        let known: Vec<Gvr> = value::built_in().filter(of_group).collect();
+        if gvr.is_pattern() || known.contains(gvr) {
+            return None;
+        }
+        let similar = nearest(&gvr.resource, known.iter().map(|known| known.resource.as_str()))?;
+        let meant = Gvr::new(gvr.group.as_str(), gvr.version.as_str(), similar);
+        Some((gvr.to_string(), format!("no built-in resource has this name; did you mean `{meant}`?")))
+    };
+    config.watches.iter().filter_map(question).collect()
 }
 
 /// The annotated file: every key with its documentation, bounds and default.

@@ -4,9 +4,10 @@
 //! grants, each step changes the cluster, the time or the host, and once the plugin has come to rest, what it did is compared with
 //! what the step expects. `plugins/guide/testing.md` describes the format.
 //!
-//! - `file` is the text with its lines, `script` what it means.
-//! - `stage` has the host with everything around it: `cluster` changes objects, `network` answers HTTP requests, `clock` is the wall
-//!   clock of the guest, and `observed` collects what the plugin does.
+//! - `file` is the text with its lines, `script` what it means, and `run` plays it.
+//! - `stage` has the host with everything around it: `setup` makes its configuration, `volume` has its files, `cluster` changes objects,
+//!   `network` answers HTTP requests with the `answer`s of the story, `clock` is the wall clock of the guest, and `observed` collects
+//!   what the plugin does.
 //! - `seen` is an entry of what was done, `expected` one of what should be; `expect` compares, `diff` shows the difference, and
 //!   `report` prints the result.
 //! - `record` writes a story of what a running host has recorded.

@@ -67,7 +67,7 @@ async fn run_without_a_configuration_names_the_path_and_shows_a_working_example(
     assert_eq!((refused.status, refused.stdout.as_str()), (Some(1), ""));
     let (reason, smallest) = refused.stderr.split_once("start with\n").unwrap();
     assert!(reason.starts_with("informer: there is no configuration at /"), "{reason}");
-    for words in ["/informer.toml; ", "--config", "`informer dev`"] {
+    for words in ["/informer.toml; ", "--config", "`informer new NAME --lang LANGUAGE`"] {
         assert!(reason.contains(words), "{words} is not in: {reason}");
     }
     let directory = tempfile::tempdir().unwrap();

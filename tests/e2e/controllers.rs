@@ -297,7 +297,12 @@ async fn the_keys_of_a_replaced_reconciler_do_not_delay_the_new_handler() {
     assert!(host.metrics().contains(&gauge(1)), "{}", host.metrics());
 
     replace(&file, &handles);
-    host.until("the handler", |_| host.plugin("controller")["exports"] == json!(["handler"])).await;
+    // The queues are notified of a version after it is in service.
+    host.until("the handler", |_| {
+        host.plugin("controller")["exports"] == json!(["handler"])
+            && keys(&host, "controller")["quarantine"].is_null()
+    })
+    .await;
 
     let status = keys(&host, "controller");
     assert_eq!((&status["quarantine"], &status["keys"]), (&Value::Null, &json!(1)), "{status:#}");
@@ -307,7 +312,7 @@ async fn the_keys_of_a_replaced_reconciler_do_not_delay_the_new_handler() {
     host.lines.said("controller", "add default/web ", "").await;
     let held = keys(&host, "controller");
     assert_eq!(
-        (&held["keys"], &held["put-back"], &held["in-hand"]),
+        (&held["keys"], &held["given-back"], &held["in-flight"]),
         (&json!(1), &json!(0), &json!(0)),
         "{held:#}"
     );

@@ -13,6 +13,12 @@ pub use toolchain::Toolchain;
 /// The package of the interfaces between the host and its plugins.
 const PACKAGE: &str = "informer:plugin/";
 
+/// The bytes that every WebAssembly file begins with.
+const MAGIC: &[u8] = b"\0asm";
+
+/// The most bytes shown of a file that is not WebAssembly.
+const SHOWN: usize = 16;
+
 /// Components inside one another, at most.
 const DEPTH: usize = 32;
 
@@ -25,8 +31,11 @@ const PAGE_BYTES: u64 = 64 << 10;
 /// A file that is no WebAssembly that can be read.
 #[derive(Debug, thiserror::Error)]
 pub enum NotWasm {
+    /// The bytes do not begin with the four bytes of WebAssembly. The text describes what they begin with.
+    #[error("not WebAssembly: {0}")]
+    Foreign(String),
     /// The bytes break the rules of the format.
-    #[error("not WebAssembly, or damaged")]
+    #[error("damaged WebAssembly")]
     Malformed(#[from] wasmparser::Error),
     /// Components are nested deeper than any toolchain nests them.
     #[error("components are nested deeper than {DEPTH} levels")]
@@ -94,6 +103,9 @@ impl Inspection {
     /// # Errors
     /// The bytes are no WebAssembly, or damaged.
     pub fn of(bytes: &[u8]) -> Result<Self, NotWasm> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(NotWasm::Foreign(beginning(bytes)));
+        }
         let mut reading = Reading::new(bytes);
         for payload in Parser::new(0).parse_all(bytes) {
             reading.read(payload?)?;
@@ -230,6 +242,15 @@ impl Reading {
         }
         Ok(())
     }
+}
+
+/// The beginning of a file that is not WebAssembly, as a person recognizes it.
+fn beginning(bytes: &[u8]) -> String {
+    if MAGIC.starts_with(bytes) {
+        return if bytes.is_empty() { "the file is empty" } else { "the file is cut off" }.to_owned();
+    }
+    let text = String::from_utf8_lossy(bytes.get(..SHOWN).unwrap_or(bytes));
+    format!("the file begins with {text:?}")
 }
 
 /// Adds a name, unless there are too many.

@@ -77,21 +77,24 @@ impl ValueQuery<'_> {
 impl Indexer {
     /// Adds indexes and fills them from the stored objects, in one step for readers (I-8). An index that exists already
     /// with the same paths stays as it is. The caller holds the informer's lock, so that no write happens meanwhile.
+    ///
+    /// # Errors
+    /// [`IndexExists`] for the first index that has other paths. All other indexes are added.
     pub(crate) fn add_indexes<'a>(
         &self,
         indexes: impl IntoIterator<Item = (&'a String, &'a IndexPaths)>,
     ) -> Result<(), IndexExists> {
         let mut store = self.store.write();
-        let mut new = Vec::new();
+        let (mut new, mut refused) = (Vec::new(), Ok(()));
         for (name, paths) in indexes {
             match store.index(name) {
                 Some(index) if index.paths == *paths => {}
-                Some(_) => return Err(IndexExists(name.clone())),
+                Some(_) => refused = refused.and(Err(IndexExists(name.clone()))),
                 None => new.push((name.clone(), paths.clone())),
             }
         }
         store.add_indexes(new);
-        Ok(())
+        refused
     }
 
     /// The object of this key.

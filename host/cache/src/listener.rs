@@ -128,7 +128,7 @@ impl Listener {
 
     /// Queues a notification that only this listener receives.
     pub(crate) fn notify(&mut self, change: Change, cause: Cause, observed: Observed) {
-        let step = || (change.object().key(), Step::Told { verb: change.verb(), cause });
+        let step = || (change.object().key(), Step::Notified { verb: change.verb(), cause });
         self.tracer.note_of(&self.source, &observed.trace, None, step);
         self.offer(change, cause, observed);
     }

@@ -46,7 +46,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use informer_types::{Cause, Change, Observed};
+use informer_types::{Cause, Change, Object, Observed};
 
 use crate::entry::{Entry, Tokens};
 
@@ -70,8 +70,13 @@ pub(crate) enum Effect {
         /// The oldest entry, which may be waiting for its retry, now has newer state.
         newer: bool,
     },
-    /// The new entry and the previous one cancelled each other. The sync tokens of both have to be released.
-    Cancelled(Tokens),
+    /// The new entry, which is a deletion, and the previous one cancelled each other.
+    Cancelled {
+        /// The sync tokens of both, which have to be released.
+        tokens: Tokens,
+        /// The deleted object.
+        object: Arc<Object>,
+    },
 }
 
 /// The result of merging two consecutive entries: at most two entries, in their order, and the effect of the later one.
@@ -228,8 +233,9 @@ fn behind((mut earlier, later, effect): Coalesced) -> Coalesced {
 fn coalesce(earlier: Entry, later: Entry) -> Coalesced {
     let resync = later.cause == Cause::Resync;
     match (&earlier.change, &later.change) {
-        (_, Change::Deleted { .. }) if earlier.unseen => {
-            (None, None, Effect::Cancelled(earlier.tokens.and(later.tokens)))
+        (_, Change::Deleted { object, .. }) if earlier.unseen => {
+            let object = Arc::clone(object);
+            (None, None, Effect::Cancelled { tokens: earlier.tokens.and(later.tokens), object })
         }
         (Change::Deleted { .. }, Change::Added { .. }) => (Some(earlier), Some(unseen(later)), Effect::Grew),
         (Change::Deleted { object: gone, .. }, Change::Updated { new, .. })

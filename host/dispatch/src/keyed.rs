@@ -319,7 +319,7 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
     }
 
     /// The number of keys that wait for a retry or for the end of a delay.
-    pub(crate) fn waiting(&self) -> usize {
+    pub(crate) fn delayed(&self) -> usize {
         self.waits.len()
     }
 

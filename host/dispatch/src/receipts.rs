@@ -9,7 +9,8 @@
 //! # Meaning of a receipt
 //! The plugin has handled everything up to this state of the object. A change that `changed`, `when` or `events` withholds moves
 //! the receipt of the state before to the state after, because the plugin has handled everything of it. If the state before is
-//! not acknowledged yet, the receipt moves on once it is.
+//! not acknowledged yet, the receipt moves on once it is. If that never happens, because the object is deleted first and the
+//! deletion is not acknowledged either, the change is forgotten.
 //!
 //! A receipt that is not acknowledged says only that the plugin may know the object: it is delivered again, and if it is gone, its
 //! deletion is delivered.
@@ -40,8 +41,9 @@ const FULL: usize = 1 << 18;
 /// The receipts of one plugin that are not written yet. Clones are handles of the same ones.
 ///
 /// # Bound
-/// One receipt for each object with a change since the last write. While nothing can be written, those of 262,144 deleted objects for
-/// each subscription.
+/// One receipt for each object with a change since the last write, and one for each object with a withheld change that waits for
+/// the acknowledgement of the state before. While nothing can be written, the receipts of at most 262,144 deleted objects for each
+/// subscription.
 #[derive(Clone, Debug, Default)]
 pub struct Receipts(Arc<Shared>);
 
@@ -71,6 +73,8 @@ struct Kept {
     due: usize,
     /// What happens to the rows on disk before the entries are written.
     first: First,
+    /// The objects [abandoned](Receipts::abandoned) since the present batch was taken. `None` while no batch is being written.
+    abandoned: Option<HashMap<ObjectKey, Arc<Object>>>,
 }
 
 /// What happens to the rows of a subscription before others are written.
@@ -151,7 +155,7 @@ impl Receipts {
         for source in sources {
             if book.of(&source).is_none() {
                 let (unwritten, due, first) = (HashMap::new(), 0, First::Keep);
-                book.subscriptions.push(Kept { source, unwritten, due, first });
+                book.subscriptions.push(Kept { source, unwritten, due, first, abandoned: None });
             }
         }
         book.others_go = true;
@@ -205,6 +209,15 @@ impl Receipts {
         self.note(source, &object.key(), |unwritten| unwritten.gone(object));
     }
 
+    /// The object is deleted, and its deletion is given up, or is not delivered because the plugin never saw the object. No state of
+    /// the object is acknowledged any more, so its withheld changes are forgotten, also those in the batch that is being written.
+    /// The row on disk stays.
+    pub(crate) fn abandoned(&self, source: &Source, object: &Arc<Object>) {
+        if let Some(kept) = self.0.book.lock().of(source) {
+            kept.abandon(object);
+        }
+    }
+
     /// Makes every receipt outdated, so that every object is delivered again. The receipts still record that the plugin knows the
     /// objects.
     pub fn expire(&self) {
@@ -250,6 +263,8 @@ impl Receipts {
     /// Takes what is to be written next, with at most `most` objects. Returns `None` if there is nothing.
     pub fn take(&self, most: usize) -> Option<Batch> {
         let mut book = self.0.book.lock();
+        // The batch before is written.
+        book.subscriptions.iter_mut().for_each(|kept| kept.abandoned = None);
         if book.is_empty() {
             return None;
         }
@@ -276,7 +291,9 @@ impl Receipts {
     pub fn wait(&self, source: &Source, skips: impl IntoIterator<Item = (ObjectKey, Skip)>) {
         if let Some(kept) = self.0.book.lock().of(source) {
             for (key, skip) in skips {
-                kept.change(&key, |unwritten| unwritten.wait(skip, true));
+                if !kept.is_abandoned(&key, &skip) {
+                    kept.change(&key, |unwritten| unwritten.wait(skip, true));
+                }
             }
         }
     }
@@ -343,6 +360,20 @@ impl Kept {
         }
     }
 
+    fn abandon(&mut self, object: &Arc<Object>) {
+        let key = object.key();
+        self.change(&key, |unwritten| unwritten.abandon(object));
+        if let Some(abandoned) = &mut self.abandoned {
+            abandoned.insert(key, Arc::clone(object));
+        }
+    }
+
+    /// Returns true if the object of this withheld change was abandoned while the change was being written.
+    fn is_abandoned(&self, key: &ObjectKey, skip: &Skip) -> bool {
+        let object = self.abandoned.as_ref().and_then(|abandoned| abandoned.get(key));
+        object.is_some_and(|object| skip.from.is_of(object))
+    }
+
     /// Removes empty entries, and counts those that are due.
     fn tidy(&mut self) {
         self.unwritten.retain(|_, unwritten| !unwritten.is_empty());
@@ -359,6 +390,7 @@ impl Kept {
             return None;
         }
         *left -= most;
+        self.abandoned = Some(HashMap::new());
         let due = self.unwritten.iter_mut().filter_map(|(key, unwritten)| Some((key, unwritten.take()?)));
         let writes = due.take(most).map(|(key, write)| (key.clone(), write)).collect();
         self.tidy();
@@ -369,6 +401,9 @@ impl Kept {
         // What began since the batch was taken happens after its writes.
         let since = self.first;
         for (key, write) in writes {
+            if matches!(&write, Write::Skip(skip) if self.is_abandoned(&key, skip)) {
+                continue;
+            }
             match since {
                 First::Keep => self.change(&key, |unwritten| unwritten.put_back(write)),
                 First::Stale => self.change(&key, |unwritten| {
@@ -381,6 +416,7 @@ impl Kept {
             }
         }
         self.first = since.max(first);
+        self.abandoned = None;
     }
 }
 
@@ -416,6 +452,11 @@ impl Unwritten {
         // Another object of this name may wait for its addition.
         let skip = self.skip.take_if(|skip| !skip.from.is_of(object));
         *self = Self { write: Some(Write::Gone), skip, skip_waits: true };
+    }
+
+    /// No state of this object is acknowledged any more.
+    fn abandon(&mut self, object: &Object) {
+        self.skip = self.skip.take().filter(|skip| !skip.from.is_of(object));
     }
 
     fn expire(&mut self) {

@@ -2,13 +2,15 @@
 
 use std::{io, time::Duration};
 
-use axum::Router;
+use axum::{Json, Router, http::StatusCode};
 use informer_system::{HttpAddress, HttpLimits, HttpListener, descriptors};
 use tokio::{
     task::JoinHandle,
     time::{Instant, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
+
+use super::types::Failed;
 
 /// The most connections at once, far more than probes, commands and Prometheus need.
 pub(crate) const CONNECTIONS: usize = 64;
@@ -18,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The most requests at once on a connection with HTTP/2.
 const STREAMS: u32 = 8;
+
+/// The answer to a request, or the reason why the request is refused.
+pub(super) type Answer<T> = Result<Json<T>, (StatusCode, Json<Failed>)>;
 
 /// An endpoint cannot listen on its address.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +101,11 @@ impl Endpoint {
             }
         }
     }
+}
+
+/// The answer to a request that is refused.
+pub(super) fn refusal(status: StatusCode, error: impl Into<String>) -> (StatusCode, Json<Failed>) {
+    (status, Json(Failed { error: error.into() }))
 }
 
 /// Most descriptors of the process are for connections to the API server and for files.

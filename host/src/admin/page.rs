@@ -27,6 +27,7 @@ use super::{
         ConfigurationInForce, LetterPage, LetterQuery, LinePage, LineQuery, Objects, ObjectsQuery,
         PluginDetail,
     },
+    endpoint::{Answer, refusal},
     token::Token,
     types::Failed,
 };
@@ -83,9 +84,6 @@ struct Page {
 struct Named {
     name: String,
 }
-
-/// The answer to a request, or the reason why the request is refused.
-type Answer<T> = Result<Json<T>, (StatusCode, Json<Failed>)>;
 
 type Shared = State<Page>;
 
@@ -187,10 +185,6 @@ async fn looked<T: Send + 'static>(
 ) -> Result<T, (StatusCode, Json<Failed>)> {
     let looking = spawn_blocking(move || look(&*page.probe));
     looking.await.map_err(|error| refusal(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
-}
-
-fn refusal(status: StatusCode, error: impl Into<String>) -> (StatusCode, Json<Failed>) {
-    (status, Json(Failed { error: error.into() }))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Client, Probe,
-    endpoint::{BindError, Endpoint},
+    endpoint::{Answer, BindError, Endpoint, refusal},
     health::livez,
     origin, page,
     token::Token,
@@ -28,9 +28,6 @@ use crate::metrics::Scrapes;
 
 /// The most bytes of a request's body. The longest one names a plugin and a key.
 const BODY_BYTES: usize = 64 << 10;
-
-/// The answer to a request, or the reason why the request is refused.
-type Answer<T> = Result<Json<T>, (StatusCode, Json<Failed>)>;
 
 type Running = State<Arc<dyn Probe>>;
 
@@ -213,10 +210,6 @@ async fn metrics(State(probe): Running, headers: HeaderMap, scrapes: Arc<Scrapes
 async fn unknown() -> (StatusCode, Json<Failed>) {
     let paths = "there are /, /livez, /readyz, /status, /metrics, /reload, /log-level, /queues, /explain, /record and /dead-letters";
     refusal(StatusCode::NOT_FOUND, paths)
-}
-
-fn refusal(status: StatusCode, error: impl Into<String>) -> (StatusCode, Json<Failed>) {
-    (status, Json(Failed { error: error.into() }))
 }
 
 fn check_plugin(probe: &dyn Probe, plugin: Option<&str>) -> Result<(), (StatusCode, Json<Failed>)> {

@@ -17,8 +17,8 @@ pub use dead_letters::{
 };
 pub use explain::{ExplainRequest, Explanation, OwnKey, Standing, Step};
 pub use plugin::{
-    DroppedKey, FailingPull, Plugin, PluginQueue, Pull, Queue, Queues, Receipts, Reconciler, Subscription,
-    Version, Workqueue,
+    DroppedKey, FailingPull, Plugin, PluginQueue, Pull, Queue, Queues, Receipts, Subscription, Version,
+    Workqueue, WorkqueueSummary,
 };
 pub use record::{RecordRequest, RecordedCall, RecordedObject, Recording};
 pub(crate) use reload::Reported;

@@ -213,9 +213,9 @@ impl Applier {
                 }
                 Err(error) => tracing::debug!(%error, "what a component declares to read is not applied"),
             }
-            for applied in waiting {
+            for load in waiting {
                 // The load may have ended.
-                applied.send(()).ok();
+                load.send(()).ok();
             }
         }
     }
@@ -397,7 +397,7 @@ impl Applier {
         let keeper = self.parts.factory.supersede(watch.clone(), &replaced)?;
         let (new, pending) = (keeper.informer().clone(), self.parts.stop.child_token());
         let (applier, cancelled, watch) = (Arc::clone(self), pending.clone(), watch.clone());
-        self.tasks.spawn(async move { applier.succeed(new, watch, cancelled).await });
+        self.tasks.spawn(async move { applier.complete_succession(new, watch, cancelled).await });
         Ok(Some(Succession { _keeper: keeper, pending }))
     }
 
@@ -407,7 +407,12 @@ impl Applier {
     }
 
     /// Lets a new informer replace the previous one once it has synced. Until then the previous one serves.
-    async fn succeed(self: Arc<Self>, new: SharedInformer, watch: WatchConfig, cancelled: CancellationToken) {
+    async fn complete_succession(
+        self: Arc<Self>,
+        new: SharedInformer,
+        watch: WatchConfig,
+        cancelled: CancellationToken,
+    ) {
         let ready = async {
             self.wait_for(&new).await;
             // Catching up here, while the informer before still serves, shortens the time in which neither delivers.
@@ -462,7 +467,7 @@ impl Applier {
     ) -> Result<(), SubscribeError> {
         let subscription = self.parts.factory.subscribe(watch.clone())?;
         let plugin = Arc::clone(plugin);
-        off_the_workers(move || plugin.succeed(subscription)).await
+        off_the_workers(move || plugin.replace_informer(subscription)).await
     }
 
     /// Waits until the new informer has seen everything that plugins have received: an object that it does not have is gone

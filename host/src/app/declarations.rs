@@ -27,12 +27,12 @@ const APPLIED_WITHIN: Duration = Duration::from_secs(30);
 /// The declarations of the components of all plugins.
 pub(super) struct Declarations {
     of_plugins: Mutex<BTreeMap<String, Versions>>,
-    changed: mpsc::UnboundedSender<Applied>,
-    changes: tokio::sync::Mutex<mpsc::UnboundedReceiver<Applied>>,
+    changed: mpsc::UnboundedSender<WaitingLoad>,
+    changes: tokio::sync::Mutex<mpsc::UnboundedReceiver<WaitingLoad>>,
 }
 
-/// Notified when the configuration in force follows the declaration.
-pub(super) type Applied = oneshot::Sender<()>;
+/// A load that waits until the configuration in force follows the declaration of its component.
+pub(super) type WaitingLoad = oneshot::Sender<()>;
 
 /// The latest declarations of one plugin, each once, the newest first.
 #[derive(Clone, Debug, Default)]
@@ -91,13 +91,13 @@ impl Declarations {
         }
     }
 
-    /// Waits until declarations have changed. Returns those that wait for the configuration to follow.
+    /// Waits until declarations have changed. Returns the loads that wait for the configuration to follow.
     ///
     /// # Cancel safety
     /// A dropped future has taken nothing.
-    pub(super) async fn changed(&self) -> Vec<Applied> {
+    pub(super) async fn changed(&self) -> Vec<WaitingLoad> {
         let mut changes = self.changes.lock().await;
-        let mut waiting: Vec<Applied> = changes.recv().await.into_iter().collect();
+        let mut waiting: Vec<WaitingLoad> = changes.recv().await.into_iter().collect();
         while let Ok(another) = changes.try_recv() {
             waiting.push(another);
         }

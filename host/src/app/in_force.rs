@@ -1,7 +1,7 @@
 //! The keys of the configuration in force, and the results of the newest reloads, for the page of the admin endpoint.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -97,7 +97,7 @@ impl InForce {
 /// The keys of both, each with its change. Removed keys come last.
 fn compared(before: &[WrittenKey], now: &[WrittenKey]) -> Vec<CurrentKey> {
     let named = |key: &WrittenKey| (key.section.clone(), key.key.clone());
-    let earlier: std::collections::BTreeMap<_, _> = before.iter().map(|key| (named(key), key)).collect();
+    let earlier: BTreeMap<_, _> = before.iter().map(|key| (named(key), key)).collect();
     let names: BTreeSet<_> = now.iter().map(named).collect();
     let kept = now.iter().map(|key| match earlier.get(&named(key)) {
         None => current(key, None, Some("added")),

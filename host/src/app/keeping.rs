@@ -4,7 +4,7 @@ use std::fmt;
 
 use informer_types::{Condition, IndexPaths, Part, Pointer, identity};
 
-use crate::config::{Config, Plugin, Subscription, Watch};
+use crate::config::{Config, Subscription, Watch};
 
 /// What a watch keeps of its objects, if its own keys leave that to its plugins.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +58,7 @@ impl Keeping {
         let (mut parts, mut whole_if, mut readers) = (Vec::new(), Vec::new(), 0);
         for plugin in &config.plugins {
             let on = plugin.subscriptions.iter().find(|on| on.watch == watch.gvr);
-            if on.is_none() && !may_list(plugin, watch) {
+            if on.is_none() && !plugin.may_read(&watch.gvr) {
                 continue;
             }
             let undeclared = || Reader::Undeclared(plugin.name.clone());
@@ -127,11 +127,6 @@ fn conditions(on: &Subscription) -> Option<Vec<Part>> {
             .map(Part::from)
             .collect(),
     )
-}
-
-/// Returns true if the plugin may list the objects of the watch.
-fn may_list(plugin: &Plugin, watch: &Watch) -> bool {
-    plugin.grants.read.as_ref().is_some_and(|read| read.namespaces(&watch.gvr).is_some())
 }
 
 impl fmt::Display for Keeping {

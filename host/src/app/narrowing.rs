@@ -46,15 +46,12 @@ pub(crate) struct Narrowing {
 impl Narrowing {
     /// The narrowing of this watch of the configuration. Returns `None` if all of the watch is needed.
     pub(crate) fn of(watch: &Watch, config: &Config) -> Option<Self> {
-        let reads = |plugin: &Plugin| {
-            plugin.grants.read.as_ref().is_some_and(|read| read.namespaces(&watch.gvr).is_some())
-        };
         let open =
             config.tenancy.as_ref().is_some_and(|tenancy| tenancy.read.namespaces(&watch.gvr).is_some());
         let decides = watch.gvr == Gvr::namespaces()
             && (config.plugins.iter().any(Plugin::follows_namespaces)
                 || config.tenancy.as_ref().is_some_and(|tenancy| tenancy.cluster_plugins));
-        if open || decides || config.plugins.iter().any(reads) {
+        if open || decides || config.plugins.iter().any(|plugin| plugin.may_read(&watch.gvr)) {
             return None;
         }
         let subscriptions = config.plugins.iter().flat_map(|plugin| &plugin.subscriptions);

@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use informer_cache::{InformerFactory, SharedInformer};
 use informer_runtime::Engine;
 use informer_telemetry::{Exporter, Standing};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     in_force::InForce,
@@ -20,11 +21,9 @@ use super::{
     recorder::record,
     reload::Reload,
     running_plugin::{RunningPlugin, RunningPlugins},
-    tenants::is_claim,
+    tenants::is_plugin_resource,
     trace::Trace,
 };
-use tokio_util::sync::CancellationToken;
-
 use crate::{
     admin::{
         Check, Probe,
@@ -125,14 +124,12 @@ impl HostProbe {
         let unsynced = concerned.iter().map(SharedInformer::status).filter(|status| !status.synced);
         unsynced.map(|status| status.to_string()).collect()
     }
-}
 
-impl HostProbe {
     /// Why Plugin objects are not known.
     fn without_objects(&self) -> Vec<String> {
-        let mut claims = self.factory.informers();
-        claims.retain(|informer| is_claim(&informer.key().gvr));
-        let unsynced = claims.iter().map(SharedInformer::status).filter(|status| !status.synced);
+        let mut informers = self.factory.informers();
+        informers.retain(|informer| is_plugin_resource(&informer.key().gvr));
+        let unsynced = informers.iter().map(SharedInformer::status).filter(|status| !status.synced);
         unsynced.map(|status| format!("Plugin objects are not known: {status}")).collect()
     }
 
@@ -198,8 +195,8 @@ impl Probe for HostProbe {
         let replacing = self.unsynced(true).into_iter();
         let replacing = replacing.map(|text| format!("the watch before the change still serves: {text}"));
         let letters = dead_letters::problems(&plugins);
-        let unheard = plugins.iter().filter_map(|plugin| {
-            let why = plugin.config().unheard_timers(plugin.plugin().version()?.has_timers)?;
+        let unhandled = plugins.iter().filter_map(|plugin| {
+            let why = plugin.config().unhandled_timers(plugin.plugin().version()?.has_timers)?;
             Some(format!("plugin {}: {why}", plugin.name()))
         });
         let receipts = plugins.iter().filter_map(|plugin| {
@@ -212,7 +209,7 @@ impl Probe for HostProbe {
             .chain(state)
             .chain(quarantined)
             .chain(letters)
-            .chain(unheard)
+            .chain(unhandled)
             .chain(receipts)
             .chain(replacing)
             .chain(refused)

@@ -44,7 +44,7 @@ use crate::{
 use gate::Gate;
 pub(super) use letters::{Letters, NotReplayed};
 pub(super) use plugins::RunningPlugins;
-use receipts::KeptBehind;
+use receipts::ReceiptKeeper;
 use signals::Signals;
 pub use subscriptions::SubscribeError;
 pub(super) use subscriptions::{Interest, Subscriptions, Watches};
@@ -260,8 +260,8 @@ impl RunningPlugin {
     ///
     /// # Blocking
     /// It blocks as `SharedInformer::add_listener` does.
-    pub(super) fn succeed(&self, subscription: Subscription) -> Result<(), SubscribeError> {
-        self.subscriptions.succeed(subscription)?;
+    pub(super) fn replace_informer(&self, subscription: Subscription) -> Result<(), SubscribeError> {
+        self.subscriptions.replace_informer(subscription)?;
         // Calls wait for the new informer.
         self.gate.close();
         Ok(())
@@ -372,7 +372,7 @@ impl RunningPlugin {
         let all = async {
             let expire = self.plugin().expire_idle(self.stop.clone());
             let follow = self.versions.follow(&self.parts.directories);
-            let swaps = async { tokio::join!(self.versions.try_after_swaps(), self.replay_after_swaps()) };
+            let swaps = async { tokio::join!(self.versions.follow_swaps(), self.replay_after_swaps()) };
             let find_gone = self.subscriptions.find_gone();
             let announce = self.signals.announce(&self.subscriptions);
             let follow_config = self.signals.follow_config(&self.config_files, self.plugin());
@@ -541,9 +541,9 @@ fn queues(
     config: &config::Plugin,
     enqueues: &Enqueues,
     parts: &Parts,
-) -> ((KeptBehind, Tracer), Queue, RateLimitingQueue) {
+) -> ((ReceiptKeeper, Tracer), Queue, RateLimitingQueue) {
     let tracer = parts.tracer.of_plugin(config.name.as_str());
-    let receipts = KeptBehind::start(config, parts.state.clone());
+    let receipts = ReceiptKeeper::start(config, parts.state.clone());
     let keys = &config.workqueue;
     let workqueue = RateLimitingQueue::traced(keys.capacity, settings::limiter(keys), tracer.clone());
     workqueue.set_quarantine(config.quarantine.clone());

@@ -9,4 +9,4 @@ mod status;
 mod watcher;
 mod writer;
 
-pub(super) use watcher::{Tenants, is_claim};
+pub(super) use watcher::{Tenants, is_plugin_resource};

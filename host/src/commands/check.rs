@@ -56,6 +56,8 @@ struct Notes {
     patterns: Vec<(String, String)>,
     /// Names of resources with their full names.
     abbreviated: BTreeMap<String, String>,
+    /// Watches with a question about their names. The cluster answers it, if it is checked.
+    misspelt: Vec<(String, String)>,
     /// Watches with the requirements that were added to them.
     narrowed: Vec<(String, String)>,
     /// Watches with what they keep of their objects.
@@ -115,7 +117,8 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
         plugin.declare(|gvr| declared.get(gvr).cloned());
     }
     let mut patterns = app::Patterns::of(&config);
-    if args.cluster || args.access.is_given() {
+    let asks_cluster = args.cluster || args.access.is_given();
+    if asks_cluster {
         args.access.apply(&mut config.cluster.access);
         let connection = connect(&config.cluster.access).await?;
         let unserved = patterns.look_up(&connection).await;
@@ -125,6 +128,7 @@ pub(super) async fn run(args: CheckArgs, output: Output) -> anyhow::Result<bool>
     }
     let notes = Notes {
         abbreviated: config::abbreviated(&config),
+        misspelt: if asks_cluster { Vec::new() } else { config::misspelt(&config) },
         patterns: patterns.meanings(),
         narrowed: app::narrowed_watches(patterns.expanded()),
         kept: app::kept_parts(patterns.expanded()),
@@ -144,12 +148,12 @@ async fn check_components(config: &Config, file: &Path) -> anyhow::Result<Shown>
             |error| (Err(error), Traits::default()),
             |(component, traits)| (Ok(component), traits),
         );
-        let unheard = loaded.as_ref().ok().and_then(|component| {
+        let unhandled = loaded.as_ref().ok().and_then(|component| {
             let (_, exports) = component.names();
-            plugin.unheard_timers(exports.iter().any(|name| name.starts_with(TIMER_HANDLER)))
+            plugin.unhandled_timers(exports.iter().any(|name| name.starts_with(TIMER_HANDLER)))
         });
         let message = match app::check_component(&engine, plugin, loaded).await {
-            Ok(()) => unheard.or_else(|| unread(plugin, &traits.reads)),
+            Ok(()) => unhandled.or_else(|| unread(plugin, &traits.reads)),
             Err(error) => Some(error.to_string()),
         };
         if let Some(message) = message {
@@ -234,7 +238,7 @@ async fn check_names(engine: &Engine, file: &Path, plugin: &Plugin) -> Result<Tr
 }
 
 fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
-    let Notes { patterns, abbreviated, narrowed, kept, advice } = notes;
+    let Notes { patterns, abbreviated, misspelt, narrowed, kept, advice } = notes;
     match output {
         Output::Json => {
             let problems: Vec<Value> = problems.iter().map(Problem::to_json).collect();
@@ -244,11 +248,13 @@ fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
                 kept.iter().map(|(watch, what)| json!({"watch": watch, "kept": what})).collect();
             let patterns: Vec<Value> =
                 patterns.iter().map(|(watch, what)| json!({"watch": watch, "stands-for": what})).collect();
+            let misspelt: Vec<Value> =
+                misspelt.iter().map(|(watch, what)| json!({"watch": watch, "question": what})).collect();
             let advice: Vec<Value> =
                 advice.iter().map(|(plugin, what)| json!({"plugin": plugin, "advice": what})).collect();
             print_json(&json!({
                 "file": file.display().to_string(), "problems": problems, "narrowed": narrowed, "kept": kept, "resources": abbreviated,
-                "patterns": patterns, "plugins": advice,
+                "misspelt": misspelt, "patterns": patterns, "plugins": advice,
             }));
         }
         Output::Text if problems.is_empty() => {
@@ -256,7 +262,7 @@ fn report(file: &Path, problems: &[Problem], notes: &Notes, output: Output) {
             for (written, full) in abbreviated {
                 print(&format!("`{written}` is {full}"));
             }
-            for (watch, what) in patterns {
+            for (watch, what) in misspelt.iter().chain(patterns) {
                 print(&format!("watch {watch}: {what}"));
             }
             for (watch, by) in narrowed {

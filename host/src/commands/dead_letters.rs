@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use informer_types::Gvr;
 use serde::Serialize;
 
@@ -60,15 +60,16 @@ pub struct FilterArgs {
 
 /// The letters that are replayed or dropped, as a request to the admin endpoint.
 #[derive(Clone, Debug, Args, Serialize)]
+#[command(group(ArgGroup::new("which").required(true).args(["key", "all"])))]
 pub struct WhichArgs {
     /// Plugin and resource.
     #[command(flatten)]
     #[serde(flatten)]
     pub filter: FilterArgs,
     /// The letter of this object, `namespace/name` or `name`, or of this key of a reconciler.
-    #[arg(long, value_name = "KEY", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(long, value_name = "KEY")]
     pub key: Option<String>,
-    /// All letters.
+    /// All letters, of this plugin and resource if they are given.
     #[arg(long)]
     pub all: bool,
 }

@@ -27,7 +27,7 @@ Exit status: 0 the host has something about the object, 1 it has nothing, does n
 /// `informer explain`
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArgs {
-    /// The resource, as in the configuration: `apps/v1/deployments`, `v1/pods`.
+    /// The resource, by its full name: `apps/v1/deployments`, `v1/pods`.
     #[arg(value_name = "GVR")]
     pub gvr: Gvr,
     /// The object: `namespace/name`, or `name` if it has no namespace.
@@ -101,7 +101,7 @@ mod tests {
             "plugins": [{"plugin": "ttl", "stands": "nothing is pending"}],
             "steps": [
                 {"at": "2026-01-02T03:04:05.000001Z", "stage": "indexer", "plugin": null, "verdict": "replaced", "detail": "11 by 12"},
-                {"at": "2026-01-02T03:04:05.000002Z", "stage": "filter", "plugin": "ttl", "verdict": "dropped", "detail": "by `labels`"},
+                {"at": "2026-01-02T03:04:05.000002Z", "stage": "filter", "plugin": "ttl", "verdict": "suppressed", "detail": "by `labels`"},
             ],
         });
 
@@ -111,9 +111,9 @@ mod tests {
                 "v1/pods shop/web: in the cache at version 12",
                 "  ttl: nothing is pending",
                 "",
-                "TIME                         STAGE    PLUGIN  VERDICT   DETAIL",
-                "2026-01-02T03:04:05.000001Z  indexer  -       replaced  11 by 12",
-                "2026-01-02T03:04:05.000002Z  filter   ttl     dropped   by `labels`",
+                "TIME                         STAGE    PLUGIN  VERDICT     DETAIL",
+                "2026-01-02T03:04:05.000001Z  indexer  -       replaced    11 by 12",
+                "2026-01-02T03:04:05.000002Z  filter   ttl     suppressed  by `labels`",
             ]
         );
     }

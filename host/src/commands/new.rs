@@ -78,12 +78,17 @@ pub(super) fn run(args: NewArgs, output: Output) -> anyhow::Result<bool> {
     let folder = folder.display().to_string();
     match output {
         Output::Json => print_json(&json!({"directory": folder, "written": written})),
-        Output::Text => print(&format!(
-            "{folder}: {} files for a plugin in {language}. Next:\n\n  cd {}\n  informer dev --config informer.toml\n  \
-             informer test\n",
-            written.len(),
-            shell_word(&folder),
-        )),
+        Output::Text => {
+            let files = match written.len() {
+                0 => "all files exist already, with the same contents,".to_owned(),
+                number => format!("{number} files"),
+            };
+            print(&format!(
+                "{folder}: {files} for a plugin in {language}. Next:\n\n  cd {}\n  informer dev --config informer.toml\n  \
+                 informer test\n",
+                shell_word(&folder),
+            ));
+        }
     }
     Ok(true)
 }

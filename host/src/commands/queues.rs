@@ -19,7 +19,7 @@ Examples:
 Exit status: 0 no plugin is in quarantine, 1 a plugin is in quarantine or no host answers.";
 
 const HEADER: [&str; 9] =
-    ["PLUGIN", "DELIVERY", "PENDING", "WAITING", "IN-FLIGHT", "OLDEST", "RATE", "RETRIED", "DEAD-LETTERS"];
+    ["PLUGIN", "DELIVERY", "PENDING", "DELAYED", "IN-FLIGHT", "OLDEST", "RATE", "RETRIED", "DEAD-LETTERS"];
 
 /// Sends the request and prints the answer. Returns true if no handler, reconciler or signal is in quarantine.
 ///
@@ -56,7 +56,7 @@ fn row(PluginQueue { plugin, queue, reconciler, signals }: &PluginQueue) -> Vec<
         plugin.clone(),
         queue.delivery.clone(),
         stats.pending.to_string(),
-        stats.waiting.to_string(),
+        stats.delayed.to_string(),
         stats.in_flight.to_string(),
         or_dash(stats.oldest.map(seconds)),
         or_dash(queue.rate.map(|rate| format!("{rate:?}/s"))),
@@ -96,9 +96,9 @@ mod tests {
     #[test]
     fn each_plugin_is_a_line_of_the_table_with_its_troubles_below() {
         let answer = json!({"queues": [
-            {"plugin": "ttl", "delivery": "latest", "pending": 12, "waiting": 3, "in-flight": 1, "oldest-ms": 1540,
+            {"plugin": "ttl", "delivery": "latest", "pending": 12, "delayed": 3, "in-flight": 1, "oldest-ms": 1540,
              "rate": 2.5, "retried": 7, "dead-letters": 2, "quarantine": {"text": "in quarantine for 7 s"}},
-            {"plugin": "echo", "delivery": "every", "pending": 0, "waiting": 0, "in-flight": 0, "oldest-ms": null,
+            {"plugin": "echo", "delivery": "every", "pending": 0, "delayed": 0, "in-flight": 0, "oldest-ms": null,
              "rate": null, "retried": 0, "dead-letters": 2, "quarantine": null, "behind": true,
              "reconciler": {"dropped-keys": 3, "quarantine": {"text": "in quarantine for 9 s"}},
              "signals": {"dropped-keys": 1, "quarantine": {"text": "in quarantine for 4 s"}}},
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(
             text(&serde_json::from_value(answer).unwrap()).lines().collect::<Vec<_>>(),
             [
-                "PLUGIN  DELIVERY  PENDING  WAITING  IN-FLIGHT  OLDEST  RATE   RETRIED  DEAD-LETTERS",
+                "PLUGIN  DELIVERY  PENDING  DELAYED  IN-FLIGHT  OLDEST  RATE   RETRIED  DEAD-LETTERS",
                 "ttl     latest    12       3        1          1.5s    2.5/s  7        2",
                 "  in quarantine for 7 s",
                 "echo    every     0        0        0          -       -      0        6",

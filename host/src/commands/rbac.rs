@@ -450,7 +450,7 @@ fn is_used(watch: &Watch, plugins: &[Plugin]) -> bool {
     plugins.iter().any(|plugin| {
         let subscribes = plugin.subscriptions.iter().any(|on| on.watch == watch.gvr);
         let follows = watch.gvr == Gvr::namespaces() && plugin.follows_namespaces();
-        subscribes || follows || plugin.grants.read.iter().any(|read| read.namespaces(&watch.gvr).is_some())
+        subscribes || follows || plugin.may_read(&watch.gvr)
     })
 }
 

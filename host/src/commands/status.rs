@@ -192,7 +192,7 @@ fn troubles(plugin: &Plugin) -> Vec<String> {
     lines.extend(plugin.queue.stats.quarantine.as_ref().map(|quarantine| quarantine.text.clone()));
     let queue = &plugin.queue.stats;
     lines.extend(
-        queue.next_retry.as_ref().map(|next| retry(next, queue.waiting.saturating_sub(queue.settling))),
+        queue.next_retry.as_ref().map(|next| retry(next, queue.delayed.saturating_sub(queue.settling))),
     );
     lines.extend((queue.settling > 0).then(|| settling(queue.settling as u64)));
     if plugin.queue.stats.behind {
@@ -223,8 +223,8 @@ fn pull(pull: &Pull) -> Option<String> {
 }
 
 /// `v1/pods shop/web failed 3 times, and is called again in 4.2 s; 2 more wait`
-fn retry(next: &NextRetry, waiting: usize) -> String {
-    let more = match waiting.saturating_sub(1) {
+fn retry(next: &NextRetry, delayed: usize) -> String {
+    let more = match delayed.saturating_sub(1) {
         0 => String::new(),
         more => format!("; {more} more wait"),
     };
@@ -261,8 +261,8 @@ fn receipts(Receipts { objects, bytes, unwritten, failing }: &Receipts) -> Strin
 
 fn workqueue(Workqueue { stats: keys, .. }: &Workqueue) -> Vec<String> {
     let mut lines = vec![format!(
-        "its workqueue: {} waiting, {} delayed, {} in flight, {} reconciled, {} failed, {} given up",
-        counted(keys.waiting as u64, "key"),
+        "its workqueue: {} ready, {} delayed, {} in flight, {} reconciled, {} failed, {} given up",
+        counted(keys.ready as u64, "key"),
         keys.delayed,
         keys.in_flight,
         keys.succeeded + keys.requeued,
@@ -277,10 +277,10 @@ fn workqueue(Workqueue { stats: keys, .. }: &Workqueue) -> Vec<String> {
 /// Empty if no signal waits and none failed.
 fn signals(Workqueue { stats: signals, .. }: &Workqueue) -> Vec<String> {
     let mut lines = Vec::new();
-    if signals.failed > 0 || signals.delayed + signals.waiting + signals.in_flight > 0 {
+    if signals.failed > 0 || signals.delayed + signals.ready + signals.in_flight > 0 {
         lines.push(format!(
-            "its signals: {} waiting, {} delayed, {} in flight, {} delivered, {} failed, {} given up",
-            signals.waiting,
+            "its signals: {} ready, {} delayed, {} in flight, {} delivered, {} failed, {} given up",
+            signals.ready,
             signals.delayed,
             signals.in_flight,
             signals.succeeded,
@@ -415,7 +415,7 @@ mod tests {
             "plugins": [
                 {"name": "echo", "version": null, "refused": "not a component", "calls": {"acknowledged": 0},
                  "pull": {"failing": {"why": "ghcr.io does not answer: refused", "attempts": 3, "next-in-ms": 20_500}},
-                 "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}, "waiting": 4, "settling": 1,
+                 "queue": {"pending": 2, "behind": true, "quarantine": {"text": "in quarantine for 7 s"}, "delayed": 4, "settling": 1,
                            "next-retry": {"key": "v1/pods shop/web", "attempts": 2, "retry-in-ms": 4200}}},
                 {"name": "ttl", "version": {"guest": "ttl", "version": "1.2.0"},
                  "receipts": {"objects": 812, "bytes": 52_000, "unwritten": 3},
@@ -425,7 +425,7 @@ mod tests {
                  "subscriptions": [{"watch": "v1/pods", "passed": 5, "suppressed": {"labels": 4, "when": 3, "events": 0},
                     "when": {"evaluations": 8, "errors": 1, "last-error": "there is no `spec`"}},
                     {"watch": "v1/nodes", "passed": 7, "suppressed": {"labels": 0}, "when": {"last-error": null}}], "queue": {"pending": 0, "dead-letters": 1},
-                 "workqueue": {"waiting": 1, "delayed": 2, "in-hand": 3, "succeeded": 40, "requeued": 2, "failed": 5, "dropped": 6,
+                 "workqueue": {"ready": 1, "delayed": 2, "in-flight": 3, "succeeded": 40, "requeued": 2, "failed": 5, "dropped": 6,
                                "dropped-keys": [{"key": "shop/a"}, {"key": "shop/b"}], "quarantine": {"text": "in quarantine for 8 s"}}},
             ],
         });
@@ -451,7 +451,7 @@ mod tests {
                 "  its registry: ghcr.io does not answer: refused; failed 3 times, tried again in 20 s",
                 "plugin ttl: ttl 1.2.0 in service, 12 calls acknowledged, 0 notifications pending, 3 dead letters",
                 "  keeps what it acknowledged of 812 objects, 51 KiB; 3 objects not written yet",
-                "  its workqueue: 1 key waiting, 2 delayed, 3 in flight, 42 reconciled, 5 failed, 6 given up",
+                "  its workqueue: 1 key ready, 2 delayed, 3 in flight, 42 reconciled, 5 failed, 6 given up",
                 "  its reconciler is in quarantine for 8 s",
                 "  its last failed call: trap: unreachable",
                 "  its requests to the API server: 9 sent, 2 failed; not sent: 3 without a grant, 0 above its limit",

@@ -105,6 +105,17 @@ fn dead_letters_of_a_text_that_is_no_resource_are_a_usage_error() {
 }
 
 #[test]
+fn a_replay_or_a_drop_of_dead_letters_names_one_key_or_all() {
+    for action in ["replay", "drop", "drop --plugin ttl"] {
+        let refused = refusal(&format!("informer dead-letters {action}"));
+        assert!(refused.contains("--key <KEY>|--all"), "{refused}");
+
+        let both = refusal(&format!("informer dead-letters {action} --key shop/web --all"));
+        assert!(both.contains("cannot be used with"), "{both}");
+    }
+}
+
+#[test]
 fn the_options_of_a_recording_need_a_recording() {
     for option in ["--calls 5", "--seconds 5", "--bytes 5"] {
         assert!(refusal(&format!("informer test {option}")).contains("--record <FILE>"), "{option}");

@@ -110,6 +110,11 @@ impl Plugin {
         subscribed.chain(read).chain(write).filter(|gvr| gvr.is_pattern())
     }
 
+    /// Returns true if the plugin may read objects of this resource.
+    pub fn may_read(&self, gvr: &Gvr) -> bool {
+        self.grants.read.as_ref().is_some_and(|read| read.namespaces(gvr).is_some())
+    }
+
     /// Returns true if the labels of namespaces decide what the plugin receives.
     pub fn follows_namespaces(&self) -> bool {
         self.subscriptions.iter().any(Subscription::follows_namespaces)
@@ -138,7 +143,7 @@ impl Plugin {
 
     /// The problem if there are timers and the component does not export `timer-handler`: no timer of the configuration is
     /// delivered.
-    pub fn unheard_timers(&self, has_handler: bool) -> Option<String> {
+    pub fn unhandled_timers(&self, has_handler: bool) -> Option<String> {
         let first = self.timers.first().filter(|_| !has_handler)?;
         Some(format!(
             "the timer `{}` calls nothing, because the component does not export `timer-handler`: remove [[plugin.timer]], or \
@@ -427,7 +432,7 @@ pub(super) fn plugin(
     let instance = instance(&draft, &mut context.problems);
     let config_files = draft.value.plugin.config_files.iter().zip(draft.items("config-files"));
     let config_files = config_files.filter_map(|(path, place)| context.path(path, place)).collect();
-    let source = draft.written("source").and_then(|place| source(&draft.value.plugin.source, place, context));
+    let source = draft.written("source").and_then(|place| source(&draft, place, context));
     let build = build(&draft, context);
     judge_pin(&draft, &mut context.problems);
     let poll = draft.value.poll.unwrap_or(POLL);
@@ -458,7 +463,12 @@ pub(super) fn plugin(
     }
 }
 
-fn source(written: &Source, place: &Located<impl Sized>, context: &mut Context<'_, '_>) -> Option<Source> {
+fn source(
+    draft: &Draft<PluginKeys>,
+    place: &Located<impl Sized>,
+    context: &mut Context<'_, '_>,
+) -> Option<Source> {
+    let written = &draft.value.plugin.source;
     let Source::File(text) = written else { return Some(written.clone()) };
     let path = context.path(text, place)?;
     if context.components == Components::Present && !path.is_file() {
@@ -469,7 +479,11 @@ fn source(written: &Source, place: &Located<impl Sized>, context: &mut Context<'
             Err(error) if error.kind() == ErrorKind::NotFound => format!("there is no file at {shown}"),
             Err(error) => format!("{shown} cannot be looked at: {error}"),
         };
-        context.problems.refuse(place, Fault::new(message, "build the component, or correct the path"));
+        let remedy = match draft.written("build") {
+            Some(_) => "run `informer build` in the folder that `build` names, or correct the path",
+            None => "build the component, or correct the path",
+        };
+        context.problems.refuse(place, Fault::new(message, remedy));
     }
     Some(Source::File(path))
 }

@@ -261,7 +261,11 @@ impl<V: Scalar> Value for Vec<V> {
                 let item = Located { value: only.plain(), at, key: path.clone() };
                 return Some((vec![only], Located { value: vec![item], at, key: path }));
             }
-            let remedy = format!("write for example {key} = [{}]", V::elements());
+            let only = value.as_str().and_then(|text| V::parse(text).ok());
+            let remedy = match only {
+                Some(only) => format!("write {key} = [{}]", Scalar::shown(&only)),
+                None => format!("write for example {key} = [{}]", V::elements()),
+            };
             table.problems.add(at, &path, value::mismatch("an array", value, remedy));
             return None;
         };

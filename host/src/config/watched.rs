@@ -7,6 +7,7 @@ use super::{
     key::Draft,
     nearest::nearest,
     problem::{Fault, Located, Problems},
+    value::built_in,
     watch::{Watch, judge, never_if_zero},
 };
 
@@ -67,14 +68,25 @@ impl Watched {
     pub(super) fn find(&self, gvr: &Located<Gvr>, problems: &mut Problems<'_>) -> Option<&Watch> {
         let found = self.watches.iter().find(|watch| watch.gvr == gvr.value);
         if found.is_none() && self.complete {
-            let known: Vec<String> = self.watches.iter().map(|watch| watch.gvr.to_string()).collect();
-            let remedy = match nearest(&gvr.value.to_string(), known.iter().map(String::as_str)) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("add [[watch]] with gvr = \"{}\"", gvr.value),
-            };
-            problems.refuse(gvr, Fault::new(format!("`{}` is not watched", gvr.value), remedy));
+            problems
+                .refuse(gvr, Fault::new(format!("`{}` is not watched", gvr.value), self.remedy(&gvr.value)));
         }
         found
+    }
+
+    /// How a resource that is not watched gets a watch, or a misspelt name is corrected: here, or in the [[watch]].
+    fn remedy(&self, missing: &Gvr) -> String {
+        let add = format!("add [[watch]] with gvr = \"{missing}\"");
+        let known: Vec<String> = self.watches.iter().map(|watch| watch.gvr.to_string()).collect();
+        let Some(similar) = nearest(&missing.to_string(), known.iter().map(String::as_str)) else {
+            return add;
+        };
+        let is_built_in = |name: &str| built_in().any(|gvr| gvr.to_string() == name);
+        match (is_built_in(&missing.to_string()), is_built_in(similar)) {
+            (true, true) => add,
+            (true, false) => format!("correct gvr = \"{similar}\" under [[watch]], or {add}"),
+            (false, _) => format!("did you mean `{similar}`?"),
+        }
     }
 }
 

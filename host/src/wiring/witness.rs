@@ -65,9 +65,9 @@ impl WitnessStand {
     }
 
     /// Calls the witness, if there is one.
-    pub(crate) fn see(&self, tell: impl FnOnce(&dyn Witness)) {
+    pub(crate) fn see(&self, call: impl FnOnce(&dyn Witness)) {
         if let Some(witness) = &*self.0.load() {
-            tell(&***witness);
+            call(&***witness);
         }
     }
 }

@@ -243,7 +243,7 @@ impl EventSpans for Event {
             // The trace begins with `Seen`. The others are about no event, or part of a later step.
             Step::Seen { .. }
             | Step::Undecodable { .. }
-            | Step::Told { .. }
+            | Step::Notified { .. }
             | Step::Withheld { .. }
             | Step::Undecided { .. }
             | Step::KeyRefused { .. }

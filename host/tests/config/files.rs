@@ -13,7 +13,7 @@ fn a_missing_file_is_reported_with_its_path_and_an_example() {
     assert!(matches!(&error, LoadError::Absent { path: looked } if *looked == path), "{error:?}");
     assert!(shown.starts_with(&format!("there is no configuration at {}; ", path.display())), "{shown}");
     assert!(
-        shown.contains("informer dev") && shown.contains("--config") && shown.ends_with(SMALLEST),
+        shown.contains("informer new") && shown.contains("--config") && shown.ends_with(SMALLEST),
         "{shown}"
     );
 }
@@ -83,6 +83,12 @@ fn paths_are_relative_to_the_file_and_components_are_checked_on_request() {
         )),
         "{error}"
     );
+
+    let built = SMALLEST.replace("\"hello.wasm\"", "\"hello.wasm\"\nbuild = \".\"");
+    std::fs::write(&path, built).unwrap();
+    let error = config::load(&path, Components::Present).unwrap_err().to_string();
+    assert!(error.contains("hello.wasm; run `informer build` in the folder that `build` names"), "{error}");
+    std::fs::write(&path, SMALLEST).unwrap();
 
     std::fs::create_dir(&component).unwrap();
     let error = config::load(&path, Components::Present).unwrap_err().to_string();

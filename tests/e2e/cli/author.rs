@@ -42,6 +42,13 @@ async fn new_writes_a_project_that_check_accepts_and_build_names_the_missing_com
     assert_eq!((built.status, built.stdout.as_str()), (Some(1), ""));
     assert_eq!(built.stderr, "informer: `go` is missing: install Go 1.24 or newer: https://go.dev/dl\n");
 
+    let same = informer(&["new", "hello", "--lang", "go", "--directory", project]).await;
+    assert!(
+        same.stdout.contains(": all files exist already, with the same contents, for a plugin in Go"),
+        "{}",
+        same.stdout
+    );
+
     fs::write(format!("{project}/main.go"), "package main // mine\n").unwrap();
     let again = informer(&["new", "hello", "--lang", "go", "--directory", project]).await;
     assert_eq!(again.status, Some(1), "{}", again.stdout);

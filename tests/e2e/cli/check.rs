@@ -4,6 +4,7 @@ use std::{fs, path::PathBuf};
 
 use informer_devserver::DevServer;
 use informer_guests::{guest, guest_with};
+use informer_tests::toml;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -182,6 +183,20 @@ async fn a_cluster_that_is_down_is_reported_at_once() {
              cannot be reached: Connection refused (os error 111) (GET /api/v1); is it running?\n"
         )
     );
+}
+
+#[tokio::test]
+async fn a_watch_whose_name_is_nearly_that_of_a_built_in_resource_leads_to_a_question() {
+    // The last one is a resource of Kubernetes that the built-in API server does not serve, and its name is similar to `ingresses`.
+    let watches = ["apps/v1/deploymets", "example.com/v1/deploymets", "networking.k8s.io/v1/ipaddresses"];
+    let (_directory, path) = file(&watches.map(toml::watch).concat());
+    let path = path.to_str().unwrap();
+
+    let checked = informer(&["check", "--file-only", "--config", path]).await;
+
+    let question =
+        "watch apps/v1/deploymets: no built-in resource has this name; did you mean `apps/v1/deployments`?";
+    assert_eq!((checked.status, checked.stdout), (Some(0), format!("{path}: no problems\n{question}\n")));
 }
 
 #[tokio::test]

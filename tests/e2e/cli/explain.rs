@@ -112,9 +112,9 @@ async fn explain_reports_the_verdict_of_each_stage_for_each_plugin() {
 
     assert_eq!(
         of(&steps, "-"),
-        [("reflector", "ADDED", "-"), ("indexer", "stored", "-"), ("listener", "told", "add")]
+        [("reflector", "ADDED", "-"), ("indexer", "stored", "-"), ("listener", "notified", "add")]
     );
-    assert_eq!(of(&steps, "picky"), [("filter", "dropped", "labels")]);
+    assert_eq!(of(&steps, "picky"), [("filter", "suppressed", "labels")]);
     assert_eq!(of(&steps, "echo"), [("queue", "queued", "add"), ("dispatch", "delivered", "add")]);
     let failed = ("dispatch", "failed", "add");
     assert_eq!(
@@ -139,7 +139,7 @@ async fn explain_reports_the_verdict_of_each_stage_for_each_plugin() {
     assert_eq!((text.status, text.stdout.lines().next()), (Some(0), Some(first.as_str())));
     for words in [
         "TIME ",
-        "  dropped    add (live) by `labels`\n",
+        "  suppressed  add (live) by `labels`\n",
         "  add (live), call 1 after ",
         ": handler: failure 1 for default/web; again in ",
     ] {
@@ -240,7 +240,7 @@ async fn explain_reports_where_a_key_waits_and_whether_a_reconciler_handles_it()
     let expected = "selected; its key waits for a worker; its reconciler is in quarantine for ";
     assert!(place.starts_with(expected), "{place}");
     let own = |plugin: usize| &answer["plugins"][plugin]["own-key"];
-    assert_eq!((&own(0)["workqueue"]["place"], &own(0)["quarantine"]), (&"waiting".into(), &Value::Null));
+    assert_eq!((&own(0)["workqueue"]["place"], &own(0)["quarantine"]), (&"delayed".into(), &Value::Null));
     assert_eq!((&own(1)["workqueue"]["place"], own(1)["quarantine"].is_string()), (&"ready".into(), true));
     host.stop().await;
 }
@@ -256,12 +256,12 @@ async fn an_object_that_is_gone_is_still_explained() {
     let deleted = |steps: &[Step]| {
         steps.iter().any(|step| step.1 == "echo" && step.2 == "delivered" && step.3 == "delete")
     };
-    let (answer, steps) = host.explained("default/web", "told to be gone", deleted).await;
+    let (answer, steps) = host.explained("default/web", "the delivered deletion", deleted).await;
     assert_eq!(
         of(&steps, "-")[3..],
-        [("reflector", "DELETED", "-"), ("indexer", "removed", "-"), ("listener", "told", "delete")]
+        [("reflector", "DELETED", "-"), ("indexer", "removed", "-"), ("listener", "notified", "delete")]
     );
-    assert_eq!(of(&steps, "picky"), [("filter", "dropped", "labels"); 2]);
+    assert_eq!(of(&steps, "picky"), [("filter", "suppressed", "labels"); 2]);
     assert_eq!((&answer["version"], answer["known"].as_bool()), (&Value::Null, Some(true)));
     assert_eq!(answer["cache"], "not in the cache of v1/configmaps");
     host.stop().await;

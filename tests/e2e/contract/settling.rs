@@ -1,10 +1,10 @@
 //! Point 13: objects that have to be quiet before their changes are delivered (D-19).
 
-use std::{fs, time::Duration};
+use std::fs;
 
 use informer_guests::guest;
 use informer_tests::{
-    host::TestHost,
+    host::{PATIENCE, TestHost},
     toml::{plugin, watch},
 };
 
@@ -30,7 +30,7 @@ async fn changes_are_delivered_as_one_call_once_the_object_is_quiet() {
     }
     host.until("both to wait", |_| {
         let queue = &host.plugin(WITNESS)["queue"];
-        queue["waiting"] == 2 && queue["settling"] == 2
+        queue["delayed"] == 2 && queue["settling"] == 2
     })
     .await;
     wait_for_calls(&host, 3).await;
@@ -93,7 +93,7 @@ async fn a_component_without_handlers_gets_the_keys_of_quiet_objects_and_a_reloa
     stage.objects.update("new", 1).await;
     host.until("the object to wait", |_| host.plugin("controller")["queue"]["settling"] == 1).await;
     replace(&path, text("0s").as_bytes());
-    let reload = tokio::time::timeout(Duration::from_secs(30), host.app().reload(None));
+    let reload = tokio::time::timeout(PATIENCE, host.app().reload(None));
     reload.await.unwrap().unwrap();
 
     host.lines.said("controller", "reconcile default/new ", "").await;

@@ -1,11 +1,11 @@
 //! Controllers whose configuration changes while they run.
 
-use std::{fs, time::Duration};
+use std::fs;
 
 use informer::app::Report;
 use informer_devserver::DevServer;
 use informer_guests::guest;
-use informer_tests::host::TestHost;
+use informer_tests::host::{PATIENCE, TestHost};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -67,7 +67,7 @@ impl Stage {
     async fn reload(&self, text: &str) -> Report {
         replace(&self.directory.path().join("informer.toml"), text.as_bytes());
         let reload = self.host.app().reload(None);
-        tokio::time::timeout(Duration::from_secs(30), reload).await.unwrap().unwrap()
+        tokio::time::timeout(PATIENCE, reload).await.unwrap().unwrap()
     }
 
     async fn end(self) {
@@ -127,7 +127,7 @@ async fn keys_are_held_while_a_handler_replaces_the_reconciler() {
     stage.objects.create("four").await;
     stage.host.lines.said("controller", "reconcile default/four attempt 1", "").await;
     // The call ends after its line.
-    stage.host.until("the end of the call", |_| keys(&stage.host, "controller")["in-hand"] == 0).await;
+    stage.host.until("the end of the call", |_| keys(&stage.host, "controller")["in-flight"] == 0).await;
     assert_eq!(keys(&stage.host, "controller")["keys"], 1, "the delayed key is still there");
     stage.end().await;
 }

@@ -102,6 +102,18 @@ fn a_file_that_is_cut_off_inside_a_module_is_refused() {
 }
 
 #[test]
+fn a_file_that_is_not_web_assembly_is_refused_with_its_beginning_on_one_line() {
+    for (bytes, expected) in [
+        (b"# a configuration".as_slice(), "not WebAssembly: the file begins with \"# a configuratio\""),
+        (b"a\nb".as_slice(), "not WebAssembly: the file begins with \"a\\nb\""),
+        (b"".as_slice(), "not WebAssembly: the file is empty"),
+        (b"\0as".as_slice(), "not WebAssembly: the file is cut off"),
+    ] {
+        assert_eq!(Inspection::of(bytes).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
 fn no_cut_and_no_flipped_byte_leads_to_a_panic() {
     let whole = parse_str(format!(
         "(component (import \"a:b/c@0.1.0\" (instance)) (core module (memory 2) {}))",

@@ -72,6 +72,12 @@ fn an_index_added_later_is_filled_and_a_taken_name_is_refused() {
 
     assert_eq!(error.to_string(), "there is already an index `by-node`, with other paths");
     assert_eq!(indexer.by_index("none", "a").unwrap_err(), ["by-node"]);
+
+    let [taken, free] = ["by-node", "by-other"].map(str::to_owned);
+    let other = "/node".parse().unwrap();
+    let error = indexer.add_indexes([(&taken, &"/other".parse().unwrap()), (&free, &other)]).unwrap_err();
+    assert_eq!(error, IndexExists(taken));
+    assert_eq!(names(&indexer.by_index("by-other", "a").unwrap()), ["shop/x"]);
 }
 
 /// One index with the names of ConfigMaps in two places of a Pod.

@@ -134,7 +134,7 @@ fn a_notification_behind_a_deletion_is_unseen_even_if_it_is_a_replay() {
         assert!(behind.unseen, "{later}");
         let cancelled = coalesce(behind, parse("-b2"));
         assert!(
-            matches!(cancelled, (None, None, Effect::Cancelled(_))),
+            matches!(cancelled, (None, None, Effect::Cancelled { .. })),
             "{later} then its deletion: {cancelled:?}"
         );
     }

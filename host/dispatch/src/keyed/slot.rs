@@ -20,7 +20,7 @@ pub(crate) type Slots<K, P> = Slab<Slot<K, P>>;
 /// When a wait ends. The number orders waits that end at the same instant: first in, first out.
 pub(crate) type Due = (Instant, u64);
 
-/// A key that is ready, waiting or in flight. The slot of any other key is removed.
+/// A key that is ready, delayed or in flight. The slot of any other key is removed.
 #[derive(Debug)]
 pub(crate) struct Slot<K, P> {
     pub(crate) key: K,
@@ -74,7 +74,7 @@ pub enum Stands {
     /// The next free worker may take the key.
     Ready,
     /// The key failed, was added with a delay or is not quiet yet, and its wait is not over.
-    Waiting {
+    Delayed {
         /// Time until the wait is over.
         retry_in: Duration,
     },
@@ -107,12 +107,12 @@ impl Serialize for Stands {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let (place, retry_in, lasting) = match *self {
             Self::Ready => ("ready", None, None),
-            Self::Waiting { retry_in } => ("waiting", Some(retry_in), None),
-            Self::InFlight { lasting } => ("in-hand", None, Some(lasting)),
+            Self::Delayed { retry_in } => ("delayed", Some(retry_in), None),
+            Self::InFlight { lasting } => ("in-flight", None, Some(lasting)),
         };
         let [retry_in, lasting] = [retry_in, lasting]
             .map(|time| time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
-        json!({"place": place, "retry-in-ms": retry_in, "in-hand-ms": lasting}).serialize(to)
+        json!({"place": place, "retry-in-ms": retry_in, "in-flight-ms": lasting}).serialize(to)
     }
 }
 
@@ -151,7 +151,7 @@ impl<K, P> Slot<K, P> {
             (Place::InFlight { since }, _) => {
                 Stands::InFlight { lasting: now.saturating_duration_since(since) }
             }
-            (Place::Idle, Some(due)) => Stands::Waiting { retry_in: due.saturating_duration_since(now) },
+            (Place::Idle, Some(due)) => Stands::Delayed { retry_in: due.saturating_duration_since(now) },
             (Place::Ready { .. } | Place::Idle, _) => Stands::Ready,
         }
     }

@@ -201,7 +201,7 @@ impl Notifications {
         let settling = self.keyed.settling();
         QueueStats {
             pending: self.pending,
-            waiting: self.keyed.waiting() + settling,
+            delayed: self.keyed.delayed() + settling,
             settling,
             next_retry: self.keyed.next_retry(Item::attempts, now),
             in_flight: self.keyed.in_flight(),
@@ -247,7 +247,7 @@ impl Notifications {
         let arrived = Arrived::of(&entry);
         let effect = slot.payload.pending.push(rule, entry);
         arrived.note(&self.tracer, &slot.key, &effect);
-        let newer = self.count(effect);
+        let newer = self.count(id, effect);
         self.advance(id, newer, now);
         self.end_if_empty(id);
     }
@@ -295,7 +295,7 @@ impl Notifications {
             if !matches!(effect, Effect::Grew) {
                 arrived.note(&self.tracer, &object, &effect);
             }
-            newer |= self.count(effect);
+            newer |= self.count(id, effect);
         }
         if let Some(slot) = self.keyed.get_mut(id) {
             slot.payload.pending = merged;
@@ -522,17 +522,20 @@ impl Notifications {
     // --- counting
 
     /// Counts the effect of an entry. Returns true if the oldest entry now has newer state.
-    fn count(&mut self, effect: Effect) -> bool {
+    fn count(&mut self, id: SlotId, effect: Effect) -> bool {
         match effect {
             Effect::Grew => self.pending += 1,
             Effect::Merged { merge, newer } => {
                 self.counts.merged.count(merge);
                 return newer;
             }
-            Effect::Cancelled(tokens) => {
+            Effect::Cancelled { tokens, object } => {
                 self.pending -= 1;
                 self.counts.cancelled += 2;
                 self.released.add(tokens);
+                if let Some(slot) = self.keyed.get(id) {
+                    self.receipts.abandoned(&slot.key.source, &object);
+                }
             }
         }
         false

@@ -53,8 +53,8 @@ pub struct QueueStats {
     /// Notifications that are not in flight, those that wait for a retry included.
     pub pending: usize,
     /// Objects that wait for a retry, or until they are quiet.
-    pub waiting: usize,
-    /// The waiting objects that wait only until they are quiet.
+    pub delayed: usize,
+    /// The delayed objects that wait only until they are quiet.
     pub settling: usize,
     /// The first of the objects that wait for a retry. `None` if no call is to be repeated.
     pub next_retry: Option<NextRetry>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use informer_types::{Cause, NotificationSink, Source};
+use informer_types::{Cause, Failure, FailureKind, NotificationSink, Source};
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
@@ -195,6 +195,82 @@ fn a_withheld_change_of_a_new_object_outlives_the_deletion_of_the_one_before() {
     receipts.forgotten(&source(), &object("web", "a9"));
     acknowledge(&receipts, "b1");
     assert_eq!(taken(&receipts), Some(Write::State(receipt("b2"))));
+}
+
+/// The number of objects in memory.
+fn in_memory(receipts: &Receipts) -> usize {
+    receipts.0.book.lock().subscriptions.iter().map(|kept| kept.unwritten.len()).sum()
+}
+
+/// The plugin acknowledges no state of such an object, so nothing else ends the wait of the change.
+#[test]
+fn a_withheld_change_is_forgotten_with_an_object_that_the_plugin_never_saw() {
+    let receipts = kept();
+    let queue = Queue::builder(&QueueConfig::default()).with_receipts(receipts.clone()).build();
+    queue.offer(added("web", "a1", Cause::Live));
+    withhold(&receipts, "a1", "a2");
+    assert_eq!(taken(&receipts), Some(Write::Skip(skip("a1", "a2"))));
+    receipts.wait(&source(), [(web().key, skip("a1", "a2"))]);
+    assert_eq!((taken(&receipts), in_memory(&receipts)), (None, 1));
+
+    queue.offer(deleted("web", "a2", true));
+
+    assert_eq!((taken(&receipts), in_memory(&receipts)), (None, 0));
+}
+
+#[test]
+fn a_withheld_change_that_is_being_written_is_forgotten_with_its_object() {
+    for fails in [false, true] {
+        let receipts = kept();
+        let queue = Queue::builder(&QueueConfig::default()).with_receipts(receipts.clone()).build();
+        queue.offer(added("web", "a1", Cause::Live));
+        withhold(&receipts, "a1", "a2");
+        let batch = receipts.take(usize::MAX).unwrap();
+        queue.offer(deleted("web", "a2", true));
+        if fails {
+            receipts.put_back(batch);
+        } else {
+            receipts.wait(&source(), [(web().key, skip("a1", "a2"))]);
+        }
+
+        assert_eq!((taken(&receipts), in_memory(&receipts)), (None, 0));
+    }
+}
+
+/// The filter is ahead of the queue.
+#[test]
+fn a_withheld_change_of_a_new_object_outlives_the_one_before_that_the_plugin_never_saw() {
+    let receipts = kept();
+    let queue = Queue::builder(&QueueConfig::default()).with_receipts(receipts.clone()).build();
+    queue.offer(added("web", "a1", Cause::Live));
+    withhold(&receipts, "b1", "b2");
+    assert_eq!(taken(&receipts), Some(Write::Skip(skip("b1", "b2"))));
+    queue.offer(deleted("web", "a1", true));
+    receipts.wait(&source(), [(web().key, skip("b1", "b2"))]);
+
+    acknowledge(&receipts, "b1");
+
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("b2"))));
+}
+
+#[test]
+fn a_withheld_change_is_forgotten_when_the_deletion_of_its_object_is_given_up() {
+    let receipts = kept();
+    let queue = Queue::builder(&QueueConfig::default()).with_receipts(receipts.clone()).build();
+    let give_up = || {
+        let failure = Failure::new(FailureKind::Handler, "no");
+        queue.take().unwrap().0.settle(Settlement::Permanent { failure });
+    };
+    queue.offer(added("web", "a1", Cause::Live));
+    give_up();
+    withhold(&receipts, "a1", "a2");
+    assert_eq!(taken(&receipts), Some(Write::Begun(receipt("a1").begun())));
+    assert_eq!((taken(&receipts), in_memory(&receipts)), (None, 1));
+
+    queue.offer(deleted("web", "a2", true));
+    give_up();
+
+    assert_eq!((taken(&receipts), in_memory(&receipts)), (None, 0));
 }
 
 #[test]

@@ -13,13 +13,12 @@ use crate::keyed::{NextRetry, Quarantine, Stands};
 #[serde(rename_all = "kebab-case", default)]
 pub struct WorkqueueStats {
     /// Keys that are ready for a worker (W-6).
-    pub waiting: usize,
+    pub ready: usize,
     /// Keys whose delay is not over.
     pub delayed: usize,
     /// The first key that is called again after failed calls. `None` if there is none.
     pub next_retry: Option<NextRetry>,
-    /// Keys that workers have.
-    #[serde(rename = "in-hand")]
+    /// Keys that a worker has.
     pub in_flight: usize,
     /// Distinct keys that are ready, delayed or in flight.
     pub keys: usize,
@@ -76,8 +75,8 @@ pub struct Counts {
     /// Keys that were to be reconciled when the queue was shut down and are not: delayed keys, keys whose call was to be
     /// repeated, keys added later, and, if the queue was closed, ready keys.
     pub discarded: u64,
-    /// Calls that the host cut short or could not make; their keys were put back.
-    pub put_back: u64,
+    /// Calls that the host cut short or could not make. Their keys are ready again.
+    pub given_back: u64,
 }
 
 /// The place of a key that is ready, delayed or in flight.

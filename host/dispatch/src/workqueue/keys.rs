@@ -264,8 +264,8 @@ impl Keys {
             running.fold((Duration::ZERO, Duration::ZERO), |(sum, most), age| (sum + age, most.max(age)));
         let (dropped_keys, dropped_keys_evicted) = self.dropped.counts();
         WorkqueueStats {
-            waiting: self.keyed.ready(),
-            delayed: self.keyed.waiting(),
+            ready: self.keyed.ready(),
+            delayed: self.keyed.delayed(),
             next_retry: self.keyed.next_retry(|payload| payload.failed, now),
             in_flight: self.keyed.in_flight(),
             keys: self.keyed.len(),
@@ -476,7 +476,7 @@ impl QueueState for Keys {
 
     fn wakes(&mut self) -> usize {
         let held = self.held || self.keyed.circuit.paused;
-        usize::from(!held && (self.keyed.has_ready() || self.keyed.waiting() > 0))
+        usize::from(!held && (self.keyed.has_ready() || self.keyed.delayed() > 0))
     }
 
     fn released(&mut self) {}

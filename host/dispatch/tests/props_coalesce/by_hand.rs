@@ -255,8 +255,8 @@ impl Play {
         assert_eq!(stats.in_flight, self.calls.len());
         let bound = self.bound.map_or(0, |capacity| capacity + self.workers);
         assert!(stats.pending <= bound.max(2 * stats.objects), "the bound: {stats:?}");
-        assert!(stats.objects <= OBJECTS && stats.waiting <= stats.objects, "{stats:?}");
-        assert!(stats.settling <= stats.waiting, "{stats:?}");
+        assert!(stats.objects <= OBJECTS && stats.delayed <= stats.objects, "{stats:?}");
+        assert!(stats.settling <= stats.delayed, "{stats:?}");
         assert_eq!(stats.oldest.is_some(), stats.objects > 0, "{stats:?}");
     }
 

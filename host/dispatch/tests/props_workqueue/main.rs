@@ -142,7 +142,7 @@ impl Pair {
     fn compare(&self) {
         let Self { queue, model, .. } = self;
         let stats = queue.stats();
-        assert_eq!(stats.waiting, model.waiting.len());
+        assert_eq!(stats.ready, model.ready.len());
         assert_eq!(stats.in_flight, model.processing.len());
         assert_eq!(stats.depth, model.dirty.len());
         assert_eq!(stats.delayed, model.delayed.len());

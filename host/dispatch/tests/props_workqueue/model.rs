@@ -11,7 +11,7 @@ pub(crate) const MAX: u64 = 40;
 
 #[derive(Default)]
 pub(crate) struct Model {
-    pub(crate) waiting: Vec<u8>,
+    pub(crate) ready: Vec<u8>,
     pub(crate) dirty: BTreeSet<u8>,
     pub(crate) processing: BTreeSet<u8>,
     /// When, in the order in which the times were set, and which.
@@ -27,7 +27,7 @@ impl Model {
             return false;
         }
         if self.dirty.insert(key) && !self.processing.contains(&key) {
-            self.waiting.push(key);
+            self.ready.push(key);
         }
         true
     }
@@ -66,7 +66,7 @@ impl Model {
     }
 
     pub(crate) fn take(&mut self) -> Option<u8> {
-        let key = (!self.waiting.is_empty()).then(|| self.waiting.remove(0))?;
+        let key = (!self.ready.is_empty()).then(|| self.ready.remove(0))?;
         self.dirty.remove(&key);
         self.processing.insert(key);
         Some(key)
@@ -75,7 +75,7 @@ impl Model {
     pub(crate) fn done(&mut self, key: u8) {
         self.processing.remove(&key);
         if self.dirty.contains(&key) {
-            self.waiting.push(key);
+            self.ready.push(key);
         }
     }
 

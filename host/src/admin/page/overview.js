@@ -13,7 +13,7 @@ const TOTALS = [
   ["Plugins loaded", ({ totals }) => number(totals.serving), () => number(state.plugins.size), "plugins"],
   ["Memory of plugins", (host) => bytes(host["guest-bytes"]), (host) => bytes(host["guest-ceiling-bytes"]), "plugins"],
   ["Calls", ({ totals }) => number(totals.calls), null, "plugins"],
-  ["Waiting in queues", ({ totals }) => number(totals.pending), null, "plugins"],
+  ["Pending in queues", ({ totals }) => number(totals.pending), null, "plugins"],
   ["Dead letters", ({ totals }) => number(totals["dead-letters"]), null, "letters"],
 ];
 

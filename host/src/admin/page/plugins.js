@@ -116,7 +116,7 @@ function parts({ plugin, grants, ...latency }) {
     ["Oldest", time(queue["oldest-ms"])],
     ["Merged", number(Object.values(queue.merged).reduce((sum, count) => sum + count, 0))],
     ["Retried", number(queue.retried)],
-    ["Keys", workqueue ? `${number(workqueue.waiting)} ready, ${number(workqueue.delayed)} delayed, ${number(workqueue["in-hand"])} in flight` : null],
+    ["Keys", workqueue ? `${number(workqueue.ready)} ready, ${number(workqueue.delayed)} delayed, ${number(workqueue["in-flight"])} in flight` : null],
     ["Quarantines", number(queue.quarantines)],
     ["Dead letters", number(row?.["dead-letters"])],
   ]);

@@ -172,15 +172,15 @@ pub struct PluginQueue {
     #[serde(flatten)]
     pub queue: Queue,
     /// Its keys; `None` if the plugin has no reconciler and no keys.
-    pub reconciler: Option<Reconciler>,
+    pub reconciler: Option<WorkqueueSummary>,
     /// Its signals; `None` if there was none.
-    pub signals: Option<Reconciler>,
+    pub signals: Option<WorkqueueSummary>,
 }
 
-/// A workqueue, or the queue of signals, in short, for the overview of all queues.
+/// The state of a workqueue, or of the queue of signals, for the overview of all queues.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct Reconciler {
+pub struct WorkqueueSummary {
     /// Distinct keys, wherever they are.
     pub keys: usize,
     /// Keys that are dead letters.

@@ -61,7 +61,7 @@ impl Stage {
 
     fn succeed(&self) -> impl Future<Output = ()> + use<> {
         let (new, watch, pending) = (self.new.clone(), self.watch.clone(), self.pending.clone());
-        Arc::clone(&self.app.applier).succeed(new, watch, pending)
+        Arc::clone(&self.app.applier).complete_succession(new, watch, pending)
     }
 
     async fn end(self) {

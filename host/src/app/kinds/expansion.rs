@@ -6,7 +6,7 @@ use super::served::Served;
 use crate::config::{Config, Plugin, Watch};
 
 /// A kind of objects that some watch of the configuration may follow.
-struct Followed {
+struct WatchedKind {
     /// All names of the kind, the preferred one first.
     names: Vec<Gvr>,
     /// `None` if the API server does not serve the kind.
@@ -30,8 +30,7 @@ pub(in crate::app) fn expanded(file: &Config, served: &Served) -> Config {
         file.plugins.iter().map(|plugin| of_plugin(plugin, &patterns, &followed)).collect();
     let is_used = |watch: &Watch| {
         plugins.iter().any(|plugin| {
-            let may_read = plugin.grants.read.iter().any(|read| read.namespaces(&watch.gvr).is_some());
-            may_read || plugin.subscriptions.iter().any(|on| on.watch == watch.gvr)
+            plugin.may_read(&watch.gvr) || plugin.subscriptions.iter().any(|on| on.watch == watch.gvr)
         })
     };
     let is_new = |watch: &&Watch| own.iter().all(|own| own.gvr != watch.gvr);
@@ -50,19 +49,19 @@ pub(in crate::app) fn meaning(file: &Config, pattern: &Watch, served: &Served) -
 }
 
 /// Each kind that the configuration watches or that a pattern stands for.
-fn all(patterns: &[&Watch], own: &[&Watch], served: &Served) -> Vec<Followed> {
+fn all(patterns: &[&Watch], own: &[&Watch], served: &Served) -> Vec<WatchedKind> {
     let is_named = |names: &[Gvr], watch: &Watch| names.iter().any(|name| name.covers(&watch.gvr));
     let of_kinds = served.kinds().iter().filter_map(|kind| {
         let (names, namespaced) = (kind.names.clone(), Some(kind.namespaced));
         if let Some(watch) = own.iter().find(|watch| is_named(&names, watch)) {
-            return Some(Followed { names, namespaced, watch: Watch::clone(watch) });
+            return Some(WatchedKind { names, namespaced, watch: Watch::clone(watch) });
         }
         let pattern = patterns.iter().find(|pattern| stands_for(pattern, &names, namespaced))?;
         let watch = Watch { gvr: names.first()?.clone(), exclude: Vec::new(), ..Watch::clone(pattern) };
-        Some(Followed { names, namespaced, watch })
+        Some(WatchedKind { names, namespaced, watch })
     });
     let unserved = own.iter().filter(|watch| served.kinds().iter().all(|kind| !is_named(&kind.names, watch)));
-    let unserved = unserved.map(|watch| Followed {
+    let unserved = unserved.map(|watch| WatchedKind {
         names: vec![watch.gvr.clone()],
         namespaced: None,
         watch: Watch::clone(watch),
@@ -70,11 +69,11 @@ fn all(patterns: &[&Watch], own: &[&Watch], served: &Served) -> Vec<Followed> {
     of_kinds.chain(unserved).collect()
 }
 
-fn of_plugin(plugin: &Plugin, patterns: &[&Watch], followed: &[Followed]) -> Plugin {
+fn of_plugin(plugin: &Plugin, patterns: &[&Watch], followed: &[WatchedKind]) -> Plugin {
     let mut plugin = plugin.clone();
     let of = |pattern: &Gvr| {
         let pattern = patterns.iter().find(|watch| watch.gvr == *pattern).copied();
-        let stands_for = move |one: &&Followed| {
+        let stands_for = move |one: &&WatchedKind| {
             pattern.is_some_and(|pattern| stands_for(pattern, &one.names, one.namespaced))
         };
         pattern

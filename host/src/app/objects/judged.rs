@@ -6,11 +6,11 @@ use informer_types::Object;
 
 use crate::config::Refused;
 
-/// One object.
+/// A Plugin object of the cluster.
 #[derive(Clone, Debug)]
 pub(in crate::app) struct Candidate(pub(in crate::app) Arc<Object>);
 
-/// One object, and the verdict about it.
+/// A Plugin object, and the verdict about it.
 #[derive(Clone, Debug)]
 pub(in crate::app) struct Judged {
     /// The object with the spec that was judged. Its metadata and its status may be newer.

@@ -68,7 +68,8 @@ pub(super) fn signal_verb(dropped: &DroppedKey) -> &'static str {
     dropped.key.parse().map_or("", |signal: Signal| signal.verb())
 }
 
-fn shown(at: SystemTime) -> Option<String> {
+/// The time as RFC 3339 writes it.
+pub(super) fn shown(at: SystemTime) -> Option<String> {
     Timestamp::try_from(at).ok().map(|at| at.to_string())
 }
 

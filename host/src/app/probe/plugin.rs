@@ -5,7 +5,7 @@ use informer_runtime::VersionInfo;
 
 use super::dead_letters::dead_letter;
 use crate::{
-    admin::types::{self, PluginQueue, Queue, Reconciler, Subscription, Version, Workqueue},
+    admin::types::{self, PluginQueue, Queue, Subscription, Version, Workqueue, WorkqueueSummary},
     app::running_plugin::RunningPlugin,
     logging::WrittenLevel,
 };
@@ -56,9 +56,9 @@ pub(super) fn queues(plugin: &RunningPlugin) -> PluginQueue {
     }
 }
 
-fn in_short(stats: WorkqueueStats) -> Reconciler {
+fn in_short(stats: WorkqueueStats) -> WorkqueueSummary {
     let WorkqueueStats { keys, dropped_keys, quarantine, .. } = stats;
-    Reconciler { keys, dropped_keys, quarantine }
+    WorkqueueSummary { keys, dropped_keys, quarantine }
 }
 
 /// The statistics of the workqueue, without a quarantine if the version in service has no reconciler to probe.

@@ -33,7 +33,7 @@ const RETRY_EVERY: Duration = Duration::from_secs(5);
 const BATCH: usize = 4096;
 
 /// The receipts of one plugin, and the task that writes them.
-pub(in crate::app) struct KeptBehind {
+pub(in crate::app) struct ReceiptKeeper {
     shared: Arc<Shared>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -49,9 +49,9 @@ struct Shared {
     holds_back: AtomicBool,
 }
 
-// === impl KeptBehind ===
+// === impl ReceiptKeeper ===
 
-impl KeptBehind {
+impl ReceiptKeeper {
     /// Writes receipts of the subscriptions of this configuration from now on.
     pub(super) fn start(config: &config::Plugin, state: State) -> Self {
         let store = KeptReceipts::new(state, &config.name, &config.uid);
@@ -134,7 +134,7 @@ impl KeptBehind {
     }
 }
 
-impl Drop for KeptBehind {
+impl Drop for ReceiptKeeper {
     fn drop(&mut self) {
         self.stop.cancel();
     }

@@ -32,7 +32,7 @@ pub use claim::SubscribeError;
 use claim::{Claim, Claims, Listening, informers};
 use namespaces::{Namespaces, chosen, followed, review};
 
-use super::receipts::KeptBehind;
+use super::receipts::ReceiptKeeper;
 use crate::{
     app::{blocking::off_the_workers, settings},
     config,
@@ -54,7 +54,7 @@ pub(in crate::app) struct Subscriptions {
     /// Receives the notifications.
     queue: Queue,
     /// What the plugin acknowledged.
-    receipts: KeptBehind,
+    receipts: ReceiptKeeper,
     /// Notified if there may be receipts of an earlier process to compare.
     recalling: Notify,
     /// Traces the decisions of the filters.
@@ -82,7 +82,7 @@ impl Subscriptions {
         watches: &Watches,
         factory: &Arc<InformerFactory>,
         queue: &Queue,
-        (receipts, tracer): (KeptBehind, Tracer),
+        (receipts, tracer): (ReceiptKeeper, Tracer),
     ) -> Result<Self, SubscribeError> {
         let subscriptions = Self {
             plugin: config.name.as_str().into(),
@@ -108,7 +108,7 @@ impl Subscriptions {
     }
 
     /// What the plugin acknowledged.
-    pub(in crate::app) fn receipts(&self) -> &KeptBehind {
+    pub(in crate::app) fn receipts(&self) -> &ReceiptKeeper {
         &self.receipts
     }
 
@@ -343,13 +343,13 @@ impl Subscriptions {
     ///
     /// # Blocking
     /// It blocks as [`SharedInformer::add_listener`] does.
-    pub(super) fn succeed(&self, subscription: Subscription) -> Result<(), SubscribeError> {
+    pub(super) fn replace_informer(&self, subscription: Subscription) -> Result<(), SubscribeError> {
         let gvr = subscription.informer().key().gvr.clone();
         let mut claims = self.claims.lock();
         if let Some(claim) = claims.get_mut(&gvr) {
             if let Some(listening) = &mut claim.listening {
                 let old = claim.subscription.informer();
-                listening.succeed(&self.plugin, old, &subscription, &self.tracer)?;
+                listening.replace_informer(&self.plugin, old, &subscription, &self.tracer)?;
                 self.registered.notify_one();
             }
             (claim.subscription, claim.is_followed) = (subscription, false);

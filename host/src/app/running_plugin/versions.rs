@@ -93,9 +93,9 @@ enum Refusal {
 enum Loaded {
     /// This version was put into service.
     Version(VersionInfo),
-    /// The component is in service or was rejected before, or the host stands by and has compiled the component.
+    /// Nothing was loaded: the component is in service, it was rejected before, or it was compiled before while the host stood by.
     Known,
-    /// The component is compiled, and the host does not lead.
+    /// The component was compiled now. It is put into service once the host leads.
     StandsBy,
     /// The registry failed, so nothing is known about the component.
     Unanswered(LoadError),
@@ -379,7 +379,7 @@ impl Versions {
         }
     }
 
-    /// Logs the version that was put into service.
+    /// Notifies the queues of the version that was put into service, and logs it.
     fn serves(&self, version: &VersionInfo) {
         let VersionInfo { name, version, sdk, digest, prepared_in, .. } = version;
         // Before the first call of this version, so that the queues count the call for this version.
@@ -405,9 +405,9 @@ impl Versions {
         *self.refused.lock() = Some(refusal(error.to_string()));
     }
 
-    /// Ends the quarantine whenever a version is put into service, also one that comes back: a version is not judged by the
-    /// one before. Never returns.
-    pub(super) async fn try_after_swaps(&self) {
+    /// Notifies the queues whenever a version is put into service, also one that comes back, and keeps its declaration. The quarantine
+    /// ends then: no version is judged by the failures of another one. Never returns.
+    pub(super) async fn follow_swaps(&self) {
         let mut swaps = self.plugin.swaps();
         while swaps.changed().await.is_ok() {
             self.calls.note_swaps();

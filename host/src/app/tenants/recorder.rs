@@ -11,7 +11,7 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, PostParams};
 use serde_json::json;
 
-use super::status::{Status, View};
+use super::status::{PluginState, Status};
 use crate::app::objects::Judged;
 
 /// The most Events in a second, of all objects together. The conditions have everything, so no Event is indispensable.
@@ -89,7 +89,7 @@ pub(super) fn notes(
     before: &Status,
     after: &Status,
     given_up: Option<u64>,
-    view: Option<&View>,
+    plugin: Option<&PluginState>,
 ) -> Vec<Note> {
     let mut notes = Vec::new();
     let pair = |kind: &str| Some((before.condition(kind), after.condition(kind)?));
@@ -116,10 +116,10 @@ pub(super) fn notes(
             _ => {}
         }
     }
-    if let Some((earlier, view)) = given_up.zip(view)
-        && view.given_up > earlier
+    if let Some((earlier, plugin)) = given_up.zip(plugin)
+        && plugin.given_up > earlier
     {
-        let count = view.given_up - earlier;
+        let count = plugin.given_up - earlier;
         let text =
             format!("{count} notifications or keys were given up; the operator of the host can replay them");
         notes.push(Note { warning: true, reason: "DeadLetters", text });
@@ -170,27 +170,28 @@ mod tests {
     use super::*;
     use crate::{app::objects::Verdict, config::Refused};
 
-    fn status(verdict: Verdict, view: Option<&View>) -> Status {
+    fn status(verdict: Verdict, plugin: Option<&PluginState>) -> Status {
         let header = Header { namespace: "shop".into(), name: "echo".into(), ..Header::default() };
         let object = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
         let judged = Judged { object, name: "shop/echo".to_owned(), verdict };
-        Status::wanted(&judged, view, &Status::default(), "2026-11-23T10:00:00Z")
+        Status::wanted(&judged, plugin, &Status::default(), "2026-11-23T10:00:00Z")
     }
 
-    fn serving() -> View {
+    fn serving() -> PluginState {
         let version = Some(("echo".to_owned(), "1.2.0".to_owned(), "ab".to_owned()));
-        View { version, synced: true, ..View::default() }
+        PluginState { version, synced: true, ..PluginState::default() }
     }
 
     #[test]
     fn an_event_is_recorded_for_each_change_that_matters_and_for_no_other() {
         let refusal = || Verdict::Refused(Refused { reason: "NotAllowed", message: "no".to_owned() });
-        let reasons = |before: &Status, after: &Status, given_up, view: Option<&View>| -> Vec<&'static str> {
-            notes(before, after, given_up, view).iter().map(|note| note.reason).collect()
-        };
+        let reasons =
+            |before: &Status, after: &Status, given_up, plugin: Option<&PluginState>| -> Vec<&'static str> {
+                notes(before, after, given_up, plugin).iter().map(|note| note.reason).collect()
+            };
         let (new, loading) = (Status::default(), status(Verdict::Accepted, None));
         let (good, bad) = (status(Verdict::Accepted, Some(&serving())), status(refusal(), None));
-        let quarantined = View { quarantined: true, ..serving() };
+        let quarantined = PluginState { quarantined: true, ..serving() };
         let failing = status(Verdict::Accepted, Some(&quarantined));
 
         assert!(reasons(&new, &loading, None, None).is_empty());
@@ -200,7 +201,7 @@ mod tests {
         assert!(reasons(&bad, &bad, None, None).is_empty());
         assert_eq!(reasons(&good, &failing, None, None), ["Quarantined"]);
         assert_eq!(reasons(&failing, &good, None, None), ["QuarantineEnded"]);
-        let letters = View { given_up: 3, ..serving() };
+        let letters = PluginState { given_up: 3, ..serving() };
         assert_eq!(reasons(&good, &good, Some(1), Some(&letters)), ["DeadLetters"]);
         assert!(reasons(&good, &good, None, Some(&letters)).is_empty(), "they are of before the start");
     }

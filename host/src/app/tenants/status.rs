@@ -43,7 +43,7 @@ pub(super) struct Condition {
 
 /// The state of a running plugin, for its status.
 #[derive(Clone, Debug, Default)]
-pub(super) struct View {
+pub(super) struct PluginState {
     /// Name, version and digest.
     pub(super) version: Option<(String, String, String)>,
     pub(super) refused: Option<String>,
@@ -66,9 +66,9 @@ pub(super) enum Difference {
     Major,
 }
 
-// === impl View ===
+// === impl PluginState ===
 
-impl View {
+impl PluginState {
     pub(super) fn of(plugin: &RunningPlugin) -> Self {
         let stats = plugin.plugin().stats();
         let version = plugin.plugin().version();
@@ -109,7 +109,7 @@ impl Status {
     }
 
     /// The status that an object should have. `before` has the times of conditions that stay as they are.
-    pub(super) fn wanted(judged: &Judged, plugin: Option<&View>, before: &Self, now: &str) -> Self {
+    pub(super) fn wanted(judged: &Judged, plugin: Option<&PluginState>, before: &Self, now: &str) -> Self {
         let running = plugin.filter(|_| !matches!(judged.verdict, Verdict::Refused(_)));
         let (loaded, reason, message) = loaded(&judged.verdict, running);
         let generation = judged.object.generation().unwrap_or_default();
@@ -127,14 +127,14 @@ impl Status {
         };
         let (synced, synced_reason, synced_message) = synced(running);
         let (quarantined, quarantined_reason, quarantined_message) = quarantined(running);
-        let version = running.and_then(|view| view.version.as_ref());
+        let version = running.and_then(|plugin| plugin.version.as_ref());
         Self {
             state: state(&judged.verdict, running).to_owned(),
             name: judged.name.clone(),
             version: version.map(|(_, version, _)| cut(version)),
             digest: version.map(|(.., digest)| digest.clone()),
-            calls: running.map_or(0, |view| view.calls),
-            failures: running.map_or(0, |view| view.failures),
+            calls: running.map_or(0, |plugin| plugin.calls),
+            failures: running.map_or(0, |plugin| plugin.failures),
             observed_generation: generation,
             conditions: vec![
                 condition("Loaded", if loaded { "True" } else { "False" }, reason, cut(&message)),
@@ -174,16 +174,16 @@ impl Status {
 }
 
 /// Returns true if the present spec is in service, with the reason and the message of the condition.
-fn loaded(verdict: &Verdict, running: Option<&View>) -> (bool, &'static str, String) {
+fn loaded(verdict: &Verdict, running: Option<&PluginState>) -> (bool, &'static str, String) {
     let refused = match verdict {
         Verdict::Refused(refused) => return (false, refused.reason, refused.message.clone()),
         Verdict::Outdated(refused, generation) => {
             let message = format!("{}. The spec of generation {generation} stays in force", refused.message);
             return (false, refused.reason, message);
         }
-        Verdict::Accepted => running.and_then(|view| view.refused.as_ref()),
+        Verdict::Accepted => running.and_then(|plugin| plugin.refused.as_ref()),
     };
-    match (running.and_then(|view| view.version.as_ref()), refused) {
+    match (running.and_then(|plugin| plugin.version.as_ref()), refused) {
         (Some(_), Some(why)) => (false, "NewVersionRefused", format!("the version in service stays: {why}")),
         (None, Some(why)) => (false, "LoadFailed", why.clone()),
         (Some((name, version, digest)), None) => {
@@ -193,19 +193,19 @@ fn loaded(verdict: &Verdict, running: Option<&View>) -> (bool, &'static str, Str
     }
 }
 
-fn synced(running: Option<&View>) -> (&'static str, &'static str, &'static str) {
+fn synced(running: Option<&PluginState>) -> (&'static str, &'static str, &'static str) {
     match running {
         None => ("Unknown", "NotRunning", "the plugin does not run"),
-        Some(view) if view.synced => ("True", "Synced", "the caches that it reads are complete"),
+        Some(plugin) if plugin.synced => ("True", "Synced", "the caches that it reads are complete"),
         Some(_) => ("False", "Listing", "the caches that it reads are not complete yet, so it is not called"),
     }
 }
 
-fn quarantined(running: Option<&View>) -> (&'static str, &'static str, String) {
+fn quarantined(running: Option<&PluginState>) -> (&'static str, &'static str, String) {
     match running {
         None => ("Unknown", "NotRunning", "the plugin does not run".to_owned()),
-        Some(view) if view.quarantined => {
-            let why = view.last_failure.as_deref().unwrap_or("its calls fail");
+        Some(plugin) if plugin.quarantined => {
+            let why = plugin.last_failure.as_deref().unwrap_or("its calls fail");
             let message =
                 format!("it is called again after a wait, because it failed again and again, at last: {why}");
             ("True", "Failing", message)
@@ -214,15 +214,15 @@ fn quarantined(running: Option<&View>) -> (&'static str, &'static str, String) {
     }
 }
 
-fn state(verdict: &Verdict, running: Option<&View>) -> &'static str {
+fn state(verdict: &Verdict, running: Option<&PluginState>) -> &'static str {
     match (verdict, running) {
         (Verdict::Refused(_), _) => "Refused",
         (Verdict::Outdated(..), _) => "Outdated",
         (_, None) => "Loading",
-        (_, Some(view)) if view.version.is_none() => "Loading",
-        (_, Some(view)) if view.quarantined => "Quarantined",
-        (_, Some(view)) if !view.synced => "Syncing",
-        (_, Some(view)) if view.refused.is_some() => "Outdated",
+        (_, Some(plugin)) if plugin.version.is_none() => "Loading",
+        (_, Some(plugin)) if plugin.quarantined => "Quarantined",
+        (_, Some(plugin)) if !plugin.synced => "Syncing",
+        (_, Some(plugin)) if plugin.refused.is_some() => "Outdated",
         (_, Some(_)) => "Serving",
     }
 }
@@ -249,13 +249,13 @@ mod tests {
         Judged { object, name: "shop/echo".to_owned(), verdict }
     }
 
-    fn serving() -> View {
+    fn serving() -> PluginState {
         let version = Some(("echo".to_owned(), "1.2.0".to_owned(), "ab".to_owned()));
-        View { version, synced: true, calls: 3, ..View::default() }
+        PluginState { version, synced: true, calls: 3, ..PluginState::default() }
     }
 
-    fn wanted(verdict: Verdict, view: Option<&View>) -> Status {
-        Status::wanted(&judged(verdict), view, &Status::default(), "2026-11-23T10:00:00Z")
+    fn wanted(verdict: Verdict, plugin: Option<&PluginState>) -> Status {
+        Status::wanted(&judged(verdict), plugin, &Status::default(), "2026-11-23T10:00:00Z")
     }
 
     fn loaded_of(status: &Status) -> (&str, &str, &str) {
@@ -266,10 +266,10 @@ mod tests {
     #[test]
     fn each_state_has_its_word_and_its_condition() {
         let refusal = Refused { reason: "NotAllowed", message: "no".to_owned() };
-        let broken = View { version: None, refused: Some("trap".to_owned()), ..serving() };
-        let stays = View { refused: Some("trap".to_owned()), ..serving() };
-        let quarantined = View { quarantined: true, last_failure: Some("oh".to_owned()), ..serving() };
-        for (verdict, view, state, loaded) in [
+        let broken = PluginState { version: None, refused: Some("trap".to_owned()), ..serving() };
+        let stays = PluginState { refused: Some("trap".to_owned()), ..serving() };
+        let quarantined = PluginState { quarantined: true, last_failure: Some("oh".to_owned()), ..serving() };
+        for (verdict, plugin, state, loaded) in [
             (
                 Verdict::Accepted,
                 Some(serving()),
@@ -297,7 +297,7 @@ mod tests {
             ),
             (
                 Verdict::Accepted,
-                Some(View { synced: false, ..serving() }),
+                Some(PluginState { synced: false, ..serving() }),
                 "Syncing",
                 ("True", "Loaded", "echo 1.2.0, digest sha256:ab"),
             ),
@@ -309,7 +309,7 @@ mod tests {
                 ("False", "NotAllowed", "no. The spec of generation 3 stays in force"),
             ),
         ] {
-            let status = wanted(verdict.clone(), view.as_ref());
+            let status = wanted(verdict.clone(), plugin.as_ref());
             assert_eq!((status.state.as_str(), loaded_of(&status)), (state, loaded), "{verdict:?}");
         }
     }
@@ -317,13 +317,13 @@ mod tests {
     #[test]
     fn counters_and_words_are_minor_and_the_time_of_a_condition_stays() {
         let before = wanted(Verdict::Accepted, Some(&serving()));
-        let later = |view: &View| {
-            Status::wanted(&judged(Verdict::Accepted), Some(view), &before, "2026-11-23T11:00:00Z")
+        let later = |plugin: &PluginState| {
+            Status::wanted(&judged(Verdict::Accepted), Some(plugin), &before, "2026-11-23T11:00:00Z")
         };
 
         assert_eq!(before.difference(&later(&serving())), Difference::None);
-        assert_eq!(before.difference(&later(&View { calls: 4, ..serving() })), Difference::Minor);
-        let quarantined = later(&View { quarantined: true, ..serving() });
+        assert_eq!(before.difference(&later(&PluginState { calls: 4, ..serving() })), Difference::Minor);
+        let quarantined = later(&PluginState { quarantined: true, ..serving() });
         assert_eq!(before.difference(&quarantined), Difference::Major);
         let time = |kind: &str| &quarantined.condition(kind).unwrap().last_transition_time;
         assert_eq!(
@@ -334,9 +334,9 @@ mod tests {
 
     #[test]
     fn a_long_message_is_cut_between_characters() {
-        let view = View { refused: Some("\u{e9}".repeat(2000)), ..View::default() };
+        let plugin = PluginState { refused: Some("\u{e9}".repeat(2000)), ..PluginState::default() };
 
-        let status = wanted(Verdict::Accepted, Some(&view));
+        let status = wanted(Verdict::Accepted, Some(&plugin));
 
         assert_eq!(loaded_of(&status).2.chars().count(), MESSAGE + 3);
     }

@@ -36,7 +36,8 @@ pub(in crate::app) struct Tenants {
     objects: Objects,
     factory: Arc<InformerFactory>,
     noticed: Arc<Noticed>,
-    claims: Vec<Claim>,
+    /// The subscriptions to Plugins and ClusterPlugins, as far as `[tenancy]` accepts them.
+    subscriptions: Vec<Subscription>,
     client: kube::Client,
     scopes: Scopes,
     /// What was applied last.
@@ -44,12 +45,6 @@ pub(in crate::app) struct Tenants {
     state: State,
     /// The names of the plugins of all objects at the last look, and of those that are gone and whose data is still there.
     names: BTreeSet<String>,
-}
-
-/// One kind of objects.
-struct Claim {
-    gvr: Gvr,
-    subscription: Subscription,
 }
 
 /// Wakes the watcher.
@@ -79,7 +74,7 @@ impl Tenants {
             applier,
             factory,
             noticed: Arc::default(),
-            claims: Vec::new(),
+            subscriptions: Vec::new(),
             scopes: Scopes::new(client.clone()),
             client,
             applied: Vec::new(),
@@ -100,7 +95,7 @@ impl Tenants {
         loop {
             let changed = objects.changed();
             let tenancy = objects.tenancy();
-            self.claim(tenancy.as_ref());
+            self.subscribe(tenancy.as_ref());
             let looked = Instant::now();
             if let Some(tenancy) = &tenancy {
                 self.look(tenancy).await;
@@ -117,28 +112,28 @@ impl Tenants {
     }
 
     /// Subscribes to the objects that `[tenancy]` accepts, and to no others.
-    fn claim(&mut self, tenancy: Option<&Tenancy>) {
+    fn subscribe(&mut self, tenancy: Option<&Tenancy>) {
         let wanted = [
             (PLUGINS, tenancy.is_some_and(|tenancy| !tenancy.namespaces.is_empty())),
             (CLUSTER_PLUGINS, tenancy.is_some_and(|tenancy| tenancy.cluster_plugins)),
         ];
         for (text, wanted) in wanted {
             let Ok(gvr) = text.parse::<Gvr>() else { continue };
-            let held = self.claims.iter().any(|claim| claim.gvr == gvr);
-            if wanted && !held {
-                self.claims.extend(self.subscribe(&gvr));
-            } else if !wanted {
-                self.claims.retain(|claim| claim.gvr != gvr);
+            let is_of_kind = |one: &Subscription| one.informer().key().gvr == gvr;
+            if !wanted {
+                self.subscriptions.retain(|one| !is_of_kind(one));
+            } else if !self.subscriptions.iter().any(is_of_kind) {
+                self.subscriptions.extend(self.subscription(&gvr));
             }
         }
-        if self.claims.is_empty() && !self.applied.is_empty() {
+        if self.subscriptions.is_empty() && !self.applied.is_empty() {
             self.applied.clear();
             self.objects.set(Vec::new());
         }
     }
 
-    fn subscribe(&self, gvr: &Gvr) -> Option<Claim> {
-        let claim = || -> anyhow::Result<Claim> {
+    fn subscription(&self, gvr: &Gvr) -> Option<Subscription> {
+        let subscribe = || -> anyhow::Result<Subscription> {
             let subscription = self.factory.subscribe(WatchConfig::new(gvr.clone()))?;
             let listener = ListenerConfig {
                 name: "[tenancy]".to_owned(),
@@ -146,16 +141,16 @@ impl Tenants {
                 relist_all: false,
             };
             subscription.add_listener(listener, Arc::clone(&self.noticed) as _)?;
-            Ok(Claim { gvr: gvr.clone(), subscription })
+            Ok(subscription)
         };
         // Only while the host stops.
-        claim().inspect_err(|error| tracing::debug!(%gvr, %error, "Plugin objects are not watched")).ok()
+        subscribe().inspect_err(|error| tracing::debug!(%gvr, %error, "Plugin objects are not watched")).ok()
     }
 
     /// Waits until an object may have changed, or a first list is complete.
     async fn wait(&self) {
         let informers: Vec<SharedInformer> =
-            self.claims.iter().map(|claim| claim.subscription.informer().clone()).collect();
+            self.subscriptions.iter().map(|one| one.informer().clone()).collect();
         let unsynced = informers.iter().filter(|informer| !informer.has_synced());
         let synced: Vec<_> = unsynced.map(|informer| Box::pin(informer.wait_synced())).collect();
         let synced = async {
@@ -173,7 +168,7 @@ impl Tenants {
     /// Applies the objects if they differ from those that were applied last.
     async fn look(&mut self, tenancy: &Tenancy) {
         // At the start, an object of an incomplete list could run although older ones use the quota.
-        let informers = self.claims.iter().map(|claim| claim.subscription.informer());
+        let informers = self.subscriptions.iter().map(Subscription::informer);
         let synced: Vec<SharedInformer> = informers.filter(|one| one.has_synced()).cloned().collect();
         if synced.is_empty() {
             return;
@@ -224,7 +219,7 @@ impl Tenants {
 }
 
 /// Returns true if this is the resource of Plugin objects.
-pub(in crate::app) fn is_claim(gvr: &Gvr) -> bool {
+pub(in crate::app) fn is_plugin_resource(gvr: &Gvr) -> bool {
     let shown = gvr.to_string();
     [PLUGINS, CLUSTER_PLUGINS].contains(&shown.as_str())
 }
@@ -285,10 +280,10 @@ mod tests {
         tenants.names = ["shop/a", "cluster:gone"].map(str::to_owned).into();
         tenants.applied = vec![("uid of a".to_owned(), Some(1))];
         let tenancy = tenants.objects.tenancy().unwrap();
-        tenants.claim(Some(&tenancy));
+        tenants.subscribe(Some(&tenancy));
         let of = |kind: &str| {
-            let claim = tenants.claims.iter().find(|claim| claim.gvr.to_string() == kind);
-            claim.unwrap().subscription.informer().clone()
+            let mut informers = tenants.subscriptions.iter().map(Subscription::informer);
+            informers.find(|informer| informer.key().gvr.to_string() == kind).unwrap().clone()
         };
         assert!(timeout(Duration::from_secs(60), of(CLUSTER_PLUGINS).wait_synced()).await.unwrap());
         assert!(!of(PLUGINS).has_synced());

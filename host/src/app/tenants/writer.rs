@@ -19,7 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::{
     recorder::{Recorder, notes},
-    status::{Difference, Status, View},
+    status::{Difference, PluginState, Status},
 };
 use crate::{
     app::{
@@ -67,7 +67,7 @@ pub(super) struct Writer {
 }
 
 /// What is written about one object.
-type Due<'a> = (Difference, &'a Judged, Status, Option<View>);
+type Due<'a> = (Difference, &'a Judged, Status, Option<PluginState>);
 
 /// How long the states `Loading` and `Syncing` are not written after the first look at an object: the first value if it has no
 /// status yet, the second one otherwise, because after a start of the host every plugin loads although nothing changed.
@@ -140,11 +140,11 @@ impl Writer {
         let mut due: Vec<Due<'_>> = Vec::new();
         let (now, time) = (Instant::now(), Timestamp::now());
         for one in judged.iter() {
-            let view = self.plugins.find(&one.name).map(|plugin| View::of(&plugin));
+            let plugin = self.plugins.find(&one.name).map(|plugin| PluginState::of(&plugin));
             let written = self.written.entry(one.object.uid().to_owned());
             let written = written.or_insert_with(|| Written::first(&one.object, now));
             written.follow(&one.object);
-            let wanted = Status::wanted(one, view.as_ref(), written.present(), &format!("{time:.0}"));
+            let wanted = Status::wanted(one, plugin.as_ref(), written.present(), &format!("{time:.0}"));
             let difference = written.difference(&wanted);
             let wait = match difference {
                 Difference::None => continue,
@@ -158,7 +158,7 @@ impl Writer {
                 continue;
             }
             if written.at.is_none_or(|at| now.saturating_duration_since(at) >= wait) {
-                due.push((difference, one, wanted, view));
+                due.push((difference, one, wanted, plugin));
             }
         }
         // Namespaces take turns: one with thousands of objects delays the others by one write.
@@ -175,11 +175,11 @@ impl Writer {
     /// Writes in this order while requests are left. An object whose status is refused delays no other.
     async fn write_all(&mut self, due: Vec<Due<'_>>) -> Result<(), kube::Error> {
         let (mut accepted, mut refusals) = (0, Vec::new());
-        for (_, one, wanted, view) in due {
+        for (_, one, wanted, plugin) in due {
             if !self.leadership.holds() || !self.bucket.take(std::time::Instant::now()) {
                 break;
             }
-            match self.write(one, wanted, view.as_ref()).await {
+            match self.write(one, wanted, plugin.as_ref()).await {
                 Ok(()) => accepted += 1,
                 Err(error) if may_be_of_one(&error) => {
                     self.refused(one, &error);
@@ -211,7 +211,7 @@ impl Writer {
         &mut self,
         judged: &Judged,
         wanted: Status,
-        view: Option<&View>,
+        plugin: Option<&PluginState>,
     ) -> Result<(), kube::Error> {
         let mut answer = None;
         match timeout(ANSWERED_WITHIN, self.apply(judged, &wanted)).await {
@@ -236,11 +236,11 @@ impl Writer {
                 return Ok(());
             }
         }
-        let given_up = view.map(|view| view.given_up);
+        let given_up = plugin.map(|plugin| plugin.given_up);
         let Some(written) = self.written.get_mut(judged.object.uid()) else { return Ok(()) };
         let before = written.ended(wanted.clone(), answer);
         let earlier = std::mem::replace(&mut written.given_up, given_up);
-        for note in notes(&before, &wanted, earlier, view) {
+        for note in notes(&before, &wanted, earlier, plugin) {
             if !self.leadership.holds() {
                 break;
             }

@@ -10,6 +10,19 @@ use crate::config::problem::Fault;
 /// The word for the core group in documents of Kubernetes.
 const CORE: &str = "core";
 
+/// Group, version and name of the resources of Kubernetes 1.36 that the built-in API server does not serve although it has their group,
+/// without those that no client can watch.
+const OTHERS: [(&str, &str, &str); 8] = [
+    ("", "v1", "podtemplates"),
+    ("networking.k8s.io", "v1", "ipaddresses"),
+    ("networking.k8s.io", "v1", "servicecidrs"),
+    ("storage.k8s.io", "v1", "csidrivers"),
+    ("storage.k8s.io", "v1", "csinodes"),
+    ("storage.k8s.io", "v1", "csistoragecapacities"),
+    ("storage.k8s.io", "v1", "volumeattachments"),
+    ("storage.k8s.io", "v1", "volumeattributesclasses"),
+];
+
 static KNOWN: LazyLock<Vec<ResourceNames>> = LazyLock::new(built_in_names);
 
 /// Reads the name of a resource. A built-in resource may have the name that kubectl knows: `deploy`, `Deployment`,
@@ -30,6 +43,12 @@ pub(in crate::config) fn resource(text: &str) -> Result<Gvr, Fault> {
             ))
         }
     }
+}
+
+/// The resources of Kubernetes in the groups and versions of the built-in API server.
+pub(in crate::config) fn built_in() -> impl Iterator<Item = Gvr> {
+    let others = OTHERS.iter().map(|(group, version, resource)| Gvr::new(*group, *version, *resource));
+    KNOWN.iter().map(full).chain(others)
 }
 
 fn full(names: &ResourceNames) -> Gvr {

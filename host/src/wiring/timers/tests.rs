@@ -168,7 +168,7 @@ fn a_wait_that_ends_before_a_timer_is_due_ends_no_quarantine() {
     assert!(world.pass(20 * 60).is_empty());
 
     assert!(world.queue.stats().quarantine.is_some());
-    assert_eq!((world.queue.stats().succeeded, world.queue.stats().put_back), (0, 0));
+    assert_eq!((world.queue.stats().succeeded, world.queue.stats().given_back), (0, 0));
 }
 
 #[test]

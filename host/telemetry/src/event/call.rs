@@ -67,7 +67,7 @@ fn reconciled(then: KeyThen) -> (&'static str, Option<Duration>) {
         KeyThen::Done => ("acknowledged", None),
         KeyThen::Again { after } => ("retry", Some(after)),
         KeyThen::GivenUp => ("dead-letter", None),
-        KeyThen::PutBack => ("given-back", None),
+        KeyThen::GivenBack => ("given-back", None),
         KeyThen::Spared => ("quarantined", None),
         KeyThen::Discarded => ("discarded", None),
     }

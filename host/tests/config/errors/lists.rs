@@ -28,17 +28,17 @@ http = 1
 "#;
     assert_eq!(
         problems(text),
-        r#"2:13: host.http-deny: expected an array, found the text "10.0.0.0/8"; write for example http-deny = ["10.0.0.0/24"]
-5:14: watch[0].namespaces: expected an array, found the text "default"; write for example namespaces = ["deployment-logger"]
-6:8: watch[0].drop: expected an array, found the text "/status"; write for example drop = ["/spec/nodeName"]
+        r#"2:13: host.http-deny: expected an array, found the text "10.0.0.0/8"; write http-deny = ["10.0.0.0/8"]
+5:14: watch[0].namespaces: expected an array, found the text "default"; write namespaces = ["default"]
+6:8: watch[0].drop: expected an array, found the text "/status"; write drop = ["/status"]
 7:8: watch[0].keep: expected an array, found a table; write for example keep = ["/spec/nodeName"]
 8:9: watch[0].index: expected a table, found the number 3; write for example index = { by-node = "/spec/nodeName" }
-12:16: plugin.a.config-files: expected an array, found the text "/etc/a"; write for example config-files = ["plugins/hello.wasm"]
-15:10: plugin.a.on[0].events: expected an array, found the text "add"; write for example events = ["add", "update", "delete"]
+12:16: plugin.a.config-files: expected an array, found the text "/etc/a"; write config-files = ["/etc/a"]
+15:10: plugin.a.on[0].events: expected an array, found the text "add"; write events = ["add"]
 16:11: plugin.a.on[0].changed: expected an array, found true; write for example changed = ["generation", "/metadata/labels"]
-18:8: plugin.a.grant.read: expected an array, found the text "v1/pods"; write for example read = ["apps/v1/deployments @default"]
-19:9: plugin.a.grant.write: expected an array, found the text "patch v1/pods"; write for example write = ["patch apps/v1/deployments @default"]
-20:11: plugin.a.grant.secrets: expected an array, found the text "*"; write for example secrets = ["shop/credentials"]
+18:8: plugin.a.grant.read: expected an array, found the text "v1/pods"; write read = ["v1/pods"]
+19:9: plugin.a.grant.write: expected an array, found the text "patch v1/pods"; write write = ["patch v1/pods"]
+20:11: plugin.a.grant.secrets: expected an array, found the text "*"; write secrets = ["*"]
 21:8: plugin.a.grant.http: expected an array, found the number 1; write for example http = ["https://hooks.example.com/services/"]
 "#
     );

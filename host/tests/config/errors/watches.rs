@@ -1,6 +1,6 @@
 //! Invalid watches.
 
-use super::watch_problems;
+use super::{problems, watch_problems};
 
 #[test]
 fn a_malformed_or_dangerous_watch_is_refused() {
@@ -83,5 +83,25 @@ fn a_list_of_malformed_elements_is_not_reported_as_empty() {
         watch_problems("namespaces = [\"A\"]\n"),
         "3:15: watch[0].namespaces[0]: `A` is not a name; write at most 63 lower-case letters, digits and `-`, \
          with no `-` at either end\n"
+    );
+}
+
+#[test]
+fn a_misspelt_watch_of_a_built_in_resource_is_corrected_and_not_the_reference_to_it() {
+    let file = |watched: &str, subscribed: &str| {
+        format!(
+            "[[watch]]\ngvr = \"{watched}\"\n[[plugin]]\nname = \"a\"\nsource = \"a\"\n[[plugin.on]]\nwatch = \"{subscribed}\"\n"
+        )
+    };
+    assert_eq!(
+        problems(&file("apps/v1/deploymets", "apps/v1/deployments")),
+        r#"7:9: plugin.a.on[0].watch: `apps/v1/deployments` is not watched; correct gvr = "apps/v1/deploymets" under [[watch]], or add [[watch]] with gvr = "apps/v1/deployments"
+"#
+    );
+    // Both exist, so neither is misspelt.
+    assert_eq!(
+        problems(&file("v1/services", "v1/secrets")),
+        r#"7:9: plugin.a.on[0].watch: `v1/secrets` is not watched; add [[watch]] with gvr = "v1/secrets"
+"#
     );
 }

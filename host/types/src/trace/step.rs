@@ -64,7 +64,7 @@ pub enum Step {
     },
     /// The processor notified only the listener of one plugin: it joined late, its resync period elapsed, or it
     /// requested a replay.
-    Told {
+    Notified {
         /// The kind of change.
         verb: &'static str,
         /// The cause.
@@ -224,7 +224,7 @@ pub enum KeyThen {
     /// The key is a dead letter until it is added again and reconciled.
     GivenUp,
     /// The host cancelled the call, and the key waits as before.
-    PutBack,
+    GivenBack,
     /// The plugin is in quarantine: the failure does not count for the key, and the key waits.
     Spared,
     /// The workqueue is closed.
@@ -284,7 +284,7 @@ impl Step {
         match self {
             Self::Seen { .. } | Self::Undecodable { .. } => "reflector",
             Self::Stored { .. } | Self::Unchanged { .. } | Self::Removed { .. } => "indexer",
-            Self::Distributed { .. } | Self::Told { .. } | Self::Withheld { .. } => "listener",
+            Self::Distributed { .. } | Self::Notified { .. } | Self::Withheld { .. } => "listener",
             Self::Passed { .. } | Self::Suppressed { .. } | Self::Undecided { .. } => "filter",
             Self::Queued { .. } | Self::Merged { .. } | Self::Cancelled { .. } | Self::Discarded { .. } => {
                 "queue"

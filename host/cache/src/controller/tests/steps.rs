@@ -17,7 +17,7 @@ impl TraceSink for Steps {
             Step::Removed { cause, last: Some(last) } => format!("not {last} {cause}"),
             Step::Removed { cause, last: None } => format!("never there {cause}"),
             Step::Distributed { verb, cause, listeners } => format!("{verb} {cause} to {listeners}"),
-            Step::Told { verb, cause } => format!("{verb} {cause} to {}", plugin.as_deref().unwrap()),
+            Step::Notified { verb, cause } => format!("{verb} {cause} to {}", plugin.as_deref().unwrap()),
             other => panic!("{other:?}"),
         };
         self.0.lock().push(format!("{key}: {text}"));

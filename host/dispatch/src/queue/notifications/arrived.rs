@@ -28,7 +28,7 @@ impl Arrived {
         let step = || match effect {
             Effect::Grew => Step::Queued { verb, cause },
             Effect::Merged { merge, .. } => Step::Merged { verb, cause, into: word(*merge) },
-            Effect::Cancelled(_) => Step::Cancelled { verb },
+            Effect::Cancelled { .. } => Step::Cancelled { verb },
         };
         tracer.note_of(&object.source, &self.trace, None, || (object.key.clone(), step()));
     }

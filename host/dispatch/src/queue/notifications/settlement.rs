@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use informer_types::{EventTrace, Failure, Step, Then};
+use informer_types::{Change, EventTrace, Failure, Step, Then};
 
 use super::{Notifications, Taken};
 use crate::{
@@ -147,6 +147,9 @@ impl Notifications {
     }
 
     fn give_up(&mut self, taken: Taken, fate: Fate, failure: Failure, now: Instant) -> Settled {
+        if let Change::Deleted { object, .. } = &taken.entry.change {
+            self.receipts.abandoned(&taken.object.source, object);
+        }
         let letter = DeadLetter::new(taken.object, &taken.entry, failure);
         match fate {
             // A quarantine never gives a notification up.
@@ -186,7 +189,7 @@ impl Notifications {
         };
         let effect = slot.payload.pending.put_back(rule, entry);
         (slot.payload.in_flight, slot.payload.floor) = (None, now + floor.min(MAX_RETRY_DELAY));
-        let superseded = self.count(effect);
+        let superseded = self.count(id, effect);
         let quiet = self
             .quiet_at(id, now)
             .filter(|_| superseded)

@@ -42,7 +42,7 @@ async fn first_attempts_never_wait_for_the_budget_and_earn_retries() {
     let queue = with_budget(Some(0.5));
     failing_calls(&queue, 200, Duration::from_millis(500)).await;
     let before = queue.stats();
-    assert_eq!(before.waiting, 200, "the budget is spent");
+    assert_eq!(before.delayed, 200, "the budget is spent");
 
     for object in 0..100 {
         queue.offer(added(&format!("new-{object}"), "a1", Cause::Live));
@@ -66,7 +66,7 @@ async fn a_first_attempt_that_is_taken_back_earns_no_second_time() {
     for take_back in [Lease::split as fn(Lease), Lease::put_back] {
         let queue = with_budget(Some(0.5));
         failing_calls(&queue, 200, Duration::from_millis(500)).await;
-        assert_eq!(queue.stats().waiting, 200, "the budget is spent");
+        assert_eq!(queue.stats().delayed, 200, "the budget is spent");
 
         for object in 0..100 {
             queue.offer(added(&format!("new-{object}"), "a1", Cause::Live));

@@ -159,11 +159,11 @@ async fn the_standing_of_an_object_shows_each_place() {
     time::advance(Duration::from_millis(5)).await;
     let stands = Stands::InFlight { lasting: Duration::from_millis(5) };
     let since = Duration::from_millis(25);
-    let in_hand = Standing { stands, pending: vec!["update"], attempts: 0, since, quiet_in: None };
-    assert_eq!(queue.standing(&web()), Some(in_hand));
+    let in_flight = Standing { stands, pending: vec!["update"], attempts: 0, since, quiet_in: None };
+    assert_eq!(queue.standing(&web()), Some(in_flight));
 
     lease.settle(retry(500, 100));
-    let stands = Stands::Waiting { retry_in: Duration::from_millis(100) };
-    let waiting = Standing { stands, pending: vec!["add"], attempts: 1, since, quiet_in: None };
-    assert_eq!(queue.standing(&web()), Some(waiting));
+    let stands = Stands::Delayed { retry_in: Duration::from_millis(100) };
+    let delayed = Standing { stands, pending: vec!["add"], attempts: 1, since, quiet_in: None };
+    assert_eq!(queue.standing(&web()), Some(delayed));
 }

@@ -34,7 +34,7 @@ async fn retries_come_back_in_the_order_of_their_time() {
     }
     let stats = queue.stats();
     let next = stats.next_retry.unwrap();
-    assert_eq!((stats.waiting, next.attempts, next.retry_in), (3, 1, Duration::from_millis(100)));
+    assert_eq!((stats.delayed, next.attempts, next.retry_in), (3, 1, Duration::from_millis(100)));
     assert!(next.key.ends_with("b"), "{}", next.key);
     queue.pause();
     assert_eq!(queue.stats().next_retry, None, "a pause holds the retries back");
@@ -131,7 +131,7 @@ async fn an_object_waiting_for_its_retry_that_cancels_out_leaves_nothing_behind(
     take(&queue).0.settle(retry(1000, 10));
     offer_all(&queue, [added("web", "b1", Cause::Live), deleted("web", "b1", true)]);
 
-    assert_eq!((queue.stats().pending, queue.stats().waiting), (1, 1));
+    assert_eq!((queue.stats().pending, queue.stats().delayed), (1, 1));
     advance(1000).await;
     assert_eq!(deliver_all(&queue), ["web: -a1"]);
     assert_eq!(queue.stats().objects, 0);

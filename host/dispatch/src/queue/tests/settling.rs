@@ -35,8 +35,8 @@ async fn nothing_for(queue: &Queue, millis: u64) {
 }
 
 fn gauges(queue: &Queue) -> (usize, usize, usize) {
-    let QueueStats { pending, waiting, settling, .. } = queue.stats();
-    (pending, waiting, settling)
+    let QueueStats { pending, delayed, settling, .. } = queue.stats();
+    (pending, delayed, settling)
 }
 
 /// A change is delivered once its object has not changed for a time (D-19).
@@ -379,7 +379,7 @@ async fn the_place_of_an_object_says_when_it_is_quiet() {
     let standing = queue.standing(&object).unwrap();
 
     let left = Duration::from_millis(60);
-    assert_eq!((standing.stands, standing.quiet_in), (Stands::Waiting { retry_in: left }, Some(left)));
+    assert_eq!((standing.stands, standing.quiet_in), (Stands::Delayed { retry_in: left }, Some(left)));
     advance(60).await;
     let (_lease, _) = take(&queue);
     assert_eq!(queue.standing(&object).unwrap().quiet_in, None);

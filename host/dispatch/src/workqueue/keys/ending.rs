@@ -222,9 +222,9 @@ impl Keys {
         if self.keyed.get(taken.id).is_some_and(|slot| slot.payload.skipped) {
             return self.end(taken, None, KeyThen::Done, now);
         }
-        self.counts.put_back += 1;
+        self.counts.given_back += 1;
         self.mark(taken.id, self.lane(taken), now);
-        self.end(taken, None, KeyThen::PutBack, now);
+        self.end(taken, None, KeyThen::GivenBack, now);
     }
 
     /// The key has to be reconciled again after a delay, unless the queue is shut down.
@@ -289,7 +289,7 @@ impl Keys {
 fn goes_on(failure: Option<&Failure>, then: KeyThen) -> bool {
     match then {
         KeyThen::Again { .. } => failure.is_some(),
-        KeyThen::PutBack | KeyThen::Spared => true,
+        KeyThen::GivenBack | KeyThen::Spared => true,
         KeyThen::Done | KeyThen::GivenUp | KeyThen::Discarded => false,
     }
 }

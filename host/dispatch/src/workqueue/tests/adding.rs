@@ -71,7 +71,7 @@ fn work_that_is_dropped_puts_its_key_back() {
     drop(queue.take());
 
     assert_eq!(drain(&queue), ["b", "a"]);
-    assert_eq!(queue.stats().put_back, 1);
+    assert_eq!(queue.stats().given_back, 1);
 }
 
 #[test]
@@ -229,7 +229,7 @@ async fn a_live_change_and_an_add_of_the_guest_move_a_key_to_the_live_lane() {
 
     assert_eq!(drain(&queue), ["d", "c", "a", "b"]);
     let stats = queue.stats();
-    assert_eq!((stats.adds, stats.depth, stats.waiting), (4, 0, 0), "no key was added twice");
+    assert_eq!((stats.adds, stats.depth, stats.ready), (4, 0, 0), "no key was added twice");
 }
 
 #[tokio::test(start_paused = true)]

@@ -177,7 +177,7 @@ async fn a_key_that_is_skipped_is_not_put_back_and_counts_as_no_call() {
     queue.skip("other");
     drop(work);
     let stats = queue.stats();
-    assert_eq!((stats.keys, stats.put_back, stats.succeeded), (0, 0, 0));
+    assert_eq!((stats.keys, stats.given_back, stats.succeeded), (0, 0, 0));
 
     queue.add("a").unwrap();
     let work = queue.take().unwrap();

@@ -66,7 +66,7 @@ async fn the_standing_of_a_key_shows_each_place() {
 
     queue.add_after("a", two).unwrap();
     after(1_000).await;
-    assert_eq!(queue.standing("a"), stands(0, false, Stands::Waiting { retry_in: one }));
+    assert_eq!(queue.standing("a"), stands(0, false, Stands::Delayed { retry_in: one }));
     after(1_000).await;
     assert_eq!(queue.standing("a"), stands(0, false, Stands::Ready));
     let work = queue.take().unwrap();
@@ -118,7 +118,7 @@ async fn each_call_of_a_key_is_a_step_with_its_result() {
             taken(1, 0),
             done(1, 0, None, again(10)),
             taken(1, 0),
-            done(1, 0, None, KeyThen::PutBack),
+            done(1, 0, None, KeyThen::GivenBack),
             taken(1, 0),
             done(1, 0, None, KeyThen::Done),
         ]

@@ -13,14 +13,14 @@ async fn the_counters_follow_each_key_through_the_queue() {
     // Added again while it waits: its first time counts.
     queue.add("a").unwrap();
     after(20).await;
-    assert_eq!((queue.stats().adds, queue.stats().depth, queue.stats().waiting), (1, 1, 1));
+    assert_eq!((queue.stats().adds, queue.stats().depth, queue.stats().ready), (1, 1, 1));
 
     let work = queue.take().unwrap();
     assert_eq!(work.waited(), Duration::from_millis(50));
     queue.add("a").unwrap();
     after(25).await;
     let stats = queue.stats();
-    assert_eq!((stats.adds, stats.depth, stats.waiting, stats.in_flight), (2, 1, 0, 1));
+    assert_eq!((stats.adds, stats.depth, stats.ready, stats.in_flight), (2, 1, 0, 1));
     assert_eq!(stats.unfinished_work, Duration::from_millis(25));
     assert_eq!(stats.longest_running, Duration::from_millis(25));
 

@@ -206,7 +206,7 @@ async fn a_call_that_was_not_made_changes_nothing_about_its_key() {
 
     assert_eq!(queue.dropped().list().len(), 1, "it was not reconciled");
     let work = queue.take().unwrap();
-    assert_eq!((work.attempt(), queue.num_requeues("a"), queue.stats().put_back), (2, 1, 1));
+    assert_eq!((work.attempt(), queue.num_requeues("a"), queue.stats().given_back), (2, 1, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -112,7 +112,7 @@ async fn a_key_for_which_no_call_was_made_comes_again_unchanged() {
     assert_eq!(reconciler.calls(), expected, "its failure is not forgotten (W-12)");
     assert_eq!(reconciler.gaps(), [10, 0]);
     let stats = queue.stats();
-    assert_eq!((stats.put_back, stats.requeued, stats.failed, stats.succeeded), (1, 0, 1, 1));
+    assert_eq!((stats.given_back, stats.requeued, stats.failed, stats.succeeded), (1, 0, 1, 1));
 }
 
 /// A key whose attempts are spent is given up, and starts over when it is added again (W-13).
@@ -262,7 +262,7 @@ async fn at_the_deadline_draining_drops_the_calls_in_flight_and_counts_the_keys_
     time::sleep(Duration::from_secs(1)).await;
 
     assert_eq!(handle.drain(Duration::from_secs(1)).await, 5);
-    assert_eq!(queue.stats().put_back, 2);
+    assert_eq!(queue.stats().given_back, 2);
 }
 
 #[tokio::test(start_paused = true)]

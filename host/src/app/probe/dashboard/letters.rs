@@ -1,11 +1,10 @@
 //! Dead letters, some at a time: a thousand plugins may have a million.
 
-use std::{sync::Arc, time::SystemTime};
+use std::sync::Arc;
 
 use informer_dispatch::workqueue::DroppedKey;
-use jiff::Timestamp;
 
-use super::super::dead_letters::{RECONCILE, problems, signal_verb};
+use super::super::dead_letters::{RECONCILE, problems, shown, signal_verb};
 use crate::{
     admin::{
         dashboard::{Letter, LetterPage, LetterQuery},
@@ -62,8 +61,4 @@ fn letters(plugin: &RunningPlugin) -> Vec<Letter> {
         key(dropped, verb)
     });
     events.chain(keys).chain(signals).collect()
-}
-
-fn shown(at: SystemTime) -> Option<String> {
-    Timestamp::try_from(at).ok().map(|at| at.to_string())
 }

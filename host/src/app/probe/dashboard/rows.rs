@@ -70,7 +70,7 @@ pub(super) fn plugin(plugin: &RunningPlugin, stands_by: bool) -> PluginRow {
         memory_bytes: calls.memory_bytes,
         pending: queue.pending,
         in_flight: queue.in_flight + keys.in_flight,
-        keys: waiting(&keys),
+        keys: pending(&keys),
         oldest_ms: queue.oldest.map(millis),
         dead_letters: queue.dead_letters + keys.dropped_keys + signals.dropped_keys,
         grants: grants(plugin, &calls).iter().map(|grant| grant.kind).collect(),
@@ -93,7 +93,7 @@ pub(super) fn detail(plugin: &RunningPlugin) -> PluginDetail {
 }
 
 /// The number of keys that are ready or delayed.
-fn waiting(keys: &WorkqueueStats) -> usize {
+fn pending(keys: &WorkqueueStats) -> usize {
     keys.keys.saturating_sub(keys.in_flight)
 }
 
@@ -159,10 +159,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_in_flight_does_not_wait() {
+    fn a_key_in_flight_is_not_pending() {
         let keys = WorkqueueStats { keys: 5, in_flight: 2, ..WorkqueueStats::default() };
 
-        assert_eq!(waiting(&keys), 3);
+        assert_eq!(pending(&keys), 3);
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn key_in_words(standing: &KeyStanding) -> String {
     };
     match stands {
         Stands::Ready => format!("its key waits for a worker{failed}"),
-        Stands::Waiting { retry_in } => format!("its key is due in {retry_in:.1?}{failed}"),
+        Stands::Delayed { retry_in } => format!("its key is due in {retry_in:.1?}{failed}"),
         Stands::InFlight { lasting } => {
             let again = if *again { ", and will wait again" } else { "" };
             format!("its key is in flight for {lasting:.1?}{failed}{again}")
@@ -117,7 +117,7 @@ fn in_words(standing: &Standing) -> String {
     let pending = pending.join(", ");
     match stands {
         Stands::Ready => format!("{pending} waits for a worker, for {since:.1?}"),
-        Stands::Waiting { .. }
+        Stands::Delayed { .. }
             if let Some(quiet_in) = quiet_in
                 && *attempts == 0 =>
         {
@@ -126,10 +126,10 @@ fn in_words(standing: &Standing) -> String {
             )
         }
         // A quarantine holds back what was never called; its own sentence follows.
-        Stands::Waiting { .. } if *attempts == 0 => {
+        Stands::Delayed { .. } if *attempts == 0 => {
             format!("{pending} waits for its first call, for {since:.1?}")
         }
-        Stands::Waiting { retry_in } => {
+        Stands::Delayed { retry_in } => {
             format!(
                 "{pending} failed {attempts} times and is repeated in {retry_in:.1?}; it is pending for {since:.1?}"
             )
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn an_object_that_is_not_quiet_yet_is_not_shown_as_failed() {
         let [retry_in, since] = [1300, 2700].map(Duration::from_millis);
-        let stands = Stands::Waiting { retry_in };
+        let stands = Stands::Delayed { retry_in };
         let words = |attempts, quiet_in| {
             in_words(&Standing { stands, pending: vec!["update"], attempts, since, quiet_in })
         };

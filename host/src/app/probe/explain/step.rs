@@ -38,15 +38,15 @@ fn decision(step: &Step) -> (&'static str, String) {
         Step::Removed { cause, last: Some(last) } => ("removed", format!("version {last} ({cause})")),
         Step::Distributed { verb, cause, listeners } => {
             let plural = if *listeners == 1 { "" } else { "s" };
-            ("told", format!("{verb} ({cause}) to {listeners} listener{plural}"))
+            ("notified", format!("{verb} ({cause}) to {listeners} listener{plural}"))
         }
-        Step::Told { verb, cause } => ("told", format!("{verb} ({cause}) to this listener alone")),
+        Step::Notified { verb, cause } => ("notified", format!("{verb} ({cause}) to this listener alone")),
         Step::Withheld { verb, version, known } => {
             let known = format!("the plugin has received {known} from the watch before this one");
             ("withheld", format!("{verb} of version {version}: {known}"))
         }
         Step::Passed { offered, verb, cause } => ("passed", passed(offered, verb, *cause)),
-        Step::Suppressed { verb, cause, by } => ("dropped", format!("{verb} ({cause}) by `{by}`")),
+        Step::Suppressed { verb, cause, by } => ("suppressed", format!("{verb} ({cause}) by `{by}`")),
         Step::Undecided { why } => ("undecided", format!("{why}; it counts as satisfied")),
         Step::Queued { verb, cause } => ("queued", format!("{verb} ({cause})")),
         Step::Merged { verb, cause, into } => ("merged", format!("{verb} ({cause}) into the pending {into}")),
@@ -103,7 +103,7 @@ fn decision_about_key(step: &Step) -> (&'static str, String) {
                 KeyThen::GivenUp => {
                     ("given-up", "; the key is a dead letter until it is reconciled".to_owned())
                 }
-                KeyThen::PutBack => ("cut-short", "; the key waits as before".to_owned()),
+                KeyThen::GivenBack => ("cut-short", "; the key waits as before".to_owned()),
                 KeyThen::Spared => ("spared", "; the plugin is in quarantine, and the key waits".to_owned()),
                 KeyThen::Discarded => ("discarded", "; the workqueue is closed".to_owned()),
             };

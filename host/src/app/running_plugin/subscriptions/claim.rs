@@ -80,7 +80,9 @@ impl Listening {
         self.successor.as_ref().is_some_and(|successor| successor.knows(key))
     }
 
-    pub(super) fn succeed(
+    /// Listens to another informer from now on. The informer before has ended. A [`Successor`] stands before the filter until
+    /// [`caught_up`](Self::caught_up) is called.
+    pub(super) fn replace_informer(
         &mut self,
         plugin: &str,
         old: &SharedInformer,
@@ -109,6 +111,7 @@ impl Listening {
         Ok(())
     }
 
+    /// Delivers a deletion for each object that only the informer before had, and removes the [`Successor`].
     pub(super) fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
         let Some(successor) = self.successor.take() else { return };
         let config = settings::listener(plugin, &self.on);

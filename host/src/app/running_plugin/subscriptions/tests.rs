@@ -100,7 +100,7 @@ async fn objects_not_delivered_yet_are_kept_if_the_next_informer_fails_too() {
     let next = stage.app.factory.supersede(watch, std::slice::from_ref(&stage.informer)).unwrap();
     stage.app.factory.stop(next.informer()).await;
 
-    assert!(stage.plugin.succeed(next).is_err());
+    assert!(stage.plugin.replace_informer(next).is_err());
 
     assert!(stage.is_behind());
     stage.end().await;
