@@ -74,7 +74,7 @@ impl Watched {
         found
     }
 
-    /// How a resource that is not watched gets a watch, or a misspelt name is corrected: here, or in the [[watch]].
+    /// How a resource that is not watched gets a watch, or a misspelt name is corrected: here, or in the `[[watch]]`.
     fn remedy(&self, missing: &Gvr) -> String {
         let add = format!("add [[watch]] with gvr = \"{missing}\"");
         let known: Vec<String> = self.watches.iter().map(|watch| watch.gvr.to_string()).collect();
