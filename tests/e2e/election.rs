@@ -136,7 +136,9 @@ impl Process {
         let log = fs::File::create(directory.path().join("log")).unwrap();
         let mut command = Command::new(binary::informer().await);
         command.args([name, "--config"]).arg(&file).stdin(Stdio::null()).kill_on_drop(true);
-        command.stdout(log.try_clone().unwrap()).stderr(log);
+        // With a group of its own, it stays stopped if the shell that began the tests ends meanwhile: then the kernel continues the
+        // stopped processes of the group of the tests.
+        command.stdout(log.try_clone().unwrap()).stderr(log).process_group(0);
         Self { child: command.spawn().unwrap(), directory }
     }
 
