@@ -1,6 +1,9 @@
 //! The text log in tests.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{Arc, Once},
+};
 
 use parking_lot::Mutex;
 
@@ -29,6 +32,10 @@ impl io::Write for Written {
 
 /// Returns the lines that `log` logs, without their times.
 pub(crate) fn written(ansi: bool, log: impl FnOnce()) -> String {
+    // Without it, tracing could cache that nobody listens to a line: another test may reach the line first, on a thread without a
+    // subscriber.
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(|| drop(tracing::subscriber::set_global_default(tracing_subscriber::registry())));
     let written = Written::default();
     let writer = written.clone();
     let subscriber = tracing_subscriber::fmt()
