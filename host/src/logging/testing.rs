@@ -32,7 +32,7 @@ impl io::Write for Written {
 
 /// Returns the lines that `log` logs, without their times.
 pub(crate) fn written(ansi: bool, log: impl FnOnce()) -> String {
-    // Without it, tracing could cache that nobody listens to a line: another test may reach the line first, on a thread without a
+    // Without it, tracing could cache that no subscriber listens to a line: another test may reach the line first, on a thread without a
     // subscriber.
     static LISTENING: Once = Once::new();
     LISTENING.call_once(|| drop(tracing::subscriber::set_global_default(tracing_subscriber::registry())));
