@@ -31,6 +31,19 @@ impl Stage {
         Self { server, objects, state: TempDir::new().unwrap() }
     }
 
+    /// A stage after a host that delivered the objects `good` and `bad`. Its plugin acknowledged `good`, and refused `bad`, which is a
+    /// dead letter.
+    async fn with_a_dead_letter() -> Self {
+        let stage = Self::new().await;
+        stage.objects.create("good").await;
+        stage.objects.create("bad").await;
+        let refusing = format!("{READS}[plugin.retry]\nattempts = 1\n[plugin.config]\nfail = \"bad\"");
+        let host = stage.host("witness", &refusing).await;
+        assert_eq!(host.plugin("p")["queue"]["dead-letters"], 1);
+        host.stop().await;
+        stage
+    }
+
     /// Starts a host with the guest `name`. `lines` continue its subscription.
     async fn host(&self, name: &str, lines: &str) -> TestHost {
         self.host_in(self.state.path(), name, lines).await
@@ -100,13 +113,7 @@ async fn a_restart_delivers_what_changed_meanwhile_and_nothing_else() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn notifications_without_acknowledgement_and_dead_letters_are_delivered_again() {
-    let stage = Stage::new().await;
-    stage.objects.create("good").await;
-    stage.objects.create("bad").await;
-    let refusing = format!("{READS}[plugin.retry]\nattempts = 1\n[plugin.config]\nfail = \"bad\"");
-    let host = stage.host("witness", &refusing).await;
-    assert_eq!(host.plugin("p")["queue"]["dead-letters"], 1);
-    host.stop().await;
+    let stage = Stage::with_a_dead_letter().await;
 
     let host = stage.host("witness", READS).await;
 
@@ -119,13 +126,7 @@ async fn notifications_without_acknowledgement_and_dead_letters_are_delivered_ag
 /// The failed call may have done a part of its work.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_was_never_acknowledged_and_is_gone_is_delivered_as_a_deletion() {
-    let stage = Stage::new().await;
-    stage.objects.create("good").await;
-    stage.objects.create("bad").await;
-    let refusing = format!("{READS}[plugin.retry]\nattempts = 1\n[plugin.config]\nfail = \"bad\"");
-    let host = stage.host("witness", &refusing).await;
-    assert_eq!(host.plugin("p")["queue"]["dead-letters"], 1);
-    host.stop().await;
+    let stage = Stage::with_a_dead_letter().await;
     stage.objects.delete("bad").await;
 
     let host = stage.host("echo", "").await;

@@ -77,15 +77,18 @@ fn connected_to(host: &str) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn another_spelling_of_a_host_has_the_same_policy_and_the_same_settings() {
-        let policy = |repository: &str| Policy {
+    fn policy(repository: &str) -> Policy {
+        Policy {
             repository: repository.parse().unwrap(),
             refuse: true,
             pinned: false,
             all_of: Vec::new(),
             any_of: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn another_spelling_of_a_host_has_the_same_policy_and_the_same_settings() {
         let registry = RegistrySettings {
             host: "ghcr.io".to_owned(),
             ca: Some("/ca.pem".into()),
@@ -116,13 +119,6 @@ mod tests {
     /// The client reads a port as a number and an address in many forms.
     #[test]
     fn no_spelling_of_a_port_or_an_address_avoids_a_policy() {
-        let policy = |repository: &str| Policy {
-            repository: repository.parse().unwrap(),
-            refuse: true,
-            pinned: false,
-            all_of: Vec::new(),
-            any_of: Vec::new(),
-        };
         let policies =
             ["ghcr.io/acme/*", "a.example:5000/*", "10.0.0.5/*", "docker.io/acme/*"].map(policy).to_vec();
         let settings = Settings { registries: Vec::new(), policies };

@@ -454,8 +454,8 @@ fn is_used(watch: &Watch, plugins: &[Plugin]) -> bool {
     })
 }
 
-/// Returns true if some plugin uses the watch of a pattern: it subscribes to this pattern, or it reads the resources of this pattern or
-/// of a wider one. Such reads need all that the watch follows.
+/// Returns true if some plugin uses the watch of a pattern. A plugin uses the watch if it subscribes to the pattern, or if its grant `read`
+/// names a pattern that includes every resource of the watch. It may then read all of these resources, so each of them needs a rule.
 fn is_used_as_pattern(watch: &Watch, plugins: &[Plugin]) -> bool {
     plugins.iter().any(|plugin| {
         let mut read = plugin.grants.read.iter().flat_map(ReadGrants::gvrs);

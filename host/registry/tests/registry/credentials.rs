@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use informer_registry::{Puller, Settings};
+use informer_registry::{Digest, Puller, Settings};
 use tempfile::TempDir;
 
 use crate::{LARGEST, add, named, pull, pull_error, puller, server::Registry, settings};
@@ -87,14 +87,20 @@ async fn a_secret_that_rotates_is_read_again() {
     assert!(pull(&puller, &reference).await.is_ok());
 }
 
-#[tokio::test]
-async fn no_credentials_follow_a_redirect_to_another_host() {
+/// A registry that requires a password and redirects to storage on another host, and the digest of an artifact that both have.
+async fn redirecting() -> (Registry, Registry, Digest) {
     let (registry, storage) = (Registry::start().await, Registry::start().await);
-    let directory = TempDir::new().unwrap();
     let artifact = add(&registry, "1", b"component");
     add(&storage, "1", b"component");
     let place = format!("http://localhost:{}", storage.address().port());
     registry.set(|faults| (faults.password, faults.redirect) = (true, Some(place)));
+    (registry, storage, artifact)
+}
+
+#[tokio::test]
+async fn no_credentials_follow_a_redirect_to_another_host() {
+    let (registry, storage, artifact) = redirecting().await;
+    let directory = TempDir::new().unwrap();
 
     let puller = Puller::without_store(with_secret(&registry, &directory, "secret"), LARGEST);
     pull(&puller, &named(&registry, &format!("@{artifact}"))).await.unwrap();
@@ -109,12 +115,8 @@ async fn no_credentials_follow_a_redirect_to_another_host() {
 /// The realm of a challenge gets the password, so the challenge must be the registry's own.
 #[tokio::test]
 async fn storage_that_requires_a_token_does_not_get_the_password() {
-    let (registry, storage) = (Registry::start().await, Registry::start().await);
+    let (registry, storage, artifact) = redirecting().await;
     let directory = TempDir::new().unwrap();
-    let artifact = add(&registry, "1", b"component");
-    add(&storage, "1", b"component");
-    let place = format!("http://localhost:{}", storage.address().port());
-    registry.set(|faults| (faults.password, faults.redirect) = (true, Some(place)));
     storage.set(|faults| faults.token = true);
 
     let puller = Puller::without_store(with_secret(&registry, &directory, "secret"), LARGEST);
