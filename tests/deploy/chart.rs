@@ -515,7 +515,7 @@ async fn the_schema_refuses_wrong_values_and_names_them() {
         ("registrySecret=No Secret", "/registrySecret"),
         ("fullnameOverride=no.service", "/fullnameOverride"),
         ("readyMadeNamespaces={Shop}", "/readyMadeNamespaces"),
-        // Without them there would be no pod, and a policy that allows every port.
+        // `replicas: null` would mean no pod, and `apiServerPorts: null` a policy that allows every port.
         ("replicas=null", "replicas"),
         ("networkPolicy.apiServerPorts=null", "apiServerPorts"),
     ] {

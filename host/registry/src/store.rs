@@ -294,7 +294,7 @@ mod tests {
         let note = directory.path().join(repositories_name(artifact));
         let note = File::options().write(true).open(note).unwrap();
         note.set_modified(SystemTime::UNIX_EPOCH).unwrap();
-        // With this file all files have too many bytes, and without the note they have not.
+        // This file makes the store too large by less than the size of the note, so only the note has to be removed.
         File::create(directory.path().join("large.part")).unwrap().set_len(BYTES - 500).unwrap();
 
         store.set_tag(&reference, artifact).await;

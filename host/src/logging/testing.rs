@@ -32,8 +32,8 @@ impl io::Write for Written {
 
 /// Returns the lines that `log` logs, without their times.
 pub(crate) fn written(ansi: bool, log: impl FnOnce()) -> String {
-    // Without it, tracing could cache that no subscriber listens to a line: another test may reach the line first, on a thread without a
-    // subscriber.
+    // tracing remembers for each log statement whether a subscriber listens. Another test may reach the statement first, on a thread
+    // without a subscriber. This subscriber listens on all threads, so tracing never remembers that none does.
     static LISTENING: Once = Once::new();
     LISTENING.call_once(|| drop(tracing::subscriber::set_global_default(tracing_subscriber::registry())));
     let written = Written::default();
