@@ -285,9 +285,8 @@ impl Puller {
     /// artifact of another one. If the store has no note of any repository, an earlier version of this program pulled the artifact.
     /// Such an artifact is pulled again, and is used only if that fails.
     async fn kept(&self, reference: &Reference, artifact: Digest, from: From) -> Option<Vec<u8>> {
-        let store = self.store.as_ref()?;
-        let manifest = store.part(artifact, MANIFEST_BYTES).await?;
-        let is_usable = match store.repositories(artifact).await {
+        let (manifest, repositories) = self.store.as_ref()?.manifest(artifact, MANIFEST_BYTES).await?;
+        let is_usable = match repositories {
             Some(repositories) => repositories.contains(&reference.full_repository()),
             None => from == From::Cache,
         };

@@ -2,12 +2,16 @@
 
 use std::{iter::once, path::PathBuf, slice};
 
+use informer_types::Pattern;
 use reqwest::Url;
 
 use crate::policy::Policy;
 
 /// The hosts of Docker Hub. Each of them serves the same repositories.
 const DOCKER_HUB: [&str; 3] = ["docker.io", "index.docker.io", "registry-1.docker.io"];
+
+/// The beginning of a repository of Docker Hub that is written without an organisation.
+const OFFICIAL: &str = "library/";
 
 /// How registries are reached, and what is accepted from them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,23 +46,52 @@ impl Settings {
             .unwrap_or_else(|| RegistrySettings { host: host.to_owned(), ..RegistrySettings::default() })
     }
 
-    /// The policy of this repository, with its host: the first that fits. Another spelling of the host is the same host, so it leads
-    /// to no other policy.
+    /// The policy of this repository, with its host: the first that fits. Another spelling of the host is the same host, in the
+    /// repository and in the pattern, so it leads to no other policy.
     pub fn policy(&self, repository: &str) -> Option<&Policy> {
         let spellings = spellings(repository);
-        self.policies.iter().find(|policy| spellings.iter().any(|one| policy.repository.fits(one)))
+        self.policies.iter().find(|policy| {
+            let pattern = in_one_spelling(&policy.repository);
+            spellings.iter().any(|one| pattern.fits(one))
+        })
     }
 }
 
 /// The repository as it is written, and with the host that the client connects to: without the port that https has anyway, and with
-/// it. A repository of Docker Hub is spelled with each host of Docker Hub.
+/// it. A repository of Docker Hub is spelled with each host of Docker Hub, and also without [`OFFICIAL`].
 fn spellings(repository: &str) -> Vec<String> {
     let (host, name) = repository.split_once('/').unwrap_or((repository, ""));
     let host = connected_to(host);
     let bare = host.as_str();
-    let hosts: &[&str] = if DOCKER_HUB.contains(&bare) { &DOCKER_HUB } else { slice::from_ref(&bare) };
-    let both = |host: &&str| [format!("{host}/{name}"), format!("{host}:443/{name}")];
-    once(repository.to_owned()).chain(hosts.iter().flat_map(both)).collect()
+    let is_hub = DOCKER_HUB.contains(&bare);
+    let hosts: &[&str] = if is_hub { &DOCKER_HUB } else { slice::from_ref(&bare) };
+    let ports: &[&str] = if port_of(bare).is_some() { &[""] } else { &["", ":443"] };
+    let mut spellings = vec![repository.to_owned()];
+    for name in once(name).chain(name.strip_prefix(OFFICIAL).filter(|_| is_hub)) {
+        for host in hosts {
+            spellings.extend(ports.iter().map(|port| format!("{host}{port}/{name}")));
+        }
+    }
+    spellings
+}
+
+/// The pattern with its host as [`spellings`] has it. If the host has a `*`, the port 443 stays: without it, `*:443` would be `*`, which
+/// stands for a host with any port.
+fn in_one_spelling(pattern: &Pattern) -> Pattern {
+    let Some((host, name)) = pattern.as_str().split_once('/') else { return pattern.clone() };
+    let host = if host.contains('*') {
+        let host = host.to_ascii_lowercase();
+        port_of(&host).map_or_else(|| host.clone(), |(host, port)| format!("{host}:{port}"))
+    } else {
+        connected_to(host)
+    };
+    Pattern::new(format!("{host}/{name}"))
+}
+
+/// The host without its port, and the port. Returns `None` if the host has no port.
+fn port_of(host: &str) -> Option<(&str, u16)> {
+    let (host, port) = host.rsplit_once(':')?;
+    Some((host, port.parse().ok()?))
 }
 
 /// The host and the port of a connection, as the client reads them. A URL has one spelling of each: it is in lower case, `127.1` is
@@ -114,6 +147,38 @@ mod tests {
             assert!(settings.policy(repository).is_none(), "{repository}");
         }
         assert_eq!(settings.of("GHCR.io").ca, registry.ca);
+    }
+
+    /// A pattern that fits nothing would accept unsigned components.
+    #[test]
+    fn a_pattern_fits_however_its_host_is_spelled() {
+        let fits = |pattern: &str, repository: &str| {
+            let settings = Settings { registries: Vec::new(), policies: vec![policy(pattern)] };
+            settings.policy(repository).is_some()
+        };
+        for (pattern, repository) in [
+            ("ghcr.io:0443/acme/*", "ghcr.io/acme/ttl"),
+            ("GHCR.io/acme/*", "ghcr.io/acme/ttl"),
+            ("a.example:05000/*", "a.example:5000/ttl"),
+            ("10.0.5/*", "10.0.0.5:443/ttl"),
+            ("*.Example:05000/*", "a.example:5000/ttl"),
+            ("*:443/ttl", "a.example/ttl"),
+            ("a.example:*/ttl", "a.example/ttl"),
+            ("index.docker.io:443/acme/*", "docker.io/acme/ttl"),
+            ("docker.io/ttl", "docker.io/library/ttl"),
+            ("docker.io/library/*", "docker.io/library/ttl"),
+            ("*", "ghcr.io/acme/ttl"),
+        ] {
+            assert!(fits(pattern, repository), "{pattern} {repository}");
+        }
+        for (pattern, repository) in [
+            ("ghcr.io:0443/acme/*", "ghcr.io:5000/acme/ttl"),
+            ("*:443/ttl", "a.example:5000/ttl"),
+            ("docker.io/library/*", "docker.io/acme/ttl"),
+            ("ghcr.io/ttl", "ghcr.io/library/ttl"),
+        ] {
+            assert!(!fits(pattern, repository), "{pattern} {repository}");
+        }
     }
 
     /// The client reads a port as a number and an address in many forms.

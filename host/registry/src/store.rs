@@ -31,7 +31,7 @@ const NOTE_BYTES: u64 = 4 << 10;
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     directory: Arc<PrivateDir>,
-    /// Held while a file is written.
+    /// Held while a file is written or, to make room, removed.
     writing: Arc<Mutex<()>>,
 }
 
@@ -46,15 +46,19 @@ impl Store {
 
     /// The bytes of this digest, of which there are at most `limit`. A file with other bytes is removed.
     pub(crate) async fn part(&self, digest: Digest, limit: u64) -> Option<Vec<u8>> {
+        self.blocking(move |store| store.whole(digest, limit)).await
+    }
+
+    /// The manifest of this digest, as [`Store::part`], and the repositories that the artifact was pulled from. They are `None` if the
+    /// store has no note of them: earlier versions of this program wrote none. No file is removed between the two reads.
+    pub(crate) async fn manifest(
+        &self,
+        artifact: Digest,
+        limit: u64,
+    ) -> Option<(Vec<u8>, Option<Vec<String>>)> {
         self.blocking(move |store| {
-            let name = part_name(digest);
-            let bytes = store.read(&name, limit)?;
-            if Digest::of(&bytes) == digest {
-                return Some(bytes);
-            }
-            tracing::warn!(%digest, "a pulled part was damaged on disk; it is pulled again");
-            store.directory.remove(&name);
-            None
+            let _writing = store.writing.lock();
+            Some((store.whole(artifact, limit)?, store.noted(artifact)))
         })
         .await
     }
@@ -103,12 +107,6 @@ impl Store {
             store.write(&tag_name(&reference), format!("{reference}\n{digest}\n").as_bytes());
         })
         .await;
-    }
-
-    /// The repositories that the artifact was pulled from. Returns `None` if the store has no note of them: earlier versions of this
-    /// program wrote none.
-    pub(crate) async fn repositories(&self, artifact: Digest) -> Option<Vec<String>> {
-        self.blocking(move |store| store.noted(artifact)).await
     }
 
     /// Notes that the artifact was pulled from this repository. Returns false if the note cannot be written.
@@ -170,6 +168,18 @@ impl Store {
         (bytes.len() as u64 <= limit).then_some(bytes)
     }
 
+    fn whole(&self, digest: Digest, limit: u64) -> Option<Vec<u8>> {
+        let name = part_name(digest);
+        let bytes = self.read(&name, limit)?;
+        if Digest::of(&bytes) == digest {
+            return Some(bytes);
+        }
+        tracing::warn!(%digest, "a pulled part was damaged on disk; it is pulled again");
+        self.directory.remove(&name);
+        None
+    }
+
+    /// The repositories that the artifact was pulled from. Returns `None` if the store has no note of them.
     fn noted(&self, artifact: Digest) -> Option<Vec<String>> {
         let text = String::from_utf8(self.read(&repositories_name(artifact), NOTE_BYTES)?).ok()?;
         Some(text.lines().map(str::to_owned).collect())
@@ -242,6 +252,7 @@ fn accepted_name(artifact: Digest) -> String {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use futures::FutureExt;
     use tempfile::TempDir;
 
     use super::*;
@@ -270,17 +281,17 @@ mod tests {
         let directory = TempDir::new().unwrap();
         let store = Store::open(directory.path()).unwrap();
         let artifact = Digest::of(b"manifest");
-        assert_eq!(store.repositories(artifact).await, None);
+        assert_eq!(store.noted(artifact), None);
 
         for repository in ["ghcr.io/acme/a", "ghcr.io/acme/b", "ghcr.io/acme/a"] {
             store.add_repository(artifact, repository.to_owned()).await;
         }
-        assert_eq!(store.repositories(artifact).await.unwrap(), ["ghcr.io/acme/b", "ghcr.io/acme/a"]);
+        assert_eq!(store.noted(artifact).unwrap(), ["ghcr.io/acme/b", "ghcr.io/acme/a"]);
 
         for number in 0..100 {
             store.add_repository(artifact, format!("ghcr.io/{}/{number}", "x".repeat(200))).await;
         }
-        let noted = store.repositories(artifact).await.unwrap();
+        let noted = store.noted(artifact).unwrap();
         assert!((10..100).contains(&noted.len()) && noted[0].ends_with("/99"), "{noted:?}");
     }
 
@@ -299,9 +310,31 @@ mod tests {
 
         store.set_tag(&reference, artifact).await;
 
-        assert_eq!(store.repositories(artifact).await, None, "the note was used longest ago");
+        assert_eq!(store.noted(artifact), None, "the note was used longest ago");
         assert_eq!(store.part(artifact, 10).await, None);
         assert_eq!(store.tag(&reference).await, Some(artifact));
+    }
+
+    /// Without its note, the manifest would be used for each repository.
+    #[tokio::test]
+    async fn no_file_is_removed_between_the_reads_of_a_manifest_and_its_note() {
+        let directory = TempDir::new().unwrap();
+        let store = Store::open(directory.path()).unwrap();
+        let artifact = Digest::of(b"manifest");
+        store.add_repository(artifact, "ghcr.io/acme/a".to_owned()).await;
+        store.keep_all([(artifact, b"manifest".as_slice())]).await;
+        let (bytes, noted) = store.manifest(artifact, 10).await.unwrap();
+        assert_eq!((bytes, noted.unwrap()), (b"manifest".to_vec(), vec!["ghcr.io/acme/a".to_owned()]));
+
+        let mut reading = Box::pin(store.manifest(artifact, 10));
+        {
+            let _writing = store.writing.lock();
+            assert!(reading.as_mut().now_or_never().is_none(), "it waits while files are removed");
+            store.directory.remove(&part_name(artifact));
+            store.directory.remove(&repositories_name(artifact));
+        }
+
+        assert_eq!(reading.await, None);
     }
 
     #[tokio::test]

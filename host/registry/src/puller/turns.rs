@@ -8,20 +8,24 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 /// The most layers that are pulled at the same time: each is in memory until it is compiled.
 const AT_ONCE: usize = 4;
 
-/// The most of them from one registry, so that a registry that sends slowly does not delay the layers of other registries.
-const OF_A_REGISTRY: usize = 2;
+/// The most layers beyond the first one of their registry. A registry with many layers then has two turns, and two registries that
+/// send slowly leave a turn for the layers of the others.
+const FURTHER: usize = 1;
 
 /// The turns of all registries.
 #[derive(Debug)]
 pub(super) struct Turns {
     all: Semaphore,
-    by_registry: Mutex<BTreeMap<String, Arc<Semaphore>>>,
+    further: Semaphore,
+    /// The turn of each registry for its first layer.
+    first: Mutex<BTreeMap<String, Arc<Semaphore>>>,
 }
 
 /// The permission to pull one layer. It ends when it is dropped.
 pub(super) struct Turn<'a> {
     _all: Option<SemaphorePermit<'a>>,
-    _own: Option<OwnedSemaphorePermit>,
+    _first: Option<OwnedSemaphorePermit>,
+    _further: Option<SemaphorePermit<'a>>,
 }
 
 // === impl Turns ===
@@ -29,24 +33,28 @@ pub(super) struct Turn<'a> {
 impl Turns {
     /// Waits for a turn of this registry. The semaphores are never closed.
     pub(super) async fn take(&self, registry: &str) -> Turn<'_> {
-        // The registry's own turn comes first: while a layer waits for it, the layer takes no turn of the other registries.
-        let own = self.of(registry).acquire_owned().await.ok();
+        // While a layer waits here, it takes no turn of the other registries.
+        let (first, further) = tokio::select! {
+            biased;
+            first = self.first_of(registry).acquire_owned() => (first.ok(), None),
+            further = self.further.acquire() => (None, further.ok()),
+        };
         let all = self.all.acquire().await.ok();
-        Turn { _all: all, _own: own }
+        Turn { _all: all, _first: first, _further: further }
     }
 
-    fn of(&self, registry: &str) -> Arc<Semaphore> {
-        let mut by_registry = self.by_registry.lock();
+    fn first_of(&self, registry: &str) -> Arc<Semaphore> {
+        let mut first = self.first.lock();
         // Registries without a layer are forgotten: Plugin objects may name ever new ones.
-        by_registry.retain(|_, own| Arc::strong_count(own) > 1);
-        let new = || Arc::new(Semaphore::new(OF_A_REGISTRY));
-        Arc::clone(by_registry.entry(registry.to_ascii_lowercase()).or_insert_with(new))
+        first.retain(|_, own| Arc::strong_count(own) > 1);
+        let new = || Arc::new(Semaphore::new(1));
+        Arc::clone(first.entry(registry.to_ascii_lowercase()).or_insert_with(new))
     }
 }
 
 impl Default for Turns {
     fn default() -> Self {
-        Self { all: Semaphore::new(AT_ONCE), by_registry: Mutex::default() }
+        Self { all: Semaphore::new(AT_ONCE), further: Semaphore::new(FURTHER), first: Mutex::default() }
     }
 }
 
@@ -56,23 +64,28 @@ mod tests {
 
     use super::*;
 
+    fn taken<'a>(turns: &'a Turns, registry: &str) -> Option<Turn<'a>> {
+        turns.take(registry).now_or_never()
+    }
+
     #[test]
-    fn the_layers_of_one_registry_leave_turns_for_the_layers_of_another() {
+    fn two_slow_registries_leave_a_turn_for_the_layers_of_another() {
         let turns = Turns::default();
-        let taken = |registry: &'static str, number: usize| {
-            (0..number).map(|_| turns.take(registry).now_or_never().unwrap()).collect::<Vec<_>>()
-        };
-        let slow = taken("slow.example", OF_A_REGISTRY);
-        let mut waiting = Box::pin(turns.take("SLOW.example"));
+        let first = [taken(&turns, "slow.example").unwrap(), taken(&turns, "slow.example").unwrap()];
+        let second = taken(&turns, "other.example").unwrap();
+        for registry in ["slow.example", "SLOW.example", "other.example"] {
+            assert!(taken(&turns, registry).is_none(), "{registry}");
+        }
+        let mut waiting = Box::pin(turns.take("slow.example"));
         assert!(waiting.as_mut().now_or_never().is_none());
 
-        let other = taken("other.example", AT_ONCE - OF_A_REGISTRY);
+        let third = taken(&turns, "third.example").unwrap();
 
-        assert!(turns.take("third.example").now_or_never().is_none(), "all turns are taken");
-        drop(slow);
+        assert!(taken(&turns, "fourth.example").is_none(), "all turns are taken");
+        drop(first);
         assert!(waiting.as_mut().now_or_never().is_some());
-        drop((waiting, other));
-        drop(taken("third.example", 1));
-        assert_eq!(turns.by_registry.lock().len(), 1, "registries without a layer are forgotten");
+        drop((waiting, second, third));
+        drop(taken(&turns, "fourth.example").unwrap());
+        assert_eq!(turns.first.lock().len(), 1, "registries without a layer are forgotten");
     }
 }
