@@ -85,7 +85,7 @@ use telemetry::Observers;
 use tenants::Tenants;
 use trace::Trace;
 
-/// The endpoints of the host, as a plugin reads in the refusal of a request to one of them.
+/// The names of the endpoints of the host. The refusal of a request that a plugin sends to one of them contains its name.
 const ADMIN: &str = "the host's admin endpoint";
 const HEALTH: &str = "the host's health endpoint";
 
@@ -201,7 +201,7 @@ impl App {
     /// # Errors
     /// [`StartError`] if nothing can run at all.
     pub async fn start(mut config: Config, options: Options) -> Result<Self, StartError> {
-        // First: a change of the file from now on is noticed as a change.
+        // This comes first, so that every change of the file from now on is noticed.
         let file = options.file.map(|file| std::path::absolute(&file).unwrap_or(file));
         let followed = file.as_deref().map(Followed::read_now);
         let engine = Engine::new(&(options.engine)(&config.host))?;
@@ -256,7 +256,7 @@ impl App {
         };
         app.run_background(reloader, connection.client.clone(), observers.exporter);
         app.listen(&host, options.if_taken, connection.client, &http).await?;
-        // After everything that may fail: a host that does not start never leads.
+        // This comes after everything that may fail, so that a host that does not start never leads.
         app.compete(elector);
         Ok(app)
     }
@@ -271,14 +271,14 @@ impl App {
         self.health.as_ref().and_then(|health| health.address().tcp())
     }
 
-    /// Reads the cache of one watched resource, in process (L-1). Returns `None` if the resource is not watched. While a changed
-    /// watch has not synced, this is the cache of the watch before.
+    /// Reads the cache of one watched resource, in process (L-1). Returns `None` if the resource is not watched. While a changed watch
+    /// has not synced, this is the cache of the previous watch.
     pub fn lister(&self, gvr: &Gvr) -> Option<Lister> {
         let mut informers = self.factory.superseded().into_iter().chain(self.factory.informers());
         informers.find(|informer| informer.key().gvr == *gvr).map(|informer| informer.lister())
     }
 
-    /// Waits until every informer has synced and every plugin has a version in service, besides those of Plugin objects. If that
+    /// Waits until each plugin of the file has a version in service, and each informer that such a plugin uses has synced. If that
     /// cannot happen, it waits for ever; the status shows why.
     ///
     /// # Cancel safety
@@ -292,7 +292,7 @@ impl App {
         join_all(informers.iter().map(SharedInformer::wait_synced)).await;
     }
 
-    /// Waits as [`App::ready`] does, and until every plugin has settled every initial notification (P-16).
+    /// Waits as [`App::ready`] does, and until each plugin of the file has settled every initial notification (P-16).
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
@@ -328,7 +328,7 @@ impl App {
             exporter: self.exporter.clone(),
             engine: self.engine.clone(),
             file: self.file.clone(),
-            stand: self.applier.stand().clone(),
+            witness: self.applier.witness().clone(),
             stop: self.stop.clone(),
         }
     }
@@ -363,7 +363,7 @@ impl App {
     /// [`SubscribeError`] if the host is stopping.
     ///
     /// # Cancel safety
-    /// Once the configuration before is applied, this one is applied to its end, even if the future is dropped.
+    /// Once the previous configuration is applied, this one is applied to its end, even if the future is dropped.
     pub async fn apply(&self, config: Config) -> Result<Report, SubscribeError> {
         self.applier.apply(config).await
     }
@@ -464,7 +464,7 @@ impl App {
         self.tasks.spawn(async move { stop.run_until_cancelled(tenants).await });
         if let Some((exporter, pending)) = exporter {
             self.exporter = Some(exporter.clone());
-            // Until the last calls have ended.
+            // The exporter runs until the last calls have ended.
             self.tasks.spawn(exporter.run(pending, self.abort.clone()));
         }
     }

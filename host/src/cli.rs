@@ -69,7 +69,7 @@ pub enum Output {
 // === impl ClusterArgs ===
 
 impl ClusterArgs {
-    /// Returns true if they name a cluster.
+    /// Returns true if these arguments name a cluster.
     pub(crate) fn is_given(&self) -> bool {
         self.kubeconfig.is_some() || self.context.is_some()
     }

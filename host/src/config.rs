@@ -71,6 +71,7 @@ use include::BYTES;
 use key::Draft;
 pub(crate) use nearest::nearest;
 use problem::{Fault, Problems};
+pub(crate) use value::names_resource;
 
 /// The name of the file that commands read by default.
 pub const FILE_NAME: &str = "informer.toml";
@@ -87,7 +88,7 @@ source = "hello.wasm"
   watch = "apps/v1/deployments"
 "#;
 
-/// A whole configuration. Every reference in it leads somewhere.
+/// A whole configuration. Each watch and each signer that a key names exists in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The files that the file includes, and the directories of such files, absolute.

@@ -15,6 +15,7 @@ use futures::future::BoxFuture;
 use informer_runtime::capabilities::{ConfigFilesError, ConfigSource};
 use informer_system::{Directory, Entry, FileError, RegularFile};
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
 /// The most bytes of all files of a plugin together. A ConfigMap or Secret has at most 1 MiB.
 const BYTES: u64 = 4 << 20;
@@ -28,11 +29,15 @@ const SWAPS: usize = 10;
 /// The most files of a directory.
 const FILES: usize = 10_000;
 
+/// The most reads of one plugin at a time. A directory on a disk that hangs takes no more threads from the other plugins.
+const READS: usize = 2;
+
 /// The configuration files of one plugin.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfigFiles {
     /// Files, and directories of files. If two files have the same name, the later one wins.
     paths: Arc<Mutex<Vec<PathBuf>>>,
+    reads: Arc<Semaphore>,
     hasher: RandomState,
 }
 
@@ -40,7 +45,8 @@ pub(crate) struct ConfigFiles {
 
 impl ConfigFiles {
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
-        Self { paths: Arc::new(Mutex::new(paths)), hasher: RandomState::new() }
+        let (paths, reads) = (Arc::new(Mutex::new(paths)), Arc::new(Semaphore::new(READS)));
+        Self { paths, reads, hasher: RandomState::new() }
     }
 
     /// Replaces the paths.
@@ -77,7 +83,7 @@ impl ConfigFiles {
         self.files().await.map(|files| hasher.hash_one(files))
     }
 
-    /// Runs the work outside the threads of the executor. Without paths there is nothing to do.
+    /// Runs the work outside the threads of the executor, and the plugin pays its processor time. Without paths there is nothing to do.
     fn blocking<T: Default + Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, ConfigFilesError> + Send + 'static,
@@ -87,7 +93,12 @@ impl ConfigFiles {
             if files.paths.lock().is_empty() {
                 return Ok(T::default());
             }
-            let reading = tokio::task::spawn_blocking(move || work(&files));
+            // The semaphore is never closed. A read keeps its place until it ends, even if its call is over.
+            let place = Arc::clone(&files.reads).acquire_owned().await.ok();
+            let reading = informer_runtime::blocking_work(move || {
+                let _place = place;
+                work(&files)
+            });
             reading.await.unwrap_or_else(|error| Err(failed(Path::new(""), &error)))
         })
     }

@@ -133,7 +133,7 @@ pub fn init(filter: &str, format: LogFormat, precedence: Precedence) -> Result<(
 /// Changes the log filter from now on. `None` restores the configured filter.
 ///
 /// # Errors
-/// [`SetFilterError`]; the filter before stays.
+/// [`SetFilterError`]; the previous filter stays.
 pub fn set(filter: Option<&str>) -> Result<(), SetFilterError> {
     let started = STARTED.get().ok_or(SetFilterError::NotStarted)?;
     let initial = started.initial.load();

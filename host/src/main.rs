@@ -12,7 +12,7 @@ use informer::{
 
 fn main() -> ExitCode {
     let cli = Cli::of_process();
-    // Before the first file or connection is opened.
+    // This comes before the first file or connection is opened.
     informer_system::descriptors::raise();
     let status = match cli.command.run(&cli.global) {
         Ok(true) => ExitCode::SUCCESS,

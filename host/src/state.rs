@@ -47,7 +47,8 @@ const OPEN_EVERY: Duration = Duration::from_secs(5);
 /// The most reads at a time. Each needs a thread, and a host with many plugins starts many reads at once.
 const READS: usize = 4;
 
-/// How long a call waits for the call that got the first error of a database to report it. That call does so at once.
+/// redb reports the cause of a failure to one call only, and that call records the cause at once. The other calls wait for the record
+/// at most this long.
 const FIRST_ERROR_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long the end of the state waits for the uses of the database.
@@ -145,8 +146,8 @@ impl State {
     /// size of the write.
     ///
     /// # Errors
-    /// [`StateError`] if the database does not work. Then neither this write nor any other write of the same commit has changed anything; if
-    /// the commit itself failed, all of them have changed everything or nothing.
+    /// [`StateError`] if the database does not work. Then neither this write nor any other write of the same commit has changed
+    /// anything; if the commit itself failed, all of them have changed everything or nothing.
     ///
     /// # Cancel safety
     /// The write is executed even if the future is dropped, unless every clone of the state is dropped before.
@@ -335,8 +336,8 @@ impl std::fmt::Debug for State {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StateError> + Send + 'static,
 ) -> Result<T, StateError> {
-    // The task does not panic, and it is cancelled only when the process ends.
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(StateError::Stopping))
+    // The task does not panic, and it is cancelled only when the process ends. A plugin pays for the reads of its own key-values.
+    informer_runtime::blocking_work(work).await.unwrap_or(Err(StateError::Stopping))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(crate) use repeats::Repeats;
 pub(crate) use signals::{Selections, SignalCalls};
 pub(crate) use timers::Timers;
 pub use witness::Witness;
-pub(crate) use witness::{WitnessStand, WitnessedClient};
+pub(crate) use witness::{WitnessSlot, WitnessedClient};
 
 /// The host's caches, as the `lister` capability reads them.
 #[derive(Debug, Default)]

@@ -26,7 +26,7 @@ use crate::configmaps::ConfigMaps;
 const LEASE: &str = "lease = \"default/informer\"\nlease-duration = \"3s\"\n";
 
 /// Lines of `[host]`, with a lease that a leader keeps although a busy machine delays its renewals for seconds.
-const LONG_LEASE: &str = "lease = \"default/informer\"\nlease-duration = \"9s\"\n";
+const LONG_LEASE: &str = "lease = \"default/informer\"\nlease-duration = \"15s\"\n";
 
 async fn server() -> DevServer {
     DevServer::start(informer_devserver::Config::default()).await.unwrap()

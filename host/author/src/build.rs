@@ -83,7 +83,7 @@ fn declare_reads(component: &mut Vec<u8>, declared: &DeclaredReads) -> Result<()
     let section = declared.to_section();
     if section.len() > DeclaredReads::BYTES {
         return Err(BuildError::Project(format!(
-            "`reads` in informer-plugin.toml has {} bytes, more than {}: name a pointer above several others, such as \"/spec\"",
+            "`reads` in informer-plugin.toml has {} bytes, more than {}: write one pointer to a common parent, such as \"/spec\"",
             section.len(),
             DeclaredReads::BYTES
         )));
@@ -155,7 +155,7 @@ mod tests {
 
         let refused = declare_reads(&mut bare(), &reads).unwrap_err().to_string();
 
-        assert!(refused.contains("more than 65536: name a pointer above"), "{refused}");
+        assert!(refused.contains("more than 65536: write one pointer to a common parent"), "{refused}");
     }
 
     #[test]

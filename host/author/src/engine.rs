@@ -31,7 +31,7 @@ impl Engine {
     /// All engines.
     pub const ALL: [Self; 2] = [Self::QuickJs, Self::StarlingMonkey];
 
-    /// The word for it on the command line and in `informer-plugin.toml`.
+    /// The word for the engine on the command line and in `informer-plugin.toml`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

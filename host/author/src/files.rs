@@ -18,9 +18,9 @@ pub struct TextFile<'a> {
 /// The treatment of a file that exists with other contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It is the author's, and nothing at all is written.
+    /// The file belongs to the author: no file is written.
     Refuse,
-    /// It was made from an older version of its text, and is replaced.
+    /// The file was made from an older version of its text, and is replaced.
     Replace,
 }
 
@@ -79,7 +79,7 @@ pub fn write_all(
     }
     for (at, (path, text)) in changed.iter().enumerate() {
         if let Err(source) = write_one(path, text, existing) {
-            // A half of a project would be in the way of the next attempt.
+            // An incomplete project would make the next attempt fail.
             for (made, _) in changed.iter().take(at).filter(|_| existing == Existing::Refuse) {
                 fs::remove_file(made).ok();
             }

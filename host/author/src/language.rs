@@ -30,7 +30,7 @@ impl Language {
     /// All languages.
     pub const ALL: [Self; 6] = [Self::Rust, Self::Js, Self::Ts, Self::Python, Self::Go, Self::C];
 
-    /// The word for it on the command line and in `informer-plugin.toml`.
+    /// The word for the language on the command line and in `informer-plugin.toml`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

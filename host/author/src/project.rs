@@ -166,7 +166,7 @@ impl Project {
         )
     }
 
-    /// The text with what this project has in place of the words in `__`.
+    /// The text of a template, with the values of this project in place of the words between `__`.
     fn filled(&self, text: &str, template: &Template) -> String {
         let sdk = match &self.sdk {
             // TOML understands the escapes of JSON.

@@ -95,8 +95,8 @@ pub(crate) fn io_error(path: &Path, source: io::Error) -> ToolError {
 // === impl Cache ===
 
 impl Cache {
-    /// The folder `informer` in the user's cache: `$XDG_CACHE_HOME` or `~/.cache`. There is no cache without both: another user could
-    /// put programs into a folder for temporary files.
+    /// The folder `informer` in the user's cache: `$XDG_CACHE_HOME` or `~/.cache`. If the user has neither, there is no cache: another user
+    /// could put programs into a folder for temporary files.
     #[must_use]
     pub fn of_user() -> Self {
         Self::of(|name| env::var_os(name))
@@ -108,7 +108,7 @@ impl Cache {
         Self(cache.map(|cache| cache.join("informer")))
     }
 
-    /// A folder below it, which need not exist.
+    /// The path of a folder below the cache. The folder need not exist.
     ///
     /// # Errors
     /// [`ToolError::NoCache`] if the user has no cache.
@@ -145,7 +145,7 @@ impl Cache {
         let installed = staging.keep();
         match fs::rename(&installed, &complete) {
             Ok(()) => Ok(complete),
-            // Another build was faster.
+            // Another build has installed the same toolchain meanwhile.
             Err(_) if complete.is_dir() => {
                 let _ = fs::remove_dir_all(&installed);
                 Ok(complete)
@@ -171,7 +171,7 @@ pub(crate) fn wheels(cache: &Cache, kind: &str, requirements: &str) -> Result<Pa
             ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"];
         let mut command = PYTHON.command()?;
         command.args(pip).args(["--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement"]);
-        // Python also imports modules of the folder that it runs in: one of the author could have the name of one of pip.
+        // Python also imports modules of the folder that it runs in, and a module of the author may have the name of a module of pip.
         command.arg(&list).arg("--target").arg(folder).current_dir(folder);
         run(&mut command, "the installation of a toolchain by pip, which needs PyPI once,")
     })

@@ -72,9 +72,9 @@ const V0_2: [TextFile<'static>; 17] = wit![
 /// A version of the package `informer:plugin`. The host serves all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WitVersion {
-    /// 0.1.0.
+    /// Version 0.1.0.
     V0_1,
-    /// 0.2.0.
+    /// Version 0.2.0.
     V0_2,
 }
 
@@ -106,8 +106,8 @@ impl WitVersion {
         own.iter().chain(&DEPENDENCIES).copied().collect()
     }
 
-    /// The files in a folder that only another version has. Files of two versions in one folder are no package, so they have to go
-    /// when the files of this version are written.
+    /// The files in a folder that belong only to another version. A folder with files of two versions is not a valid package, so the caller
+    /// removes them when it writes the files of this version.
     #[must_use]
     pub fn left_over(self, folder: &Path) -> Vec<PathBuf> {
         let own = self.files();

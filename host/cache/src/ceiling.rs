@@ -9,11 +9,11 @@ use informer_types::Object;
 
 use crate::status::CacheMemory;
 
-/// Watches may exceed the ceiling by this part of it: their objects arrive one by one, and most replace another one.
+/// Watches may exceed the ceiling by the ceiling divided by this number: their objects arrive one by one, and most replace another one.
 const FOR_WATCHES: usize = 8;
 
-/// Lists of an informer that has objects may exceed the ceiling by this part of it: without them its cache could neither
-/// shrink nor follow the cluster.
+/// Lists of an informer that has objects may exceed the ceiling by the ceiling divided by this number: without such lists, the cache of
+/// the informer could neither shrink nor follow the cluster.
 const FOR_RELISTS: usize = 4;
 
 /// The maximum memory of all objects of the process. It counts caches, lists that are arriving, and the states that the queues of

@@ -67,7 +67,7 @@ pub(crate) struct Packer {
     packing: AtomicBool,
 }
 
-/// Objects to compress beside the reflector. There is one at a time for each packer.
+/// Objects to compress beside the reflector. A packer has at most one `Packing` at a time.
 pub(crate) struct Packing(Arc<Packer>);
 
 /// The newest objects, in the order of their arrival. The list keeps no object alive.
@@ -83,7 +83,7 @@ enum State {
     Sampling(usize),
     Training,
     Ready(Arc<Dictionary>, Arc<Vocabulary>),
-    /// The samples gave no dictionary: bodies stay uncompressed.
+    /// The samples gave no dictionary, or training panicked: bodies stay uncompressed.
     Useless,
 }
 
@@ -126,7 +126,7 @@ impl Packer {
         }
         let Some(dictionary) = self.dictionary() else { return };
         loop {
-            // Without the lock: this may be the last reference to the object.
+            // The lock is released before the object is compressed and dropped: this may be the last reference to the object.
             let overtaken = self.recent.lock().pop_beyond(bytes);
             match overtaken {
                 None => return,
@@ -145,10 +145,16 @@ impl Packer {
     /// Trains the dictionary outside the executor once there are enough samples, which happens once in an informer's life. If
     /// training panics, objects stay uncompressed, which is safe.
     pub(crate) async fn learn(self: &Arc<Self>) {
+        self.learn_with(Self::train).await;
+    }
+
+    async fn learn_with(self: &Arc<Self>, train: fn(&Self, &[Arc<Object>])) {
         if let Some(samples) = self.take_samples() {
             let _turn = TRAINING.lock().await;
             let packer = Arc::clone(self);
-            let _ = tokio::task::spawn_blocking(move || packer.train(&samples)).await;
+            if tokio::task::spawn_blocking(move || train(&packer, &samples)).await.is_err() {
+                self.give_up();
+            }
         }
     }
 
@@ -175,18 +181,16 @@ impl Packer {
     /// Trains the dictionary: a tenth of a second of work, for a thread that may block.
     fn train(&self, samples: &[Arc<Object>]) {
         let texts: Vec<Arc<str>> = samples.iter().filter_map(|object| object.raw()).collect();
-        let dictionary = Dictionary::train(&texts).map(Arc::new);
-        *self.state.lock() = match &dictionary {
-            Some(dictionary) => {
-                let vocabulary = Vocabulary::of(samples.iter().flat_map(|object| object.header_texts()));
-                State::Ready(Arc::clone(dictionary), Arc::new(vocabulary))
-            }
-            None => State::Useless,
-        };
-        match dictionary {
-            Some(_) => self.pack(),
-            None => *self.recent.lock() = Recent::default(),
-        }
+        let Some(dictionary) = Dictionary::train(&texts) else { return self.give_up() };
+        let vocabulary = Vocabulary::of(samples.iter().flat_map(|object| object.header_texts()));
+        *self.state.lock() = State::Ready(Arc::new(dictionary), Arc::new(vocabulary));
+        self.pack();
+    }
+
+    /// Objects stay uncompressed from now on, so the newest ones are not tracked any more.
+    fn give_up(&self) {
+        *self.state.lock() = State::Useless;
+        *self.recent.lock() = Recent::default();
     }
 }
 

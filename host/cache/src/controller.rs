@@ -64,7 +64,7 @@ impl Controller {
             if deltas.iter().any(|delta| self.is_heavy(delta)) {
                 self = match tokio::task::spawn_blocking(move || self.apply_all(deltas)).await {
                     Ok(controller) => controller,
-                    // A bug of this crate, for the informer to report; or the runtime is shutting down.
+                    // A panic is a bug of this crate, which the informer reports. Without a panic, the runtime is shutting down.
                     Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Err(_) => return,
                 };
@@ -121,7 +121,7 @@ impl Controller {
         match delta.kind {
             DeltaKind::Added(scope, object) | DeltaKind::Updated(scope, object) => {
                 let present = self.indexer.put_over(object, |stored| {
-                    // Before the store is written, so that a bug in between loses nothing.
+                    // This comes before the store is written, so that a bug in between loses nothing.
                     listeners.in_doubt.iter_mut().for_each(|in_doubt| in_doubt.replaces(stored));
                 });
                 self.applied(scope, present.object().resource_version(), at);

@@ -178,7 +178,7 @@ impl Decoder {
         if has_objects { self.ceiling.for_relists() } else { self.ceiling }
     }
 
-    /// Compresses every cached object, once, if memory is tight and the watch does not ask for it anyway.
+    /// Compresses every cached object, once, if memory is tight and the watch is not configured to compress its objects anyway.
     async fn squeeze(&self) {
         let Some(cached) = self.cached.as_ref().filter(|cache| !self.compresses && cache.len() > 0) else {
             return;

@@ -22,8 +22,8 @@ pub(crate) struct RequestError {
     problem: Problem,
 }
 
-/// The client sends no request, because it has no credentials. A client returns it as the cause of its error; the text says
-/// what gives no credentials, why, and what helps.
+/// The client sends no request, because it has no credentials. A client returns this error as the cause of its own error. The text
+/// names the source of the credentials, the reason why there are none, and the remedy.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NoCredentials(pub String);
@@ -206,7 +206,7 @@ fn is_refused(error: &(dyn Error + 'static)) -> bool {
     causes::<io::Error>(error).any(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// The error and its causes, those of this type.
+/// Returns those of this type among the error and its causes.
 fn causes<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a E> {
     iter::successors(Some(error), |&error| error.source()).filter_map(|error| error.downcast_ref())
 }

@@ -16,7 +16,7 @@ use crate::{
     SharedInformer, WatchConfig, shared_informer, threads::Threads, transport::Transport,
 };
 
-/// Makes shared informers and runs them. A factory talks to one API server with one identity.
+/// Makes shared informers and runs them. A factory sends all requests to one API server, with one identity.
 ///
 /// There are two ways to get an informer. [`subscribe`](Self::subscribe) counts subscriptions: the first one starts the
 /// informer, and the end of the last one stops it (D-12). [`informer`](Self::informer) works as in client-go: the

@@ -38,7 +38,7 @@ pub struct ValueQuery<'a> {
     pub index: &'a str,
     /// The namespaces whose objects count.
     pub namespaces: &'a Namespaces,
-    /// The last value of the page before, which is left out. `None` means the first page.
+    /// The last value of the previous page; the page begins behind it. `None` means the first page.
     pub after: Option<&'a str>,
     /// The most values on the page.
     pub limit: usize,

@@ -4,7 +4,7 @@
 //!
 //! 1. `request`, `request_budget`, `transport`, `list_watch`, `watch_stream`: LIST pages and WATCH frames as bytes, over a
 //!    `kube::Client`, at a limited rate. `list_extent` and `ceiling` bound their memory. `api_status`, `error` and `error_class`
-//!    say why a request failed.
+//!    describe why a request failed.
 //! 2. `decode`: turns one JSON text into one [`Object`](informer_types::Object), without an object tree. `compress` makes the
 //!    texts of older objects smaller.
 //! 3. `reflector`: lists (streaming or plain), watches, resumes, relists and backs off; one task per watched namespace. It runs
@@ -66,4 +66,5 @@ pub use resource_version::{IncomparableVersion, ResourceVersion};
 pub use shared_informer::{InformerStopped, SharedInformer, VersionError};
 pub use status::{
     CacheMemory, Counters, InformerStatus, LastError, ListenerStatus, Phase, ReflectorStatus, Trouble,
+    Undecoded,
 };

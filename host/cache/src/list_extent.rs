@@ -43,7 +43,7 @@ impl ListExtent {
         Self { limit, ceiling, used: 0, keys, undecodable, repeated: 0, empty: 0 }
     }
 
-    /// Checks the size of the list, with the part of the present page that has arrived.
+    /// Checks the size of the list so far. `bytes` and `objects` are those of the page that is still arriving.
     pub(crate) fn check(&self, bytes: u64, objects: usize) -> Result<(), Problem> {
         if self.used.saturating_add(size(bytes, objects)) > self.limit {
             return Err(Problem::ListTooLarge(self.limit));
@@ -54,7 +54,7 @@ impl ListExtent {
         Ok(())
     }
 
-    /// Adds something that has arrived as a whole.
+    /// Adds a page or an event that has arrived as a whole, and checks the size of the list.
     pub(crate) fn add(&mut self, bytes: u64, objects: usize) -> Result<(), Problem> {
         self.used = self.used.saturating_add(size(bytes, objects));
         self.check(0, 0)

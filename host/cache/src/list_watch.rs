@@ -54,9 +54,9 @@ impl ListWatch {
         list.finish().map_err(error)
     }
 
-    /// Lists at `resource_version`, page by page. No part of the list is visible before the last page has arrived. The list
-    /// has the resource version of the first page, and the items of all pages in order. The flag is true if it had
-    /// more than one page. A list that becomes too large, or whose pages lead nowhere, has failed (D-14).
+    /// Lists at `resource_version`, page by page. No part of the list is visible before the last page has arrived. The list has the
+    /// resource version of the first page, and the items of all pages in order. The flag is true if the list had more than one
+    /// page. A list fails if it becomes too large, or if too many of its pages bring no new object (D-14).
     pub(crate) async fn list(
         &self,
         decoder: &Decoder,

@@ -155,7 +155,7 @@ impl Listener {
             let offered = catch_unwind(AssertUnwindSafe(|| self.sink.offer_all(&mut self.outbox)));
             if offered.is_err() {
                 if self.outbox.len() == before {
-                    // The sink would panic for ever.
+                    // The sink left the notification in the queue and would panic on it again.
                     self.outbox.pop_front();
                 }
                 self.sink_panics += 1;

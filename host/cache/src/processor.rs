@@ -282,8 +282,8 @@ impl Registration {
         &self.name
     }
 
-    /// Returns true once the informer has synced and every initial notification offered to this listener is settled:
-    /// acknowledged, merged or given up (P-16, D-8). It never becomes false again.
+    /// Returns true once the informer has synced and every initial notification offered to this listener is settled: acknowledged,
+    /// given up, or dropped without a call, alone or merged with later ones (P-16, D-8). It never becomes false again.
     pub fn has_synced(&self) -> bool {
         *self.sync.borrow() == SyncState::Synced
     }

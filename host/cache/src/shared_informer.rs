@@ -6,7 +6,7 @@ mod run;
 mod version;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fmt,
     sync::{
         Arc,
@@ -28,7 +28,7 @@ pub use version::VersionError;
 
 use crate::{
     ErrorClass, InformerKey, InformerStatus, ListenerConfig, ListenerStatus, Lister, Phase, Registration,
-    WatchConfig,
+    Undecoded, WatchConfig,
     delta_queue::DeltaGauge,
     indexer::Indexer,
     processor::Processor,
@@ -302,7 +302,8 @@ impl SharedInformer {
         self.inner.processor.hasten_resyncs(by);
     }
 
-    /// Waits until the listeners were offered everything that the cache has, for tests of plugins.
+    /// Waits until the listeners were offered everything that the cache has. [`wait_for_version`](Self::wait_for_version) may
+    /// return before that.
     ///
     /// # Blocking
     /// Waits for the informer's lock, which is held from the change of the cache until the offers are made.
@@ -385,10 +386,10 @@ impl SharedInformer {
         self.inner.endings.lock().keeps_ending()
     }
 
-    /// The objects that exist and cannot be decoded (D-2), at most a thousand for each namespace that is watched.
-    pub fn undecoded(&self) -> BTreeSet<ObjectKey> {
-        let cells = self.inner.cells.iter().map(|cell| cell.snapshot());
-        cells.flat_map(|reflector| reflector.quarantined.into_keys()).collect()
+    /// The objects that exist and cannot be decoded (D-2). A caller that takes an object for deleted because the cache does not
+    /// have it must look here first.
+    pub fn undecoded(&self) -> Undecoded {
+        Undecoded::of(self.inner.cells.iter().map(|cell| cell.undecoded()))
     }
 
     /// Adds the indexes that do not exist yet (I-8).

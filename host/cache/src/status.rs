@@ -3,14 +3,16 @@
 mod cell;
 mod remedy;
 mod trouble;
+mod undecoded;
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use informer_types::{ObjectKey, millis};
+use informer_types::{ObjectKey, counted, millis};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use cell::ReflectorCell;
 pub use trouble::Trouble;
+pub use undecoded::Undecoded;
 
 use crate::{ErrorClass, InformerKey};
 
@@ -255,10 +257,4 @@ impl std::ops::AddAssign for Counters {
         self.index_failures += other.index_failures;
         self.restarts += other.restarts;
     }
-}
-
-/// `1 object`, `2 objects`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }

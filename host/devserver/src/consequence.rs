@@ -30,7 +30,7 @@ type Found = (Arc<Resource>, Arc<Stored>);
 /// Makes all writes that follow from a write that a client requested, and returns that write.
 ///
 /// # Errors
-/// Those of the write.
+/// Returns the error of the write.
 pub(crate) fn settle(api: &Api, written: ApiResult<Change>) -> ApiResult<Change> {
     let change = written?;
     if !change.dry_run {

@@ -28,8 +28,8 @@
 //! webhooks; validation of built-in specs beyond the names and types of their fields; controllers, except those that
 //! empty namespaces, establish definitions and, if configured, collect garbage.
 //!
-//! The server shares no code with the informer's own list and watch. If they did, one misunderstanding of the
-//! protocol could hide in both.
+//! The server shares no code with the informer's own list and watch. Otherwise one misunderstanding of the protocol could be in both, and
+//! no test would find it.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

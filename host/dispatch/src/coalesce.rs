@@ -33,9 +33,9 @@
 //! while it was pending. A deletion has the cause of the deletion. Updates, and repeated additions, have the stronger of
 //! both causes: live, initial, relist, replay, resync. A resync therefore disappears in a pending update.
 //!
-//! **Attempts.** Newer state ends the wait of older state but keeps its number of attempts: a handler that fails on every
-//! state of an object that keeps changing runs out of attempts like any other. A deletion starts at zero, because it is
-//! another call, and the last one of its object.
+//! **Attempts.** Newer state ends the wait of older state, and inherits the attempts of the older state: a handler that fails on every
+//! state of an object that keeps changing runs out of attempts like any other. A deletion starts at zero, because it is another call,
+//! and the last one of its object.
 //!
 //! **Every.** If each change is to be delivered ([`DeliveryMode::Every`](crate::DeliveryMode::Every)), two entries merge only
 //! if the later one is no change: a resync, or a repetition of the same deletion. Any number of entries of an object may be

@@ -109,10 +109,10 @@ impl Dispatcher {
         self.workers.configure(config);
     }
 
-    /// The orderly shutdown, after the last offer: delivers what is pending, for at most `within` and at most a day. From now on
-    /// no object waits until it is quiet. The shutdown ends sooner if everything is delivered, if the rest waits beyond the deadline
-    /// for retries or because of the rate, or if no call is in flight in a pause or a quarantine. At the deadline calls in flight
-    /// are dropped.
+    /// Delivers what is pending, for at most `within` and at most a day. Call it after the last offer. From now on no object waits
+    /// until it is quiet. The drain ends sooner if everything is delivered, if all that is left waits beyond the deadline for a retry
+    /// or for the rate, or if the queue is paused or in quarantine and no call is in flight. At the deadline, calls in flight are
+    /// dropped.
     ///
     /// Returns what was left. The queue is closed afterwards.
     ///
@@ -125,8 +125,8 @@ impl Dispatcher {
         queue.close()
     }
 
-    /// Removes the plugin (D-10): calls in flight are finished, and nothing else is delivered. Returns what was discarded. A
-    /// failed call that would have been retried is discarded too, and only counted.
+    /// Removes the plugin (D-10): calls in flight are finished, and nothing else is delivered. Returns what was discarded. If a call
+    /// fails that would have been retried, its notification is discarded and counted, but not returned.
     ///
     /// # Cancel safety
     /// Dropping the future drops the calls in flight. The queue is closed once the future was polled.
@@ -274,7 +274,7 @@ fn log_given_up(plugin: &str, fate: Fate, letter: &DeadLetter, left_out: u64) {
         Fate::DeadLetter | Fate::Quarantine => {
             error!(plugin, %resource, %key, verb, %rv, attempts, %failure, left_out, "given up: kept as a dead letter");
         }
-        // The operator chose to lose it, so it is no error.
+        // The operator has configured that such a notification is dropped, so this is no error.
         Fate::Drop => {
             warn!(plugin, %resource, %key, verb, %rv, attempts, %failure, left_out, "given up: dropped as configured");
         }

@@ -2,10 +2,11 @@
 //!
 //! A [`Filter`] stands between a listener and the plugin's queue and judges each notification in this order:
 //!
-//! 1. **Which objects.** `namespaces`, `namespaces-labels`, `labels`, `annotations`, `fields`, and a `when` that names only the object decide whether a
-//!    *state* belongs to the subscription. The filter remembers which objects are inside. It maps an update by the old and the new state (P-21): inside
-//!    before and after is an update; only after is an addition, which is never initial (C-11); only before is a deletion of the
-//!    old state, whose final state is known; neither is nothing.
+//! 1. **Which objects.** `namespaces`, `namespaces-labels`, `labels`, `annotations`, `fields`, and a `when` that names only the object
+//!    decide whether a *state* belongs to the subscription. The filter remembers which objects are inside. It maps an update by the old
+//!    and the new state (P-21). If both are inside, the update stays an update. If only the new state is inside, the update becomes an
+//!    addition, which is never initial (C-11). If only the old state is inside, the update becomes a deletion of the old state, whose
+//!    final state is known. If neither is inside, the update does not pass.
 //! 2. `initial`: "skip" excludes the additions of the first list, "changed" the objects that are as the plugin acknowledged them.
 //! 3. `events`: which calls are made, after that mapping.
 //! 4. `changed`: an update passes only if it is a change by [`Changed`]. An update without a newer state always
@@ -20,8 +21,8 @@
 //! deletion that is replayed from a dead letter was inside before, and only `events` applies to the deletion. client-go's filter
 //! (P-21) judges only the last state, and loses a deletion if the last state was never seen and no longer matches.
 //!
-//! A condition that has no answer excludes nothing (D-9): if `when` or a field fails, the object counts as selected and the
-//! change as wanted. The failure is counted and shown. It counts for one state, so the mapping above stays consistent: after an
+//! A condition that has no answer excludes nothing (D-9): if `when` fails or a field cannot be read, the object counts as selected and
+//! the change as wanted. The failure is counted and shown. It concerns one state only, so the mapping above stays consistent: after an
 //! error on the new state the object is inside, and a later answer can take it out.
 //!
 //! The labels of a namespace are not part of the state of an object. [`Filter::set_namespace`] changes the namespaces that
@@ -125,7 +126,8 @@ impl<S: NotificationSink> Filter<S> {
         self
     }
 
-    /// The namespaces whose labels match `namespaces-labels`, as far as the filter knows.
+    /// The namespaces that [`choosing`](Self::choosing) and [`set_namespace`](Self::set_namespace) have reported as matching
+    /// `namespaces-labels`.
     pub fn chosen(&self) -> Vec<Arc<str>> {
         self.chosen.read().iter().cloned().collect()
     }
@@ -171,7 +173,7 @@ impl<S: NotificationSink> Filter<S> {
     /// - an object in the state of its receipt is not delivered;
     /// - an object whose state differs is an addition with the cause `initial`;
     /// - an object that no longer matches is a deletion in its present state, whose final state is unknown;
-    /// - an object with another UID is a deletion of the object before, and an addition;
+    /// - an object with another UID is a deletion of the earlier object, and an addition;
     /// - an object that does not exist is a deletion, once [`end_recall`](Self::end_recall) is called.
     ///
     /// Only the key, the UID and the version of a deleted object are known.
@@ -340,7 +342,7 @@ impl<S: NotificationSink> Filter<S> {
         let is_about_changes = match condition {
             Condition::Events | Condition::Changed => true,
             Condition::When => self.config.when_of(Subject::Object).is_none(),
-            // The plugin does not know the object, or it is as the receipt says.
+            // The plugin does not know the object, or the object is in the state of the receipt.
             _ => false,
         };
         match &notification.change {

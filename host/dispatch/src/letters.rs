@@ -22,8 +22,8 @@ pub use keeper::{DeadLetterKeeper, DeadLetterStore};
 /// The longest message of a failure that is kept, in bytes. A stack trace fits.
 const MAX_MESSAGE_BYTES: usize = 4096;
 
-/// At most this many settled ids are remembered while the letters of an earlier process cannot be read. The old letter of
-/// any further settled id comes back, which is shown and has no other effect.
+/// At most this many settled ids are remembered while the letters of an earlier process cannot be read. If more ids are settled, their
+/// old letters are restored: an operator sees letters that are obsolete, and nothing else follows.
 const MAX_SETTLED: usize = 1 << 16;
 
 /// A notification or a key that was given up.

@@ -48,12 +48,12 @@ use notifications::{Notifications, Taken};
 /// retry goes to the end of its lane when its wait is over, and delays no other object.
 ///
 /// # Settling
-/// If [`QueueConfig::settle`] has a time for the source, a change of an object is delivered once the object has not changed for
-/// that time, and at the latest [`SETTLES_WITHIN`] times that time after the first change that was not delivered. Its changes
-/// merge meanwhile, and a quiet object goes to the end of its lane. A deletion is delivered at once, and so are first lists,
-/// resyncs and replays. A change that merges with something that does not wait is delivered with it, and so is a change that comes
-/// when the object was quiet already. A retry is not delayed: newer state goes with the retry, or before it once the object is
-/// quiet.
+/// If [`QueueConfig::settle`] has a time for the source, a change of an object is delivered once the object has not changed for that
+/// time, and at the latest [`SETTLES_WITHIN`] times that time after the first change that was not delivered. Its changes merge
+/// meanwhile, and a quiet object goes to the end of its lane. A deletion is delivered at once, and so are first lists, resyncs and
+/// replays. If a change merges with a notification that does not wait, both are delivered together. A change that comes after the
+/// object has become quiet does not begin another wait. A retry is not delayed by the quiet time: newer state is delivered with the
+/// retry, or earlier, once the object is quiet.
 ///
 /// # Bound
 /// At most two pending notifications and one in flight for each distinct object, whatever the rate, plus what
@@ -94,8 +94,8 @@ impl QueueBuilder {
         self
     }
 
-    /// Gives a receipt for each notification that is acknowledged, if it is one of a subscription whose receipts are kept. None is
-    /// given while the plugin takes keys.
+    /// Adds a receipt to `receipts` for each acknowledged notification of a resource whose receipts are [kept](Receipts::keep). No
+    /// receipt is added while the plugin takes keys.
     #[must_use]
     pub fn with_receipts(mut self, receipts: Receipts) -> Self {
         self.0.receipts = receipts;
@@ -164,7 +164,7 @@ impl Queue {
     }
 
     /// Changes the configuration. What is pending stays, and so do the tokens of a rate that does not change. Objects that are not
-    /// quiet yet wait as the new configuration says.
+    /// quiet yet wait as the new configuration defines.
     pub fn configure(&self, config: &QueueConfig) {
         self.0.change(|queue, now| queue.configure(config, now));
         self.0.wake_workers();

@@ -1,19 +1,19 @@
 //! Receipts: the newest state of each object that a plugin acknowledged. With them a plugin receives only the changes after a
 //! restart of the host (`initial = "changed"`).
 //!
-//! The queue adds a [`Receipt`] for each notification that its plugin acknowledged, and one that is not acknowledged when the first
-//! call for an addition [begins](Receipt::begun). The filter reports each change that it withholds. [`Receipts`] merges them by
-//! object until the host has written them. The next process reads them and passes them to
+//! The queue adds a [`Receipt`] for each notification that its plugin acknowledged. When the first call for an addition begins, the
+//! queue adds a receipt that [is not acknowledged](Receipt::begun). The filter reports each change that it withholds. [`Receipts`]
+//! merges all of these by object until the host has written them. The next process reads the receipts and passes them to
 //! [`Filter::recalling`](crate::Filter::recalling).
 //!
 //! # Meaning of a receipt
-//! The plugin has handled everything up to this state of the object. A change that `changed`, `when` or `events` withholds moves
-//! the receipt of the state before to the state after, because the plugin has handled everything of it. If the state before is
-//! not acknowledged yet, the receipt moves on once it is. If that never happens, because the object is deleted first and the
-//! deletion is not acknowledged either, the change is forgotten.
+//! The plugin has handled everything up to this state of the object. A change that `changed`, `when` or `events` withholds moves the
+//! receipt of the state before to the state after, because the plugin need not handle the change. If the state before is not
+//! acknowledged yet, the receipt moves on once that state is acknowledged. If that never happens, because the object is deleted first
+//! and the deletion is not acknowledged either, the change is forgotten.
 //!
-//! A receipt that is not acknowledged says only that the plugin may know the object: it is delivered again, and if it is gone, its
-//! deletion is delivered.
+//! A receipt that is not acknowledged shows only that the plugin may know the object. The object is delivered again, or if the object
+//! is gone, its deletion is delivered.
 //!
 //! # At least once
 //! A receipt is written after the acknowledgement, so a process that is killed may forget the receipts of its last moments: their
@@ -38,11 +38,11 @@ use crate::entry::ObjectRef;
 /// that stays although its object is gone only repeats the deletion.
 const FULL: usize = 1 << 18;
 
-/// The receipts of one plugin that are not written yet. Clones are handles of the same ones.
+/// The receipts of one plugin that are not written yet. Clones are handles of the same receipts.
 ///
 /// # Bound
-/// One receipt for each object with a change since the last write, and one for each object with a withheld change that waits for
-/// the acknowledgement of the state before. While nothing can be written, the receipts of at most 262,144 deleted objects for each
+/// One receipt for each object with a change since the last write, and one for each object with a withheld change that waits for the
+/// acknowledgement of the state before. While nothing can be written, the receipts of at most 262,144 deleted objects are kept for each
 /// subscription.
 #[derive(Clone, Debug, Default)]
 pub struct Receipts(Arc<Shared>);
@@ -57,7 +57,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Book {
     subscriptions: Vec<Kept>,
-    /// The subscriptions changed, so rows of others are to be removed.
+    /// The subscriptions changed, so the rows of all other resources have to be removed.
     others_go: bool,
     /// The plugin takes keys, which no receipt covers.
     is_off: bool,
@@ -125,7 +125,7 @@ pub enum Write {
 /// order, and each of them in the order of its fields.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// If it is there, the rows of all other resources of the plugin are removed.
+    /// If set, the rows of all resources of the plugin but these are removed.
     pub only: Option<BTreeSet<Source>>,
     /// The version of the component that gives the receipts from now on.
     pub component: Option<Arc<str>>,
@@ -287,7 +287,7 @@ impl Receipts {
         }
     }
 
-    /// These withheld changes follow a state that is not acknowledged yet.
+    /// Keeps withheld changes that were not written until the plugin acknowledges the state before each of them.
     pub fn wait(&self, source: &Source, skips: impl IntoIterator<Item = (ObjectKey, Skip)>) {
         if let Some(kept) = self.0.book.lock().of(source) {
             for (key, skip) in skips {
@@ -398,7 +398,7 @@ impl Kept {
     }
 
     fn put_back(&mut self, first: First, writes: Vec<(ObjectKey, Write)>) {
-        // What began since the batch was taken happens after its writes.
+        // A removal or an expiry that began after the batch was taken applies to the writes of the batch, too.
         let since = self.first;
         for (key, write) in writes {
             if matches!(&write, Write::Skip(skip) if self.is_abandoned(&key, skip)) {
@@ -426,9 +426,9 @@ impl Unwritten {
     fn begun(&mut self, receipt: Receipt) {
         match self.write {
             None => self.write = Some(Write::Begun(receipt)),
-            // The row of the object before is removed by this.
+            // This write also replaces the row of the earlier object.
             Some(Write::Gone) => self.write = Some(Write::State(receipt)),
-            // There will be a row.
+            // There will be a row, so the plugin is known to know the object.
             Some(Write::State(_) | Write::Skip(_) | Write::Begun(_)) => {}
         }
     }
@@ -466,7 +466,8 @@ impl Unwritten {
         }
     }
 
-    /// An older skip that was not written. It waits for the state before it if another state is on disk.
+    /// Takes back a skip that was not written and is older than the present one. If `waits`, another state is on disk, and the skip
+    /// waits until the plugin acknowledges the state before it.
     fn wait(&mut self, skip: Skip, waits: bool) {
         match (&mut self.write, &mut self.skip) {
             (Some(Write::State(state)), _) if *state == skip.from => self.acknowledged(skip.to),

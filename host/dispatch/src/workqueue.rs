@@ -42,7 +42,7 @@ pub const MAX_KEY_BYTES: usize = 1024;
 /// A queue of distinct keys, with a rate limiter for keys that are retried.
 ///
 /// # Promises
-/// - A key is in the queue at most once: adding a key that is dirty does nothing. A key that is added while it is in flight is
+/// - A key is in the queue at most once: a key that is dirty is not added a second time. A key that is added while it is in flight is
 ///   handed out once more after its call (W-2), and never to two workers at once (W-3).
 /// - No key is lost before the shutdown. Keys discarded by the shutdown are counted.
 ///

@@ -38,7 +38,7 @@ pub(crate) trait Call: Send {
     /// The result of the export, in terms of the host.
     type Answer: Send;
 
-    /// False if the instance ends after the call in any case.
+    /// If false, the call does not make the instance unusable. This is so for `stop` only, after which the instance ends anyway.
     const SPOILS: bool = true;
 
     /// The time limit.
@@ -234,7 +234,7 @@ async fn handle_batch(
     deliveries: &[Delivery],
 ) -> wasmtime::Result<Result<Vec<Outcome>, Failure>> {
     let notifications = deliveries.iter().map(|delivery| batched(store, delivery)).collect();
-    // A batch of one object has no `delivery.call-again` either: a guest need not count.
+    // `delivery.call-again` fails in each batch, also in a batch of one notification, so a guest need not count them.
     store.data_mut().call.handles = false;
     let (answers,) = on_batch.call_async(store, (notifications,)).await?;
     let (wanted, got) = (deliveries.len(), answers.len());

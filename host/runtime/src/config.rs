@@ -20,7 +20,7 @@ pub struct PluginConfig {
     pub config_json: String,
     /// What the plugin may access.
     pub grants: Grants,
-    /// What it declares to read of the objects of a resource. All of them, if the resource is not named.
+    /// The parts of objects that the plugin declares to read, by resource. It reads whole objects of a resource that is not in the map.
     pub reads: BTreeMap<Gvr, Reads>,
     /// How much the plugin may use.
     pub limits: Limits,
@@ -33,14 +33,14 @@ pub struct PluginConfig {
     pub trial: TrialConfig,
 }
 
-/// When a plugin goes back from a new version to the last good one: if more than this share of the first calls fail, or if
-/// the first five calls all fail. A call fails if it traps, exceeds its deadline, its memory or its number of calls to the host,
-/// or if `start` fails. An error that a handler returns is an answer and does not count.
+/// The trial of a new version. The plugin goes back to the last good version if more than `share` of the first `calls` calls fail, or if
+/// the first five calls all fail. A call fails if it traps, exceeds its deadline, its memory or its number of calls to the host, or if
+/// `start` fails. An error that a handler returns is an answer and does not count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialConfig {
     /// The number of first calls that count. 0 turns the trial off.
     pub calls: u32,
-    /// The share of these calls that may fail, from 0 to 1. With 1 all may fail.
+    /// The share of these calls that may fail, from 0 to 1. With 1 all of them may fail, and the plugin never goes back.
     pub share: f64,
 }
 

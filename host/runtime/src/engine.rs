@@ -51,11 +51,12 @@ const READERS: usize = 8;
 pub struct EngineConfig {
     /// Where compiled code is kept between runs. `None` means that it is not kept.
     pub cache: Option<CodeCache>,
-    /// How code is made of a component that the cache does not have. The cache keeps the code of each compiler apart.
+    /// The compiler for components whose code is not in the cache: the optimising or the baseline compiler. The cache keeps the code of
+    /// each compiler apart.
     pub codegen: Codegen,
     /// Largest component that is compiled, in bytes.
     pub component_bytes: u64,
-    /// The compiler of components. If it is this process, the next two limits do not apply.
+    /// The process that compiles components. If it is this process, the next two limits do not apply.
     pub compiler: Compiler,
     /// Longest time that one component may take to compile, not counting the wait for its turn.
     pub compile_timeout: Duration,
@@ -106,8 +107,9 @@ struct Ticker {
 // === impl EngineConfig ===
 
 impl Default for EngineConfig {
-    /// No cache, optimised code, components of at most 64 MiB (a Python component has 20), compilations in this process, which in
-    /// another one may take two minutes (it takes ten seconds) and 1 GiB, and one turn for each processor.
+    /// There is no cache, code is optimised, a component has at most 64 MiB (a Python component has 20 MiB), this process compiles, and
+    /// there is one turn for each processor. A compilation in another process may take two minutes (a Python component takes ten seconds)
+    /// and 1 GiB of memory.
     fn default() -> Self {
         Self {
             cache: None,

@@ -128,7 +128,7 @@ fn too_much_memory(guest: &Guest) -> String {
 fn ceiling_reached(guest: &Guest) -> String {
     let ceiling = guest.memory.ceiling_bytes();
     format!(
-        "the plugins together use the memory of guests, {ceiling} bytes: raise `guest-memory` under [host], or lower `memory` or `instances` under [plugin.limits]"
+        "there is no room for this plugin in the memory of all guests, {ceiling} bytes: raise `guest-memory` under [host], or lower `memory` or `instances` under [plugin.limits]"
     )
 }
 

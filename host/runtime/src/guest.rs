@@ -54,7 +54,7 @@ pub(crate) struct CallState {
     pub(crate) allowed: Duration,
     pub(crate) clock: Arc<CallClock>,
     pub(crate) attempt: Attempt,
-    /// The call is one of `handler`.
+    /// True in a call of `handler`.
     pub(crate) handles: bool,
     /// The time after which the handler asked for another call for its object.
     pub(crate) again: Option<Duration>,
@@ -70,14 +70,14 @@ pub(crate) struct CallState {
     pub(crate) lists: OpenLists,
 }
 
-/// One attempt at a notification or a key. The default is for calls that are neither.
+/// One attempt to make the call for a notification, a key or a signal. The default is for all other calls, such as `start`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attempt {
     /// 1 for the first attempt.
     pub(crate) number: u32,
-    /// Time from the offer of the notification or key to the start of the attempt.
+    /// The time from the moment when the notification, the key or the signal entered its queue to the attempt.
     pub(crate) queued: Duration,
-    /// The trace of the event that it is for.
+    /// The trace of the event that the attempt is for.
     pub(crate) event: EventTrace,
 }
 
@@ -205,7 +205,7 @@ impl Guest {
         counters.received_bytes.add(self.call.received_bytes);
         counters.sent_bytes.add(self.call.sent_bytes);
         self.call.renew();
-        // The trace of an event is over only when nothing has it.
+        // The trace of an event ends when its last clone is dropped.
         self.http.hooks.trace = None;
     }
 }

@@ -99,7 +99,8 @@ impl Instance {
         }
     }
 
-    /// Returns false after a trap, a missed deadline, a refused allocation or an unfinished call.
+    /// Returns false after a trap, a missed deadline, a refused allocation, a failed `start` or an unfinished call, and if the tokens may
+    /// run out.
     pub(crate) fn usable(&self) -> bool {
         !self.spoiled
     }

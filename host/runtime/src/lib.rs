@@ -7,16 +7,17 @@
 //! 2. [`Plugin`] has one version in service and replaces it at a reload. `dispatch` calls it as an
 //!    [`EventHandler`](informer_types::EventHandler), as a [`Reconciler`](informer_types::Reconciler) and as a
 //!    [`SignalHandler`](informer_types::SignalHandler).
-//! 3. `instance` is one store with one call at a time, `call` the exports that it calls, and `guest` the host's data of it.
+//! 3. `instance` is one store, which serves one call at a time. `call` calls the exports of an instance, and `guest` has the host's data of
+//!    the instance.
 //! 4. [`capabilities`] are the functions that a guest may call: objects, lister, client, workqueue, timer, log, delivery, metrics,
 //!    key-values, HTTP. `output` turns printed text into log lines.
 //! 5. `schedule` decides when guests run: in turns, within their share, and until their deadline. [`GuestThreads`] are the
 //!    threads that they run on.
 //! 6. `failure` turns traps into failures for people. `revocation` ends the use of revoked grants.
 //!
-//! Each linear memory reserves 4 GiB of address space, of which only the pages that the guest uses take memory. An instance has
-//! one memory, and at most 16. All instances together have at most 8,192, which fits into Linux' default `vm.max_map_count`. The
-//! host does not support a limit on address space (`ulimit -v`).
+//! Each linear memory reserves 4 GiB of address space, of which only the pages that the guest uses take memory. Most instances have one
+//! memory; the limit is 16. All instances together have at most 8,192, which fits into Linux' default `vm.max_map_count`. The host does not
+//! support a limit on address space (`ulimit -v`).
 //!
 //! What an instance takes is charged to its limit and to a ceiling over all plugins (`memory`): linear memories, tables, and
 //! wasmtime's structures, which `component` counts before the component is compiled. Caches of compiled code and what the host
@@ -56,6 +57,7 @@ pub use engine::{
 pub use log_sink::{LogLevel, LogLine, LogSink, LogStream, Subject};
 pub use memory::GuestMemory;
 pub use plugin::{Plugin, Rejected, VersionInfo};
+pub use schedule::blocking_work;
 pub use sources::{Sources, WallClock};
 pub use stats::{InstanceStats, PluginStats};
 pub use threads::GuestThreads;

@@ -124,8 +124,8 @@ impl Plugin {
         &self.name
     }
 
-    /// Returns true if the version in service could not be started with the current configuration and still runs with an
-    /// older one.
+    /// Returns true if the version in service runs with an older configuration, because its start with the current one failed or is in
+    /// progress.
     pub fn is_outdated(&self) -> bool {
         let wanted = self.shared.load();
         self.version.load().as_ref().is_some_and(|version| !version.serves(&wanted.config))
@@ -272,7 +272,7 @@ impl Plugin {
             if !work.is_served_by(&version.info) {
                 return None;
             }
-            // Without a lease, another version was put into service meanwhile.
+            // There is no lease if another version was put into service meanwhile.
             let Some(leased) = version.lease().await else { continue };
             let result = match leased {
                 Ok(instance) => call_instance(&version, instance, work).await,

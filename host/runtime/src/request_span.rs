@@ -18,9 +18,9 @@ pub(crate) struct RequestSpan {
 
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// To the API server; the path without its query.
+    /// A request to the API server. The path has no query.
     Api { method: Method, path: String },
-    /// To a server that a grant names.
+    /// A request to a server that a grant names.
     Http { method: Method, https: bool, host: String, port: u16 },
 }
 
@@ -32,7 +32,7 @@ impl RequestSpan {
     pub(crate) fn begin(trace: Option<&CallTrace>, what: impl FnOnce() -> Request) -> Option<Self> {
         let trace = trace?.clone();
         let context = trace.child();
-        // Until it ends, it counts as abandoned.
+        // The request counts as abandoned until `end` is called.
         let error = Some("abandoned");
         Some(Self { trace, context, since: Instant::now(), what: what(), status: None, error })
     }

@@ -41,8 +41,8 @@ impl Grantees {
         revocation
     }
 
-    /// Revokes all grants that these grants do not cover: the instances that have them end at `at`, or earlier if they were
-    /// revoked before. Returns true if there are such instances.
+    /// Revokes all grants that these grants do not cover. Instances with a revoked grant end at `at`, or earlier if an earlier revocation
+    /// says so. Returns true if there are such instances.
     pub(crate) fn narrow(&self, grants: &Grants, at: Instant) -> bool {
         let mut known = self.0.lock();
         known.retain(|(_, revocation)| revocation.strong_count() > 0);

@@ -8,7 +8,7 @@
 //! Before a slice the work waits for two things, in this order:
 //!
 //! 1. **Its share** ([`CpuBudget`](cpu_budget::CpuBudget)): if the plugin has used up its `cpu` limit, the work waits until the
-//!    budget has refilled.
+//!    budget has refilled. The time of [`blocking_work()`] counts, too.
 //! 2. **A turn** ([`Turnstile`]): a turn is the permission to run one slice. There are as many turns as threads that run
 //!    guests. If no turn is free, the work waits in the **lane** of its plugin, and free turns go round the lanes. So eight
 //!    workers of one plugin get as many turns as one worker of another. A plugin that ran less than the others runs at once.
@@ -16,12 +16,14 @@
 //! Neither wait counts against the deadline of the call ([`CallClock`]), because the host imposed it. Waits in host calls
 //! count. Work that waits in a host call holds no turn.
 
+mod blocking_work;
 mod call_clock;
 mod cpu_budget;
 mod lane;
 mod turns;
 mod turnstile;
 
+pub use blocking_work::blocking_work;
 pub(crate) use call_clock::{CallClock, tick};
 pub(crate) use lane::Lane;
 pub(crate) use turns::by_turns;

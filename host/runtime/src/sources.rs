@@ -48,7 +48,7 @@ struct Nothing;
 // === impl Sources ===
 
 impl Sources {
-    /// Sources that have nothing: for a component that is looked at and does no work. `http` is used if the grants allow it.
+    /// Sources without content, for a component that is only examined. `http` is used if the grants allow it.
     pub fn nothing(http: HttpClient) -> Self {
         Self {
             lister: Arc::new(Nothing),

@@ -58,9 +58,9 @@ pub trait Reviewer: Send + Sync + 'static {
 pub enum Verdict {
     /// The identity may get `/metrics`.
     Allowed,
-    /// It is the token of an identity that may not.
+    /// The token is that of an identity that may not get `/metrics`.
     Forbidden,
-    /// It is no token of an identity.
+    /// The API server does not accept the token.
     Unknown,
 }
 

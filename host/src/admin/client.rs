@@ -144,7 +144,7 @@ impl Client {
         })?;
         self.check(Identity::read(&head.headers))?;
         let json: Value =
-            serde_json::from_slice(&text).with_context(|| format!("what answers at {address} is no host"))?;
+            serde_json::from_slice(&text).with_context(|| format!("the program at {address} is no host"))?;
         if !head.status.is_success() {
             let Failed { error } = serde_json::from_value(json)
                 .unwrap_or_else(|_| Failed { error: "the answer gives no reason".to_owned() });
@@ -162,7 +162,7 @@ impl Client {
         let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
         let Some(host) = host else {
             bail!(
-                "what answers at {address} does not name its process, so it is no host of this version; free the \
+                "the program at {address} does not name its process, so it is no host of this version; free the \
                  address for the host of {}, or read the answer nevertheless with --admin {address}",
                 file.display()
             );

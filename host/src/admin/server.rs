@@ -44,9 +44,9 @@ pub enum IfTaken {
 /// Listens at once, and answers until the token is cancelled.
 ///
 /// - `GET /livez`: the answer of the health endpoint: 200, or 500 if only a new process may help.
-/// - `GET /readyz`: 200, or 503 with the reasons, one for each line. If something fails that does not keep the host
-///   from serving, `ok` is followed by it: a watch that fails after its first list does not make the host unready,
-///   because its plugins still have work and their caches.
+/// - `GET /readyz`: 200, or 503 with the reasons, one for each line. If something fails that does not keep the host from serving, the
+///   reason follows after `ok`: a watch that fails after its first list does not make the host unready, because its plugins still have
+///   work and their caches.
 /// - `GET /status`: [`Status`].
 /// - `GET /metrics`: OpenMetrics text if the request accepts it, and otherwise the text format of Prometheus; see METRICS.md.
 /// - `POST /reload` with a [`ReloadRequest`]: a [`Report`](super::types::Report) once the reload is done; 503 if the host takes no reload
@@ -56,7 +56,7 @@ pub enum IfTaken {
 /// - `POST /dead-letters/list`, `replay` and `drop` with a [`Chosen`]: 400 if `replay` or `drop` has neither a key nor
 ///   `"all": true`.
 /// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one plugin: an [`Explanation`]; 404 if no watch
-///   serves the resource.
+///   serves the resource. `gvr` may be another name that kubectl accepts for a watched resource, such as `po`.
 /// - `POST /record` with a [`RecordRequest`]: a [`Recording`] once a bound of it is reached, with bodies of
 ///   objects as the plugin may see them; 503 if another recording runs.
 /// - `GET /`: the page for browsers.

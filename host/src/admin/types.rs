@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use dead_letters::{
     Chosen, DeadLetter, DeadLetters, Dropped, DroppedLetter, LostNotification, Refused, Replayed, Replays,
 };
-pub use explain::{ExplainRequest, Explanation, OwnKey, Standing, Step};
+pub use explain::{ExplainRequest, Explanation, OwnKey, PluginExplanation, Step};
 pub use plugin::{
     DroppedKey, FailingPull, Plugin, PluginQueue, Pull, Queue, Queues, Receipts, Subscription, Version,
     Workqueue, WorkqueueSummary,

@@ -10,7 +10,7 @@ use std::{
 use futures::future::join_all;
 use informer_cache::{Phase, SharedInformer, Subscription, WatchConfig};
 use informer_runtime::VersionInfo;
-use informer_types::Gvr;
+use informer_types::{Gvr, counted};
 use tokio::{
     sync::{Mutex, OwnedMutexGuard},
     time::timeout,
@@ -34,11 +34,11 @@ use crate::{
     connect::Connection,
     election::Leadership,
     logging,
-    wiring::WitnessStand,
+    wiring::WitnessSlot,
 };
 
-/// The time for a new informer to reach the state of the informer that it replaces. With a selector of its own it may have to
-/// wait a minute for a bookmark, so it replaces the informer before at the end of this time all the same.
+/// The time for a new informer to reach the state of the informer that it replaces. A new informer with another selector may have to
+/// wait a minute for a bookmark. So it replaces the previous informer when this time is over, even if it has not caught up.
 const CATCH_UP: Duration = Duration::from_secs(5);
 
 /// The time between two looks whether the previous informer still serves, while the API server denies the resource to the new one.
@@ -120,9 +120,9 @@ impl Applier {
         self.parts.supply.leadership()
     }
 
-    /// The place of the witness that observes the calls.
-    pub(super) fn stand(&self) -> &WitnessStand {
-        &self.parts.stage.stand
+    /// The witness that observes the calls, if there is one.
+    pub(super) fn witness(&self) -> &WitnessSlot {
+        &self.parts.stage.witness
     }
 
     /// The Plugin objects of the cluster, and the verdict about each.
@@ -158,7 +158,7 @@ impl Applier {
     /// [`SubscribeError`], only while the host stops.
     ///
     /// # Cancel safety
-    /// Once the configuration before is applied, this one is applied to its end, even if the future is dropped.
+    /// Once the previous configuration is applied, this one is applied to its end, even if the future is dropped.
     pub(super) async fn apply(self: &Arc<Self>, new: Config) -> Result<Report, SubscribeError> {
         self.kinds.look_for(&new).await;
         // Waits here and not in the task: at the end of the host, a task would wait for ever.
@@ -251,7 +251,7 @@ impl Applier {
             configure_log(&old.host, &new.host, &mut report);
             note_keys(old, &new, &mut report);
         }
-        // First, because components that are loaded from now on are verified by it.
+        // This comes first, because components that are loaded from now on are verified by these settings.
         self.configure_registries(&new, &mut report);
         self.remove(&plan, &mut report).await;
         note_watches(&plan, &mut report);
@@ -346,7 +346,7 @@ impl Applier {
         for (plugin, backlog) in removed.iter().zip(backlogs) {
             let (plugin, notifications) = (plugin.name(), backlog.notifications);
             tracing::info!(plugin, notifications, objects = ?backlog.objects, "plugin removed; its pending notifications are discarded");
-            let detail = format!("{notifications} notifications discarded");
+            let detail = format!("{} discarded", counted(notifications, "notification"));
             report.note("plugin", plugin, Verdict::Removed, detail);
         }
     }
@@ -415,7 +415,7 @@ impl Applier {
     ) {
         let ready = async {
             self.wait_for(&new).await;
-            // Catching up here, while the informer before still serves, shortens the time in which neither delivers.
+            // Catching up here, while the previous informer still serves, shortens the time in which neither delivers.
             let old = self.users_of_others(&new).into_iter().map(|(_, old)| old.newest_applied_version());
             let catching_up = catch_up(&new, old.filter_map(|version| version.ok().flatten()));
             timeout(CATCH_UP, catching_up).await.ok();
@@ -508,8 +508,8 @@ fn note_watches(plan: &Plan, report: &mut Report) {
     }
 }
 
-/// Waits until an informer has seen these versions. With a selector of its own, it has seen them only once a bookmark says
-/// so. Returns at once if the versions have no order or the resource is not served.
+/// Waits until an informer has reached these versions. If none of the objects that it selects has such a version, only a bookmark shows
+/// that it has reached the version. Returns at once if the versions have no order or the resource is not served.
 async fn catch_up(new: &SharedInformer, versions: impl Iterator<Item = String>) {
     if new.has_synced() {
         let versions: Vec<String> = versions.collect();

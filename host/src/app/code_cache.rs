@@ -24,8 +24,8 @@ enum NoKey {
     NoRandomness(io::Error),
 }
 
-/// The cache of compiled code. Creates the key if there is none. Returns `None` if nothing is kept: the configuration says so, or
-/// there is no state directory, or the key cannot be used.
+/// The cache of compiled code. Creates the key if there is none. Returns `None` if nothing is kept, because the configuration switches
+/// the cache off, there is no state directory, or the key cannot be used.
 ///
 /// # Blocking
 /// The call reads and writes some bytes.

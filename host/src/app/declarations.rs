@@ -1,4 +1,4 @@
-//! What components declare to read: a plugin whose configuration does not say what it reads follows its component.
+//! What components declare to read. If the configuration does not define what a plugin reads, the declaration of its component does.
 
 use std::{
     collections::{BTreeMap, VecDeque},

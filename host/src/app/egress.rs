@@ -44,10 +44,9 @@ pub enum EgressError {
 
 /// Makes the client. It opens no connection, and reads the file of `http-ca`.
 ///
-/// No plugin may reach the API server: at `server`, at the Service `kubernetes` if the host runs in a Pod, and at the addresses that the
-/// API server lists through `api`. The host cannot find other ways to the control plane, such as a load balancer in front of it that
-/// no list names: list them in `http-deny`. With a `wire`, nothing leaves this process. No request is sent while the host does not
-/// lead.
+/// No plugin may reach the API server: at `server`, at the Service `kubernetes` if the host runs in a Pod, and at the addresses that
+/// the API server lists through `api`. The host cannot find other addresses of the control plane, such as that of a load balancer in
+/// front of it: list them in `http-deny`. With a `wire`, nothing leaves this process. No request is sent while the host does not lead.
 ///
 /// # Errors
 /// [`EgressError`], with the remedy.

@@ -45,7 +45,7 @@ pub(crate) enum Reader {
 // === impl Keeping ===
 
 impl Keeping {
-    /// Returns `None` if the watch itself says what it keeps.
+    /// Returns `None` if the watch itself defines what it keeps.
     pub(crate) fn of(watch: &Watch, config: &Config) -> Option<Self> {
         watch.keeps_by_default().then(|| Self::by_plugins(watch, config).unwrap_or_else(Self::Whole))
     }

@@ -24,7 +24,7 @@ const PERIOD: Duration = Duration::from_secs(10);
 /// Time for one lookup. The start of the host waits for the first one.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 
-/// The kinds as the host knows them. Cheap to clone; all clones are one.
+/// The kinds as the host knows them. Cheap to clone; all clones share one state.
 #[derive(Clone)]
 pub(super) struct Kinds(Arc<Shared>);
 
@@ -71,7 +71,7 @@ impl Kinds {
         }
     }
 
-    /// Waits until the next lookup is due, and makes it. Returns true if the kinds are others than before.
+    /// Waits until the next lookup is due, and makes it. Returns true if the kinds differ from the earlier ones.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.

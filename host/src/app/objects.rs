@@ -14,7 +14,7 @@ use crate::config::{Config, Plugin, Tenancy};
 use choice::{Choice, Specs};
 pub(super) use judged::{Candidate, Judged, Verdict};
 
-/// The objects of the cluster. Cheap to clone; all clones are one.
+/// The objects of the cluster. Cheap to clone; all clones share one state.
 #[derive(Clone, Default)]
 pub(super) struct Objects(Arc<Shared>);
 
@@ -60,8 +60,8 @@ impl Objects {
         same
     }
 
-    /// Returns the plugins of the objects that run with this configuration, the oldest first, and keeps the verdict about each
-    /// object. A spec that is refused does not end the one that it replaces.
+    /// Returns the plugins of the objects that run with this configuration, the oldest first, and keeps the verdict about each object.
+    /// If a changed spec is refused, the previous spec stays in force.
     pub(super) fn choose(&self, config: &Config) -> Vec<Plugin> {
         let (present, cluster_scoped, mut specs) = {
             let mut state = self.0.state.lock();

@@ -37,11 +37,11 @@ use crate::{
     logging::{self, RecentLines, UnknownLevel, WrittenLevel},
     metrics::{self, Exposition},
     state::State,
-    wiring::WitnessStand,
+    wiring::WitnessSlot,
 };
 use plugin::{plugin, queues, workqueue};
 
-/// The most refused Plugin objects that the status names; each object says itself why it is refused.
+/// The most refused Plugin objects that the status of the host names. The status of each object has the reason.
 const REFUSED: usize = 10;
 
 /// Looks at a running host.
@@ -59,8 +59,8 @@ pub(super) struct HostProbe {
     pub(super) exporter: Option<Exporter>,
     pub(super) engine: Engine,
     pub(super) file: Option<PathBuf>,
-    /// The place of a recording.
-    pub(super) stand: WitnessStand,
+    /// A recording installs its witness here.
+    pub(super) witness: WitnessSlot,
     /// Cancelled once the host stops.
     pub(super) stop: CancellationToken,
 }
@@ -133,6 +133,50 @@ impl HostProbe {
         unsynced.map(|status| format!("Plugin objects are not known: {status}")).collect()
     }
 
+    /// The plugins without a version in service, a sentence for each: first those whose component is being compiled, then those
+    /// whose component is refused.
+    fn without_version(&self) -> (Vec<String>, Vec<String>) {
+        let stands_by = self.stands_by();
+        let (mut compiled, mut refused) = (Vec::new(), Vec::new());
+        for plugin in self.plugins.of_file() {
+            if plugin.plugin().version().is_some() {
+                continue;
+            }
+            let sentence = |why: &str| format!("plugin {}: no version in service: {why}", plugin.name());
+            match plugin.versions().refused() {
+                Some(why) => refused.push(sentence(&why)),
+                None if stands_by => {}
+                None => compiled.push(sentence("it is being compiled")),
+            }
+        }
+        (compiled, refused)
+    }
+
+    /// The sentences of [`unready`](Probe::unready) that neither a watch nor a plugin of [`Status`] has.
+    fn host_unready(&self, compiled: Vec<String>) -> Vec<String> {
+        let stopping = self.stop.is_cancelled().then(|| "the host stops".to_owned());
+        stopping.into_iter().chain(self.kinds.unready()).chain(compiled).collect()
+    }
+
+    /// The sentences of [`degraded`](Probe::degraded) that neither a watch nor a plugin of [`Status`] has, without the one about
+    /// traces.
+    fn host_degraded(&self) -> Vec<String> {
+        let plugins = self.plugins.of_file();
+        let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));
+        let letters = dead_letters::problems(&plugins);
+        let unhandled = plugins.iter().filter_map(|plugin| {
+            let why = plugin.config().unhandled_timers(plugin.plugin().version()?.has_timers)?;
+            Some(format!("plugin {}: {why}", plugin.name()))
+        });
+        self.kinds.degraded().into_iter().chain(state).chain(letters).chain(unhandled).collect()
+    }
+
+    /// The sentences about the whole host.
+    fn host_problems(&self) -> Vec<String> {
+        let (compiled, _) = self.without_version();
+        self.host_unready(compiled).into_iter().chain(self.host_degraded()).collect()
+    }
+
     /// The verdicts about the Plugin objects.
     fn plugin_objects(&self) -> PluginObjects {
         let judged = self.objects.judged();
@@ -159,22 +203,14 @@ impl Probe for HostProbe {
     }
 
     fn unready(&self) -> Vec<String> {
-        let plugins = self.plugins.of_file();
-        let waits = (!self.stands_by()).then(|| "it is being compiled".to_owned());
-        let without = plugins.iter().filter(|plugin| plugin.plugin().version().is_none());
-        let without = without.filter_map(|plugin| {
-            let why = plugin.versions().refused().or_else(|| waits.clone())?;
-            Some(format!("plugin {}: no version in service: {why}", plugin.name()))
-        });
-        let stopping = self.stop.is_cancelled().then(|| "the host stops".to_owned());
-        stopping.into_iter().chain(self.kinds.unready()).chain(self.unsynced(false)).chain(without).collect()
+        let (compiled, refused) = self.without_version();
+        self.host_unready(compiled).into_iter().chain(self.unsynced(false)).chain(refused).collect()
     }
 
     fn degraded(&self) -> Vec<String> {
         let informers = self.informers();
         let synced = informers.iter().map(SharedInformer::status).filter(|status| status.synced);
         let troubled = synced.filter(|status| !status.troubles().is_empty()).map(|status| status.to_string());
-        let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));
         let plugins = self.plugins.of_file();
         let quarantined = plugins.iter().flat_map(|plugin| checks::quarantines(plugin));
         let refused = plugins.iter().filter(|plugin| plugin.plugin().version().is_some());
@@ -194,22 +230,14 @@ impl Probe for HostProbe {
         let file = file.map(|problem| format!("the configuration in force stays: {problem}"));
         let replacing = self.unsynced(true).into_iter();
         let replacing = replacing.map(|text| format!("the watch before the change still serves: {text}"));
-        let letters = dead_letters::problems(&plugins);
-        let unhandled = plugins.iter().filter_map(|plugin| {
-            let why = plugin.config().unhandled_timers(plugin.plugin().version()?.has_timers)?;
-            Some(format!("plugin {}: {why}", plugin.name()))
-        });
         let receipts = plugins.iter().filter_map(|plugin| {
             let why = plugin.subscriptions().receipts().kept().failing?;
             Some(format!("plugin {}: what it acknowledged is in memory only: {why}", plugin.name()))
         });
         troubled
             .chain(self.without_objects())
-            .chain(self.kinds.degraded())
-            .chain(state)
+            .chain(self.host_degraded())
             .chain(quarantined)
-            .chain(letters)
-            .chain(unhandled)
             .chain(receipts)
             .chain(replacing)
             .chain(refused)
@@ -267,6 +295,7 @@ impl Probe for HostProbe {
             identity: self.identity(),
             unready: self.unready(),
             degraded: self.degraded(),
+            host_problems: self.host_problems(),
             telemetry: self.telemetry(),
             state: self.state.path(),
             log: logging::in_force(),
@@ -306,7 +335,7 @@ impl Probe for HostProbe {
             let plugin = found.ok_or_else(|| format!("there is no plugin `{}`", request.plugin))?;
             let mut informers = self.factory.informers();
             informers.retain(|informer| plugin.subscriptions().contains(&informer.key().gvr));
-            record(&self.stand, plugin, informers, request).await
+            record(&self.witness, plugin, informers, request).await
         })
     }
 

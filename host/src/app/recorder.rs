@@ -19,7 +19,7 @@ use tokio::{sync::Notify, time::timeout};
 use super::running_plugin::RunningPlugin;
 use crate::{
     admin::types::{RecordRequest, RecordedCall, RecordedObject, Recording},
-    wiring::{Ending, Witness, WitnessStand},
+    wiring::{Ending, Witness, WitnessSlot},
 };
 
 /// The longest recording.
@@ -29,7 +29,7 @@ const LONGEST: Duration = Duration::from_secs(60 * 60);
 const CALLS: u32 = 10_000;
 const BYTES: u64 = 16 << 20;
 
-/// Collects calls until a bound is reached. Clones are the same recording.
+/// Collects calls until a bound is reached. Clones share one recording.
 #[derive(Clone)]
 struct Recorder(Arc<Shared>);
 
@@ -71,7 +71,7 @@ struct WrittenMetadata {
 /// # Cancel safety
 /// If the future is dropped, the recording ends and is lost.
 pub(super) async fn record(
-    stand: &WitnessStand,
+    witness: &WitnessSlot,
     plugin: Arc<RunningPlugin>,
     informers: Vec<SharedInformer>,
     mut request: RecordRequest,
@@ -88,13 +88,13 @@ pub(super) async fn record(
         ended: Notify::new(),
     };
     let recorder = Recorder(Arc::new(shared));
-    let place = stand.take(Box::new(recorder.clone()));
-    let place = place.ok_or("another recording runs: wait until it ends")?;
+    let guard = witness.install(Box::new(recorder.clone()));
+    let guard = guard.ok_or("another recording runs: wait until it ends")?;
     let Shared { request, plugin, .. } = &*recorder.0;
-    // Bodies of objects leave the host: the log says so.
+    // Bodies of objects leave the host, so the log records it.
     tracing::info!(plugin = plugin.name(), calls = request.calls, ?longest, "a recording begins");
     let ended = timeout(longest, recorder.0.ended.notified()).await;
-    drop(place);
+    drop(guard);
     let recording =
         recorder.recording(if ended.is_ok() { "the bound was reached" } else { "the time is over" });
     tracing::info!(plugin = plugin.name(), calls = recording.calls.len(), "the recording has ended");

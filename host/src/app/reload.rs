@@ -171,7 +171,7 @@ impl Reloader {
         let file = followed.file().to_owned();
         let path = file.clone();
         let reading = tokio::task::spawn_blocking(move || {
-            // Before the read: a change during the read is noticed as a change.
+            // The state of the files is noted before the read, so that a change during the read is noticed.
             (Followed::read_now(&path), config::load(&path, Components::Unseen))
         });
         let read = match reading.await {

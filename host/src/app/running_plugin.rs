@@ -144,8 +144,8 @@ impl RunningPlugin {
             wall_clock: parts.stage.wall_clock.clone(),
         };
         let plugin = Arc::new(Plugin::new(parts.engine.clone(), settings::plugin(&config), sources));
-        let stand = parts.stage.stand.clone();
-        let calls = Calls::new(Arc::clone(&plugin), queues, repeats, stand);
+        let witness = parts.stage.witness.clone();
+        let calls = Calls::new(Arc::clone(&plugin), queues, repeats, witness);
         let letters = Letters::keep(queue.clone(), workqueue.clone(), parts.state.clone(), &name);
         let (dispatcher, reconcilers) = {
             let _guests = parts.guests.enter();

@@ -6,7 +6,7 @@ use informer_runtime::{WallClock, capabilities::Wire};
 
 use crate::{
     connect::KubeClient,
-    wiring::{Witness, WitnessStand, WitnessedClient},
+    wiring::{Witness, WitnessSlot, WitnessedClient},
 };
 
 /// Stand-ins for the outside world. The queues of the plugins have a clock that only
@@ -23,7 +23,7 @@ pub struct Staging {
 /// The stage of a host: empty, unless a test started it.
 #[derive(Clone, Default)]
 pub(super) struct Stage {
-    pub(super) stand: WitnessStand,
+    pub(super) witness: WitnessSlot,
     pub(super) wire: Option<Arc<dyn Wire>>,
     pub(super) wall_clock: Option<Arc<dyn WallClock>>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn new(staging: Option<Staging>) -> Self {
         staging.map_or_else(Self::default, |staging| Self {
-            stand: WitnessStand::with(staging.witness),
+            witness: WitnessSlot::with(staging.witness),
             wire: Some(staging.wire),
             wall_clock: Some(staging.wall_clock),
         })
@@ -41,7 +41,7 @@ impl Stage {
 
     /// The client of a plugin, with the witness beside it.
     pub(super) fn witnessed(&self, client: &KubeClient) -> WitnessedClient {
-        WitnessedClient { client: client.clone(), stand: self.stand.clone() }
+        WitnessedClient { client: client.clone(), witness: self.witness.clone() }
     }
 
     /// Returns true if the clocks of queues are stopped.

@@ -30,9 +30,9 @@ pub(super) struct Successor {
 
 /// The states that the plugin has received from the previous informer.
 pub(super) struct Received {
-    /// The cache of that informer, which has ended.
+    /// The cache of the previous informer, which has ended.
     pub(super) cached: Vec<Arc<Object>>,
-    /// Newer states that the plugin received from the informers before that one.
+    /// Newer states that the plugin received from informers before the previous one.
     pub(super) newer: HashMap<ObjectKey, Arc<Object>>,
     /// The version up to which that informer delivered everything; `None` if it had not synced.
     pub(super) until: Option<String>,
@@ -62,19 +62,27 @@ impl Successor {
         Self { source, view, until, tracer, state: Mutex::new(State { known, sink }) }
     }
 
-    /// The new informer has offered every object that exists at this version: an object that the plugin has received in an earlier
-    /// version, and that was not offered, is gone. If the versions have no order, every object that was not offered is gone.
-    pub(super) fn reached(&self, version: Option<&str>) {
+    /// The new informer has offered every object that exists at this version, except those for which `exists` returns true: an
+    /// object that the plugin has received in an earlier version, and that was not offered, is gone. If the versions have no
+    /// order, every object that was not offered is gone.
+    pub(super) fn reached(&self, version: Option<&str>, exists: impl Fn(&ObjectKey) -> bool) {
         let reached: Option<ResourceVersion> = version.and_then(|version| version.parse().ok());
-        self.end(|object| {
+        self.end(|key, object| {
             let known: Option<ResourceVersion> = object.resource_version().parse().ok();
-            known.zip(reached.as_ref()).is_none_or(|(known, reached)| known <= *reached)
+            let is_reached = known.zip(reached.as_ref()).is_none_or(|(known, reached)| known <= *reached);
+            is_reached && !exists(key)
         });
     }
 
-    /// The new informer has reached every state that the plugin has received, so every object that it has not offered is gone.
-    pub(super) fn finish(&self) {
-        self.end(|_| true);
+    /// The new informer has reached every state that the plugin has received, so every object that it has not offered is gone,
+    /// except those for which `exists` returns true.
+    pub(super) fn finish(&self, exists: impl Fn(&ObjectKey) -> bool) {
+        self.end(|key, _| !exists(key));
+    }
+
+    /// Returns true if the new informer has reached every state that the plugin has received.
+    pub(super) fn is_finished(&self) -> bool {
+        self.state.lock().known.is_empty()
     }
 
     /// Returns the version that the new informer must reach before [`finish`](Self::finish). Returns `None` if nothing is left, or
@@ -117,11 +125,11 @@ impl Successor {
         state.sink = sink;
     }
 
-    fn end(&self, gone: impl Fn(&Object) -> bool) {
+    fn end(&self, gone: impl Fn(&ObjectKey, &Object) -> bool) {
         let mut state = self.state.lock();
         let State { known, sink } = &mut *state;
         let observed = tokio::time::Instant::now().into_std();
-        for (_, object) in known.extract_if(|_, object| gone(object)) {
+        for (_, object) in known.extract_if(|key, object| gone(key, object)) {
             let change = Change::Deleted { object, final_state_known: false };
             let source = self.source.clone();
             sink.offer(Notification {
@@ -166,7 +174,8 @@ impl Successor {
         });
     }
 
-    /// Delivers the notification about a new object. It is not initial if the informer before cannot have seen it (C-11).
+    /// Delivers the notification about a new object. The notification is not initial if the previous informer cannot have had the
+    /// object (C-11).
     fn deliver_new(&self, notification: Notification, sink: &dyn NotificationSink) {
         let cause = match &self.until {
             Some(until) if is_newer(notification.change.object(), until) => relisted(notification.cause),

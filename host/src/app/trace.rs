@@ -69,7 +69,7 @@ impl Trace {
 impl TraceSink for Trace {
     fn record(&self, traced: Traced) {
         let mut bucket = self.bucket(&traced.key).lock();
-        // Under the lock, so that the steps are in the order of their times.
+        // The clock is read under the lock, so that the steps are in the order of their times.
         let at = SystemTime::now();
         let oldest = if bucket.len() < BUCKET { None } else { bucket.pop_front() };
         bucket.push_back(Recorded { at, traced });

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::Args;
 use form_urlencoded::Serializer;
-use informer_types::{Gvr, ObjectKey};
+use informer_types::ObjectKey;
 
 use super::output::{show, table};
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
 pub(super) const EXAMPLES: &str = "\
 Examples:
   informer explain v1/pods shop/web                  the object `web` in the namespace `shop`
+  informer explain po shop/web                       the same: each name that kubectl accepts for a watched resource
   informer explain v1/nodes node-1                   an object without a namespace
   informer explain v1/pods shop/web --plugin ttl     one plugin only
   informer explain v1/pods shop/web --output json    all details, for a program
@@ -27,9 +28,10 @@ Exit status: 0 the host has something about the object, 1 it has nothing, does n
 /// `informer explain`
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArgs {
-    /// The resource, by its full name: `apps/v1/deployments`, `v1/pods`.
-    #[arg(value_name = "GVR")]
-    pub gvr: Gvr,
+    /// The resource: `apps/v1/deployments`, or a name that kubectl accepts, such as `deploy` or `deployments.apps`. Short names
+    /// work for built-in resources only.
+    #[arg(value_name = "RESOURCE")]
+    pub resource: String,
     /// The object: `namespace/name`, or `name` if it has no namespace.
     #[arg(value_name = "KEY")]
     pub key: ObjectKey,
@@ -48,9 +50,9 @@ const HEADER: [&str; 5] = ["TIME", "STAGE", "PLUGIN", "VERDICT", "DETAIL"];
 /// # Errors
 /// No host answers, no watch serves the resource, or the configuration switches the admin endpoint off.
 pub(super) async fn run(args: ExplainArgs, output: Output) -> anyhow::Result<bool> {
-    let ExplainArgs { gvr, key, plugin, host } = args;
+    let ExplainArgs { resource, key, plugin, host } = args;
     let mut query = Serializer::new("/explain?".to_owned());
-    let query = query.append_pair("gvr", &gvr.to_string()).append_pair("key", &key.to_string());
+    let query = query.append_pair("gvr", &resource).append_pair("key", &key.to_string());
     if let Some(plugin) = &plugin {
         query.append_pair("plugin", plugin);
     }

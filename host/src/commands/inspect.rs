@@ -126,7 +126,7 @@ impl Verdict {
                 lines.push("  [plugin.grant]".to_owned());
                 lines.extend(grants.iter().map(|grant| format!("  {grant}")));
             }
-            Self::Refused(problem) => lines.push(format!("no plugin: {problem}")),
+            Self::Refused(problem) => lines.push(format!("the host refuses it: {problem}")),
         }
         // The file chose its names: none may look like another line.
         lines.iter().map(|line| format!("{}\n", one_line(line))).collect()

@@ -13,13 +13,24 @@ use crate::{
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  informer queues                           a line for each plugin
+  informer queues                           a line for each plugin: its notifications, and the KEYS in its workqueue
   informer queues --output json             all details, for a program
 
 Exit status: 0 no plugin is in quarantine, 1 a plugin is in quarantine or no host answers.";
 
-const HEADER: [&str; 9] =
-    ["PLUGIN", "DELIVERY", "PENDING", "DELAYED", "IN-FLIGHT", "OLDEST", "RATE", "RETRIED", "DEAD-LETTERS"];
+/// The columns from `PENDING` to `RETRIED` are about notifications, `KEYS` is about the workqueue, and `DEAD-LETTERS` about both.
+const HEADER: [&str; 10] = [
+    "PLUGIN",
+    "DELIVERY",
+    "PENDING",
+    "DELAYED",
+    "IN-FLIGHT",
+    "OLDEST",
+    "RATE",
+    "RETRIED",
+    "KEYS",
+    "DEAD-LETTERS",
+];
 
 /// Sends the request and prints the answer. Returns true if no handler, reconciler or signal is in quarantine.
 ///
@@ -51,7 +62,7 @@ fn row(PluginQueue { plugin, queue, reconciler, signals }: &PluginQueue) -> Vec<
     let or_dash = |cell: Option<String>| cell.unwrap_or_else(|| "-".to_owned());
     let seconds = |time: Duration| format!("{:.1}s", time.as_secs_f64());
     let stats = &queue.stats;
-    let keys: usize = reconciler.iter().chain(signals).map(|keys| keys.dropped_keys).sum();
+    let dropped: usize = reconciler.iter().chain(signals).map(|keys| keys.dropped_keys).sum();
     vec![
         plugin.clone(),
         queue.delivery.clone(),
@@ -61,7 +72,8 @@ fn row(PluginQueue { plugin, queue, reconciler, signals }: &PluginQueue) -> Vec<
         or_dash(stats.oldest.map(seconds)),
         or_dash(queue.rate.map(|rate| format!("{rate:?}/s"))),
         stats.retried.to_string(),
-        (stats.dead_letters + keys).to_string(),
+        or_dash(reconciler.as_ref().map(|workqueue| workqueue.keys.to_string())),
+        (stats.dead_letters + dropped).to_string(),
     ]
 }
 
@@ -100,17 +112,17 @@ mod tests {
              "rate": 2.5, "retried": 7, "dead-letters": 2, "quarantine": {"text": "in quarantine for 7 s"}},
             {"plugin": "echo", "delivery": "every", "pending": 0, "delayed": 0, "in-flight": 0, "oldest-ms": null,
              "rate": null, "retried": 0, "dead-letters": 2, "quarantine": null, "behind": true,
-             "reconciler": {"dropped-keys": 3, "quarantine": {"text": "in quarantine for 9 s"}},
+             "reconciler": {"keys": 5, "dropped-keys": 3, "quarantine": {"text": "in quarantine for 9 s"}},
              "signals": {"dropped-keys": 1, "quarantine": {"text": "in quarantine for 4 s"}}},
         ]});
 
         assert_eq!(
             text(&serde_json::from_value(answer).unwrap()).lines().collect::<Vec<_>>(),
             [
-                "PLUGIN  DELIVERY  PENDING  DELAYED  IN-FLIGHT  OLDEST  RATE   RETRIED  DEAD-LETTERS",
-                "ttl     latest    12       3        1          1.5s    2.5/s  7        2",
+                "PLUGIN  DELIVERY  PENDING  DELAYED  IN-FLIGHT  OLDEST  RATE   RETRIED  KEYS  DEAD-LETTERS",
+                "ttl     latest    12       3        1          1.5s    2.5/s  7        -     2",
                 "  in quarantine for 7 s",
-                "echo    every     0        0        0          -       -      0        6",
+                "echo    every     0        0        0          -       -      0        5     6",
                 "  its reconciler is in quarantine for 9 s",
                 "  its signals are in quarantine for 4 s",
                 "  more changes are pending than its capacity: they merge until it has caught up",

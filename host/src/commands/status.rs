@@ -7,6 +7,7 @@ use informer_dispatch::{FilterStats, NextRetry};
 use informer_registry::SCHEME;
 use informer_runtime::{GuestMemory, capabilities::ClientStats};
 use informer_system::HttpAddress;
+use informer_types::counted;
 
 use super::output::show;
 use crate::{
@@ -40,7 +41,7 @@ pub(super) async fn run(args: AdminArgs, output: Output) -> anyhow::Result<bool>
     Ok(answer.value.is_well())
 }
 
-/// A line for the host, one for each watch and one for each plugin, each with its troubles below.
+/// A line for the host, one for each watch and one for each plugin, each with its troubles below it.
 fn text(status: &Status, address: &HttpAddress) -> String {
     let repeated = |plugin: &Plugin| {
         let queues = plugin.workqueue.iter().chain(&plugin.signals);
@@ -57,6 +58,9 @@ fn text(status: &Status, address: &HttpAddress) -> String {
     // Writing to a string does not fail.
     if let Some(election) = &status.election {
         let _ = writeln!(text, "  {}", role(election));
+    }
+    for problem in &status.host_problems {
+        let _ = writeln!(text, "  {problem}");
     }
     if let Some(memory) = cache_memory(&status.cache_memory) {
         let _ = writeln!(text, "  {memory}");
@@ -226,6 +230,7 @@ fn pull(pull: &Pull) -> Option<String> {
 fn retry(next: &NextRetry, delayed: usize) -> String {
     let more = match delayed.saturating_sub(1) {
         0 => String::new(),
+        1 => "; 1 more waits".to_owned(),
         more => format!("; {more} more wait"),
     };
     format!(
@@ -338,11 +343,6 @@ fn filtered(subscription: &Subscription) -> Vec<String> {
     lines
 }
 
-fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
@@ -380,6 +380,30 @@ mod tests {
                 .ends_with("guests take 10 of the 100 MiB of `guest-memory` under [host]; refused 1 time")
         );
         assert_eq!(guest_memory(&GuestMemory { used_bytes: 1 << 40, ..GuestMemory::default() }), None);
+    }
+
+    #[test]
+    fn the_keys_that_wait_beside_the_next_retry_are_counted() {
+        let next = json!({"key": "v1/pods shop/web", "attempts": 1, "retry-in-ms": 4200});
+        let next: NextRetry = serde_json::from_value(next).unwrap();
+        let ended = |delayed| retry(&next, delayed).split_off("v1/pods shop/web failed 1 time, and ".len());
+
+        assert_eq!(ended(1), "is called again in 4.2 s");
+        assert_eq!(ended(2), "is called again in 4.2 s; 1 more waits");
+        assert_eq!(ended(3), "is called again in 4.2 s; 2 more wait");
+    }
+
+    #[test]
+    fn the_problems_of_the_whole_host_stand_below_its_line() {
+        let status = json!({"version": "0.1.0", "degraded": ["..."], "host-problems": ["the disk with the state is full"]});
+
+        let address = SocketAddr::from(([127, 0, 0, 1], 8080)).into();
+        let text = text(&serde_json::from_value(status).unwrap(), &address);
+
+        assert!(
+            text.ends_with(": ready, but not everything works\n  the disk with the state is full\n"),
+            "{text}"
+        );
     }
 
     #[test]

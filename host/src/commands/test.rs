@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches, parser::ValueSource};
+use informer_types::counted;
 
 use crate::{
     admin::{
@@ -172,7 +173,7 @@ async fn record(file: &Path, args: &RecordArgs) -> anyhow::Result<bool> {
         0 => String::new(),
         left_out => format!("; {left_out} change nothing that a story could repeat, and are left out"),
     };
-    print(&format!("{}: {calls} calls, {ended}{left_out}\n", file.display()));
+    print(&format!("{}: {}, {ended}{left_out}\n", file.display(), counted(calls as u64, "call")));
     Ok(calls > 0)
 }
 

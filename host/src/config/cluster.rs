@@ -57,7 +57,7 @@ pub(super) struct ClusterKeys {
     cluster: Cluster,
 }
 
-/// A page of 500 small objects, and more than any machine has.
+/// The least holds a page of 500 small objects, and the most is more than the memory of any machine.
 const LIST: (Size, Size) = (Size(1 << 20), Size(1 << 50));
 
 type K<V> = Key<ClusterKeys, V>;

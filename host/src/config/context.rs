@@ -7,7 +7,7 @@ use super::{
     problem::{Fault, Located, Problems},
 };
 
-/// Selects if the files of the components must exist.
+/// Selects whether the files of the components must exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Components {
     /// The files are not looked at. Loading a component reports a missing file.
@@ -27,7 +27,8 @@ pub(super) struct Context<'t, 'c> {
 // === impl Context ===
 
 impl Context<'_, '_> {
-    /// The absolute path of a path in the file, which is relative to the directory of that file. Returns `None` if there is no home directory for `~`, which is noted.
+    /// The absolute path of a path in the file, which is relative to the directory of that file. Returns `None`, and notes that, if
+    /// there is no home directory for `~`.
     pub(super) fn path(&mut self, path: &Path, place: &Located<impl Sized>) -> Option<PathBuf> {
         let absolute = self.environment.resolve(&path.to_string_lossy(), self.problems.base(place.at));
         if absolute.is_none() {

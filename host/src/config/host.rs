@@ -51,7 +51,7 @@ pub enum StateDir {
 /// Who may read `/metrics` of the health endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetricsAuth {
-    /// All that reach the endpoint.
+    /// Every client that reaches the endpoint.
     #[default]
     None,
     /// Identities that the API server accepts and that may get the path.
@@ -76,7 +76,7 @@ pub struct Host {
     pub shutdown_timeout: Duration,
     /// The lease that one of several hosts holds while it calls its plugins; `None` means that this host is alone.
     pub lease: Option<LeaseName>,
-    /// How long a host that does not renew its lease is waited for, in whole seconds. Never zero.
+    /// How long other hosts wait for a leader that does not renew its lease, in whole seconds. Never zero.
     pub lease_duration: Duration,
     /// The directory of compiled components, absolute; `None` compiles each component at each start.
     pub cache_dir: Option<PathBuf>,
@@ -102,17 +102,18 @@ pub struct Host {
 
 type K<V> = Key<Host, V>;
 
-/// Less would cut off calls that are almost done; no operator waits longer than an hour.
+/// A shorter time would cut off calls that are almost done, and no operator waits longer than an hour.
 const SHUTDOWN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60 * 60));
-/// Less would lose the lease at each delay of the API server; more would leave the plugins without a host for too long.
+/// With a shorter duration, a leader would lose the lease at each delay of the API server. A longer one would leave the plugins without
+/// a host for too long.
 const LEASE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(10 * 60));
-/// The smallest component that does something, and more than any toolchain makes.
+/// The least holds the smallest component that does something, and the most is more than any toolchain makes.
 const COMPONENT: (Size, Size) = (Size(4 << 10), Size(1 << 30));
 /// A second is the least that a small component needs on a busy machine.
 const COMPILE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60 * 60));
 /// Compiling the smallest component takes this much, and no machine should need more for the largest.
 const COMPILE_MEMORY: (Size, Size) = (Size(64 << 20), Size(64 << 30));
-/// A few small guests, and more than any machine has.
+/// The least is enough for a few small guests, and the most is more than the memory of any machine.
 const GUEST_MEMORY: (Size, Size) = (Size(16 << 20), Size(1 << 44));
 /// Up to 200 MiB of steps.
 const STEPS: (Count, Count) = (Count(0), Count(1 << 20));

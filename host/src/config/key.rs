@@ -156,19 +156,20 @@ impl<T: Default + 'static, V: Value> Key<T, V> {
         Self { name, described, required: None, checks: Vec::new(), put }
     }
 
-    /// Shows another default.
+    /// Sets the default that is shown, in place of the value of the field.
     pub(super) fn default(mut self, shown: &str) -> Self {
         self.described.default = Some(shown.to_owned());
         self
     }
 
-    /// Shows another value besides the default.
+    /// Sets an example that is shown besides the default.
     pub(super) fn also(mut self, shown: &'static str) -> Self {
         self.described.example = Some(shown);
         self
     }
 
-    /// Shows this value, because the key has no default. Further lines are keys that go with it.
+    /// Sets an example that is shown in place of a default, because the key has none. Further lines of the example are keys that go
+    /// with it.
     pub(super) fn example(mut self, shown: &'static str) -> Self {
         self.described.default = None;
         self.also(shown)

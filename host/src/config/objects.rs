@@ -41,7 +41,8 @@ pub(super) const NAME_BYTES: usize = 52;
 /// Much more than any plugin needs besides its `config`.
 const SPEC_BYTES: usize = 256 << 10;
 
-/// The most bytes of the path of a key. Each key below has this path too, so a long one costs as much as all of them together.
+/// The most bytes of the path of a key. The path of each key below begins with this path, so a long path would be repeated for all of
+/// them.
 const PATH_BYTES: usize = 4 << 10;
 
 /// The most elements of one list, besides those in `config`. Several of them are compared with one another.
@@ -50,13 +51,13 @@ const ELEMENTS: usize = 256;
 /// The name of the table in problems.
 const SPEC: &str = "spec";
 
-/// What the paths of the part of a spec begin with that belongs to the plugin alone.
+/// The prefix of the paths of keys below `config`, the part of a spec that belongs to the plugin alone.
 const CONFIG: &str = "spec.config.";
 
 /// The most problems of one object that are shown.
 const SHOWN: usize = 5;
 
-/// The most bytes of a path that is too long which are shown.
+/// The most bytes that are shown of a path that is too long.
 const SHOWN_PATH_BYTES: usize = 100;
 
 /// A `Plugin`, or a `ClusterPlugin` if it has no namespace.

@@ -125,8 +125,8 @@ impl Plugin {
         self.subscriptions.iter().any(|on| on.reads == Reading::AsDeclared)
     }
 
-    /// Completes what the configuration leaves to the component. `declared` returns what it reads of a resource, and `None` if that may
-    /// be everything.
+    /// Completes what the configuration leaves to the component. `declared` returns what the component reads of a resource, and `None`
+    /// if that may be everything.
     pub fn declare(&mut self, declared: impl Fn(&Gvr) -> Option<Vec<Part>>) {
         for on in &mut self.subscriptions {
             if let Some(parts) = declared(&on.watch) {
@@ -174,7 +174,7 @@ pub(super) struct PluginKeys {
     timers: Vec<Draft<TimerKeys>>,
     common: Common,
     grant: Draft<GrantKeys>,
-    /// Everything but these.
+    /// All other keys.
     plugin: Plugin,
 }
 
@@ -547,7 +547,8 @@ fn settling(plugin: &Draft<PluginKeys>) -> Vec<Located<()>> {
     settling.filter_map(|on| Some(on.written("settle")?.with(()))).collect()
 }
 
-/// The longest wait of a table with `min` and `max`. If only `min` is written, it extends a default that is shorter.
+/// Returns the longest wait of a table with `min` and `max`. If only `min` is written and exceeds the default of `max`, the longest
+/// wait is `min`.
 fn longest<T>(table: &Draft<T>, (min, max): (Duration, Duration), problems: &mut Problems<'_>) -> Duration {
     match (table.written("max"), table.written("min")) {
         (Some(longest), Some(first)) if max < min && is_default(longest) && !is_default(first) => {

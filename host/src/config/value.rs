@@ -23,6 +23,7 @@ pub(super) use field::Holds;
 pub(super) use json::text as json_text;
 pub(super) use number::{Count, Number};
 pub(super) use reads::ReadPart;
+pub(crate) use resource::names_resource;
 pub(super) use resource::{built_in, resource};
 pub(super) use scalar::{Choice, Scalar, inside, mismatch, outside};
 pub(super) use size::Size;

@@ -161,7 +161,7 @@ impl Watch {
         self.metadata_only || !self.keep.is_empty() || self.drop.iter().any(|dropped| !is_metadata(dropped))
     }
 
-    /// Returns true if no key of the watch says what is kept of the objects.
+    /// Returns true if no key of the watch defines what is kept of the objects.
     pub fn keeps_by_default(&self) -> bool {
         !self.metadata_only && self.keep.is_empty() && self.drop == Self::default().drop
     }

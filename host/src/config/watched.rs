@@ -34,7 +34,7 @@ impl Watched {
     /// The fault of a subscription to this resource with `namespaces-labels`, for which the host must watch all namespaces.
     pub(super) fn follows_namespaces(&self, gvr: &Gvr) -> Option<Fault> {
         if gvr.is_namespaces() {
-            return Some(Fault::new("a namespace is in no namespace", "write `labels`"));
+            return Some(Fault::new("`namespaces-labels` never selects a namespace", "write `labels`"));
         }
         let watch = self.watches.iter().find(|watch| watch.gvr == Gvr::namespaces())?;
         let selectors = [("labels", watch.labels.is_empty()), ("fields", watch.fields.is_empty())];

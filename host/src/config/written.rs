@@ -161,8 +161,9 @@ fn masked(text: &str, shown: fn(&str) -> String) -> String {
     clean
 }
 
-/// The start of the host in a text that follows `://`. A password that is not encoded may contain what ends a user and its password,
-/// such as `/` or a blank. So a text before the first of these counts as a user if no port is behind its colon.
+/// The start of the host in a text that follows `://`. A user and a password stand before the last `@` of the authority. The authority
+/// of a URL ends at `/`, `?`, `#` or a blank, but a password that is not encoded may contain these. So if there is a colon before the
+/// first of them, and no port behind the colon, the text up to the next quotation mark counts as the authority.
 fn host_start(text: &str) -> usize {
     let quoted = text.split(['"', '\'', '`']).next().unwrap_or_default();
     let authority = quoted.split(|c: char| "/?#".contains(c) || c.is_whitespace()).next().unwrap_or_default();

@@ -6,6 +6,7 @@ use std::{
     thread,
 };
 
+use futures::FutureExt;
 use tempfile::TempDir;
 
 use super::*;
@@ -241,4 +242,20 @@ fn every_read_sees_one_whole_state_while_states_replace_each_other() {
             reads += 1;
         }
     });
+}
+
+#[tokio::test]
+async fn a_plugin_whose_reads_hang_starts_no_further_ones() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("a"), "1").unwrap();
+    let files = ConfigFiles::new(vec![directory.path().to_owned()]);
+    let hanging = Arc::clone(&files.reads).acquire_many_owned(READS as u32).await.unwrap();
+    let (mut all, mut one) = (files.files(), files.file("a"));
+
+    assert!(all.as_mut().now_or_never().is_none() && one.as_mut().now_or_never().is_none());
+
+    assert_eq!(files.reads.available_permits(), 0);
+    drop(hanging);
+    assert_eq!(all.await.unwrap(), BTreeMap::from([pair("a", "1")]));
+    assert_eq!(one.await.unwrap().as_deref(), Some("1"));
 }

@@ -1,7 +1,7 @@
 //! The credentials that a command of the kubeconfig gives (`exec` of a user; in Kubernetes a credential plugin).
 //!
-//! kube runs such commands too, but without a bound on their time and output, for each change of a connection, never because the
-//! API server has refused a token, and with what they print in its errors.
+//! kube runs such commands too, but without a bound on their time and their output. It runs a command for each change of a connection,
+//! and never because the API server has refused a token. Its errors contain what the command prints.
 
 mod answer;
 mod last_words;
@@ -28,7 +28,8 @@ use answer::Answer;
 use last_words::harmless;
 use setting::Setting;
 
-/// A program that talks to a service of a cloud needs seconds. A request waits for it, and its own limit is longer.
+/// A program that requests a token from a service of a cloud needs seconds. A request to the API server waits for the program; the time
+/// limit of the request is longer.
 const LIMITS: ProgramLimits =
     ProgramLimits { time: Duration::from_secs(60), output: 1 << 20, last_words: 1000 };
 

@@ -1,4 +1,4 @@
-//! Adapter: reviews the tokens of those who read the metrics, by the API server.
+//! Adapter: lets the API server review the tokens of clients that request the metrics.
 
 use futures::future::BoxFuture;
 use k8s_openapi::api::{

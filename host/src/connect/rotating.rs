@@ -67,6 +67,9 @@ struct Current {
 // === impl Rotating ===
 
 impl Rotating {
+    /// Sends requests with the credentials of `source`, over the senders that `make` returns. The TLS files are those that `config`
+    /// names.
+    ///
     /// # Errors
     /// The files cannot be used.
     pub(super) fn new(

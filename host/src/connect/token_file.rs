@@ -65,7 +65,7 @@ impl TokenFile {
         }
     }
 
-    /// The value of `Authorization` with the token, which is at most one minute old. While the file cannot be read, the token before
+    /// The value of `Authorization` with the token, which is at most one minute old. While the file cannot be read, the previous token
     /// is used. The file is small, so that reading it blocks for a moment only.
     pub(super) fn header(&self) -> HeaderValue {
         let mut read = self.read.lock();

@@ -70,8 +70,8 @@ impl RecentLines {
         self.kept.lock().newest
     }
 
-    /// The newest lines after the one with this number, at most `limit`, of one plugin or of all, the oldest first; and true if
-    /// there were more.
+    /// The newest lines after the one with this number, at most `limit`, of one plugin or of all, the oldest first. The flag is true if
+    /// lines in between are missing, because they were dropped or there are more than `limit`.
     pub(crate) fn after(
         &self,
         plugin: Option<&str>,

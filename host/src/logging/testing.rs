@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::OneLineFields;
 
-/// What was written. Cheap to clone; all clones are one.
+/// What was written. Cheap to clone; all clones share one text.
 #[derive(Clone, Default)]
 pub(super) struct Written(Arc<Mutex<Vec<u8>>>);
 

@@ -1,8 +1,8 @@
 //! The answers to scrapes, in a bounded amount of memory.
 //!
 //! Any machine may request the metrics at the health endpoint, and the text is long: hundreds of kilobytes with twenty plugins. Clients
-//! that request it on many connections and take nothing would keep a text each in memory. The endpoint closes no connection whose
-//! request it is answering, so requests that wait for their texts could also leave no connection for a probe.
+//! that request the text on many connections and read nothing would each keep one text in memory. The endpoint closes no connection
+//! whose request it is answering, so requests that wait for their texts could also leave no connection for a probe.
 
 use std::{
     collections::VecDeque,

@@ -35,7 +35,7 @@ pub(super) trait Write: Send {
     fn end(self: Box<Self>, commit: Result<(), StateError>);
 }
 
-/// The writes that wait. Cheap to clone; all clones are one.
+/// The writes that wait. Cheap to clone; all clones share one queue.
 #[derive(Clone, Default)]
 pub(super) struct Commits(Arc<Mutex<Waiting>>);
 
@@ -48,7 +48,7 @@ struct Waiting {
     running: bool,
 }
 
-/// The right to commit. There is one at a time. If it is dropped early, what waits fails.
+/// The right to commit. There is one at a time. If it is dropped early, the writes that wait fail.
 pub(super) struct Turn {
     commits: Commits,
     over: bool,

@@ -109,7 +109,7 @@ impl KeyValues {
         let leadership = self.leadership.clone();
         let written = self.state.write(&plugin, cost, move |transaction| {
             let _own = own;
-            // Last: the write may have waited for its turn.
+            // This is checked here, because the host may have lost its lease while the write waited for its turn.
             if !leadership.holds() {
                 return Ok(Err(KeyValueError::Unavailable(NOT_LEADING)));
             }

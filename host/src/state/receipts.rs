@@ -235,7 +235,7 @@ fn write(
     mut sizes: BTreeMap<Source, Size>,
 ) -> Result<Written, redb::Error> {
     if let Some(only) = &batch.only {
-        // An object of the same name that is gone: the host did not see its end.
+        // Removes the receipts of earlier Plugin objects of the same name, whose deletion the host did not see.
         let name = owner.split(UID).next().unwrap_or_default();
         forget_owners(transaction, name, |other| other != owner)?;
         let stays = |resource: &str| only.iter().any(|source| source.to_string() == resource);

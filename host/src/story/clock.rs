@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use informer_runtime::WallClock;
 use parking_lot::Mutex;
 
-/// A clock that stands still between steps. Clones are the same clock.
+/// A clock that stands still between steps. Clones share one time.
 #[derive(Clone, Debug)]
 pub(super) struct StoryClock(Arc<Mutex<Duration>>);
 

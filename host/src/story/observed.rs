@@ -17,10 +17,10 @@ use super::{
 };
 use crate::wiring::{Ending, Witness};
 
-/// The most entries of a list. A plugin that does more in one step calls itself again by what it writes.
+/// The most entries of a list. A plugin that does more in one step triggers its own calls by what it writes.
 pub(super) const MOST: usize = 10_000;
 
-/// Collects the actions of the plugin. Clones are the same collection.
+/// Collects the actions of the plugin. Clones share one collection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observed(Arc<Mutex<Lists>>);
 

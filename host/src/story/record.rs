@@ -171,7 +171,7 @@ fn patch(from: &Value, to: &Value) -> Option<Value> {
     (!fields.is_empty()).then_some(Value::Object(fields))
 }
 
-/// A patch with the names that say which object it is for.
+/// The patch with the fields that identify its object.
 fn named(mut patch: Value, object: &Value) -> Value {
     if let Some(fields) = patch.as_object_mut() {
         for field in ["apiVersion", "kind"] {

@@ -43,7 +43,7 @@ pub struct StepReport {
 pub enum Verdict {
     /// Everything was as expected.
     Passed,
-    /// Something was not.
+    /// Something was not as expected.
     Failed(Vec<Finding>),
     /// The step was not played, for this reason.
     Skipped(String),

@@ -150,7 +150,7 @@ async fn act(story: &Story, action: &Action, stage: &mut Stage) -> anyhow::Resul
         Action::Pass(by) => stage.pass(*by).await,
         Action::Key(key) => stage.add_key(key),
         Action::Files(files) => stage.write_files(files).await,
-        // Boxed: it is large.
+        // The future is boxed because it is large.
         other => stage.change(Box::pin(change(story, other, stage))).await,
     }
 }

@@ -259,7 +259,7 @@ fn shown(manifests: &[Value]) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-/// Checks that a manifest says what it is.
+/// Checks that a manifest has the fields that identify its object.
 fn named(object: &Value) -> Result<(), String> {
     for pointer in ["/apiVersion", "/kind", "/metadata/name"] {
         let field = || pointer.trim_start_matches('/').replace('/', ".");

@@ -29,7 +29,7 @@ use crate::{
     connect::{Connection, connect},
 };
 
-/// Bookmarks tell the caches that nothing more follows.
+/// A bookmark shows a cache that it has every change so far.
 const BOOKMARKS_EVERY: Duration = Duration::from_millis(10);
 
 /// Time for the component to be compiled and started.
@@ -38,7 +38,7 @@ const STARTED_WITHIN: Duration = Duration::from_secs(600);
 /// Time for the plugin to come to rest. Each call has a deadline of its own.
 const RESTED_WITHIN: Duration = Duration::from_secs(120);
 
-/// A plugin that is at rest twice, with this pause between, is at rest.
+/// A plugin counts as at rest if two looks, with this pause in between, find it at rest.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Time for the host to stop on a slow machine. A story leaves no call in flight, and no queue waits for time to pass.

@@ -10,7 +10,7 @@ use informer_types::{
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::{Repeats, witness::WitnessStand};
+use super::{Repeats, witness::WitnessSlot};
 
 /// The calls of one plugin. When a version is put into service, its exports decide whether the plugin gets notifications or
 /// keys: see [`Queue::decide`].
@@ -24,7 +24,7 @@ pub(crate) struct Calls {
     swaps: watch::Receiver<u64>,
     /// The number of swaps that the queues were notified of.
     noted: Mutex<u64>,
-    stand: WitnessStand,
+    witness: WitnessSlot,
 }
 
 /// The part of a delivery that is needed after the call of the handler, which takes the delivery.
@@ -38,12 +38,12 @@ struct Subject {
 // === impl Subject ===
 
 impl Subject {
-    fn of(delivery: &Delivery, stand: &WitnessStand) -> Self {
+    fn of(delivery: &Delivery, witness: &WitnessSlot) -> Self {
         let notification = &delivery.notification;
         Self {
             source: notification.source.clone(),
             object: Arc::clone(notification.change.object()),
-            seen: stand.is_taken().then(|| delivery.clone()),
+            seen: witness.is_set().then(|| delivery.clone()),
         }
     }
 }
@@ -56,17 +56,17 @@ impl Calls {
         plugin: Arc<Plugin>,
         (queue, workqueue, signals): (Queue, RateLimitingQueue, RateLimitingQueue),
         repeats: Repeats,
-        stand: WitnessStand,
+        witness: WitnessSlot,
     ) -> Arc<Self> {
         let swaps = plugin.swaps();
-        Arc::new(Self { plugin, queue, workqueue, signals, repeats, swaps, noted: Mutex::default(), stand })
+        Arc::new(Self { plugin, queue, workqueue, signals, repeats, swaps, noted: Mutex::default(), witness })
     }
 
     /// Reports the outcome of a call for a notification to the repeats and to the witness.
     fn handled(&self, Subject { source, object, seen }: &Subject, outcome: &Outcome) {
         self.repeats.settle(source, || object.key(), outcome);
         if let Some(seen) = seen {
-            self.stand.see(|witness| witness.handled(self.plugin.name(), seen, outcome));
+            self.witness.notify(|witness| witness.handled(self.plugin.name(), seen, outcome));
         }
     }
 
@@ -74,8 +74,8 @@ impl Calls {
         &self.repeats
     }
 
-    /// Notifies the queues of the version in service. It is called after each swap, before the first call of the version, and
-    /// before a failed call is settled: the call may have brought back an earlier version, which must not be judged by it.
+    /// Notifies the queues of the version in service. It is called after each swap, before the first call of the version, and before a
+    /// failed call is settled: the failure may have brought back an earlier version, and must not count against that version.
     ///
     /// # Ordering
     /// After the last of several concurrent swaps, the queues are as the version in service needs them.
@@ -102,7 +102,7 @@ impl EventHandler for Calls {
     }
 
     async fn handle(&self, delivery: Delivery) -> Option<Outcome> {
-        let subject = Subject::of(&delivery, &self.stand);
+        let subject = Subject::of(&delivery, &self.witness);
         let outcome = self.plugin.handle(delivery).await;
         if let Some(outcome) = &outcome {
             self.handled(&subject, outcome);
@@ -114,14 +114,15 @@ impl EventHandler for Calls {
     }
 
     async fn handle_batch(&self, deliveries: Vec<Delivery>) -> Option<Result<Vec<Outcome>, Failure>> {
-        let subjects: Vec<_> = deliveries.iter().map(|delivery| Subject::of(delivery, &self.stand)).collect();
+        let subjects: Vec<_> =
+            deliveries.iter().map(|delivery| Subject::of(delivery, &self.witness)).collect();
         let outcomes = self.plugin.handle_batch(deliveries).await;
         match &outcomes {
             Some(Ok(outcomes)) => {
                 subjects.iter().zip(outcomes).for_each(|(subject, outcome)| self.handled(subject, outcome));
             }
             Some(Err(failure)) => {
-                self.stand.see(|witness| witness.batch_failed(self.plugin.name(), failure));
+                self.witness.notify(|witness| witness.batch_failed(self.plugin.name(), failure));
             }
             None => {}
         }
@@ -135,10 +136,10 @@ impl EventHandler for Calls {
 
 impl Reconciler for Calls {
     async fn reconcile(&self, request: Request) -> Option<Reconciled> {
-        let seen = self.stand.is_taken().then(|| request.clone());
+        let seen = self.witness.is_set().then(|| request.clone());
         let reconciled = self.plugin.reconcile(request).await;
         if let (Some(seen), Some(reconciled)) = (&seen, &reconciled) {
-            self.stand.see(|witness| witness.reconciled(self.plugin.name(), seen, reconciled));
+            self.witness.notify(|witness| witness.reconciled(self.plugin.name(), seen, reconciled));
         }
         if matches!(reconciled, None | Some(Reconciled::Retry { .. })) {
             self.note_swaps();

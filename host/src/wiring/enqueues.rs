@@ -7,8 +7,8 @@ use parking_lot::RwLock;
 
 use crate::config::{Enqueue, Subscription};
 
-/// The keys that the notifications of a plugin become: `enqueue` and `resource-in-key` of each subscription. Clones are the same
-/// keys.
+/// The keys that the notifications of a plugin become: `enqueue` and `resource-in-key` of each subscription. Clones share one set of
+/// rules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Enqueues(Arc<RwLock<BTreeMap<Gvr, Rule>>>);
 

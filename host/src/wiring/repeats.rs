@@ -11,8 +11,8 @@ const A_LITTLE: Duration = Duration::from_secs(1);
 /// This backoff is never used, because no key fails.
 const BACKOFF: Backoff = Backoff { min: A_LITTLE, max: A_LITTLE, factor: 1.0, jitter: 0.0 };
 
-/// The objects of one plugin that are to be delivered again after a time, as keys of a queue: `v1/pods shop/web`. Clones are the same
-/// objects.
+/// The objects of one plugin that are to be delivered again after a time, as keys of a queue: `v1/pods shop/web`. Clones share one
+/// queue.
 #[derive(Clone)]
 pub(crate) struct Repeats(RateLimitingQueue);
 
@@ -45,8 +45,8 @@ impl Repeats {
         }
     }
 
-    /// Delivers each object that is due by `deliver`, which returns false if the object has to wait a little longer. Never returns
-    /// before the queue is closed.
+    /// Passes each object that is due to `deliver`, which returns false if the object has to wait a little longer. Never returns before
+    /// the queue is closed.
     pub(crate) async fn deliver_with<F: Future<Output = bool>>(&self, deliver: impl Fn(Gvr, ObjectKey) -> F) {
         while let Some(work) = self.0.get().await {
             let object = work

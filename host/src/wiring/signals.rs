@@ -6,10 +6,9 @@ use informer_runtime::Plugin;
 use informer_types::{Gvr, Reconciled, Reconciler, Request, Selected, Signal, SignalCall, SignalHandler};
 use parking_lot::Mutex;
 
-use super::{Calls, timers::Timers, witness::WitnessStand};
+use super::{Calls, timers::Timers, witness::WitnessSlot};
 
-/// The number and the version of the objects that each subscription selected when its cache was complete. Clones are the same
-/// list.
+/// The number and the version of the objects that each subscription selected when its cache was complete. Clones share one list.
 #[derive(Clone, Default)]
 pub(crate) struct Selections(Arc<Mutex<BTreeMap<Gvr, Selected>>>);
 
@@ -19,7 +18,7 @@ pub(crate) struct SignalCalls {
     pub(crate) calls: Arc<Calls>,
     pub(crate) timers: Timers,
     pub(crate) selections: Selections,
-    pub(crate) stand: WitnessStand,
+    pub(crate) witness: WitnessSlot,
 }
 
 // === impl Selections ===
@@ -51,10 +50,10 @@ impl Reconciler for SignalCalls {
             Signal::Synced(_) | Signal::Config => None,
         };
         let call = SignalCall { signal, selected, attempt: request.attempt, queued: request.queued };
-        let seen = self.stand.is_taken().then(|| call.clone());
+        let seen = self.witness.is_set().then(|| call.clone());
         let answer = self.plugin.signal(call).await;
         if let (Some(seen), Some(answer)) = (&seen, &answer) {
-            self.stand.see(|witness| witness.signalled(self.plugin.name(), seen, answer));
+            self.witness.notify(|witness| witness.signalled(self.plugin.name(), seen, answer));
         }
         if matches!(answer, None | Some(Reconciled::Retry { .. })) {
             self.calls.note_swaps();

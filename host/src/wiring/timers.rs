@@ -45,7 +45,7 @@ struct Armed {
 
 /// A call that has not succeeded. It is repeated unless it became a dead letter.
 struct OpenCall {
-    /// When the dead letter was written that the timer had before the call.
+    /// When the dead letter of the timer was written, if the timer had one before the call.
     letter: Option<SystemTime>,
 }
 
@@ -85,9 +85,9 @@ impl Timers {
         }
     }
 
-    /// Call it when a timer was taken from the queue. It sets the next time of a timer of the configuration, and returns false if
-    /// the wait ended before the timer is due: the work is to be dropped then. If it returns true, a call follows, and
-    /// [`end`](Self::end) if the call is over.
+    /// Call it when a timer was taken from the queue. It sets the next time of a timer of the configuration, and returns false if the
+    /// wait ended before the timer is due: the caller then drops the work. If it returns true, the caller makes the call, and calls
+    /// [`end`](Self::end) when the timer needs no further attempt.
     pub(crate) fn begin(&self, name: &str, attempt: u32) -> bool {
         let mut configured = self.0.configured.lock();
         let Some(armed) = configured.get_mut(name) else { return true };

@@ -32,47 +32,47 @@ pub trait Witness: Send + Sync + 'static {
     fn requested(&self, request: &ApiRequest, answer: &Result<ApiAnswer, ApiFailure>);
 }
 
-/// The place of the witness, which is empty most of the time. Clones are the same place.
+/// Holds the witness of a host, if there is one. Clones are the same slot.
 #[derive(Clone, Default)]
-pub(crate) struct WitnessStand(Arc<ArcSwapOption<Box<dyn Witness>>>);
+pub(crate) struct WitnessSlot(Arc<ArcSwapOption<Box<dyn Witness>>>);
 
-/// The right of a witness to its place. Dropping it removes the witness.
-pub(crate) struct TakenStand(WitnessStand);
+/// Keeps a witness installed. Dropping the guard removes the witness.
+pub(crate) struct WitnessGuard(WitnessSlot);
 
-/// The client of one plugin, with the witness beside it.
+/// The client of one plugin. It notifies the witness of each request.
 pub(crate) struct WitnessedClient {
     pub(crate) client: KubeClient,
-    pub(crate) stand: WitnessStand,
+    pub(crate) witness: WitnessSlot,
 }
 
-// === impl WitnessStand ===
+// === impl WitnessSlot ===
 
-impl WitnessStand {
-    /// A place with this witness.
+impl WitnessSlot {
+    /// A slot that holds this witness for good.
     pub(crate) fn with(witness: Box<dyn Witness>) -> Self {
         Self(Arc::new(ArcSwapOption::from_pointee(witness)))
     }
 
-    /// Puts a witness there until the result is dropped. Returns `None` if there is a witness already.
-    pub(crate) fn take(&self, witness: Box<dyn Witness>) -> Option<TakenStand> {
+    /// Installs a witness until the guard is dropped. Returns `None` if there is a witness already.
+    pub(crate) fn install(&self, witness: Box<dyn Witness>) -> Option<WitnessGuard> {
         let before = self.0.compare_and_swap(&None::<Arc<Box<dyn Witness>>>, Some(Arc::new(witness)));
-        before.is_none().then(|| TakenStand(self.clone()))
+        before.is_none().then(|| WitnessGuard(self.clone()))
     }
 
     /// Returns true if there is a witness.
-    pub(crate) fn is_taken(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.load().is_some()
     }
 
     /// Calls the witness, if there is one.
-    pub(crate) fn see(&self, call: impl FnOnce(&dyn Witness)) {
+    pub(crate) fn notify(&self, call: impl FnOnce(&dyn Witness)) {
         if let Some(witness) = &*self.0.load() {
             call(&***witness);
         }
     }
 }
 
-impl Drop for TakenStand {
+impl Drop for WitnessGuard {
     fn drop(&mut self) {
         self.0.0.store(None);
     }
@@ -80,7 +80,7 @@ impl Drop for TakenStand {
 
 impl ApiClient for WitnessedClient {
     fn send(&self, request: ApiRequest) -> BoxFuture<'_, Result<ApiAnswer, ApiFailure>> {
-        let witness = self.stand.0.load_full();
+        let witness = self.witness.0.load_full();
         let Some(witness) = witness else { return self.client.send(request) };
         Box::pin(async move {
             let answer = match witness.answer(&request) {

@@ -22,7 +22,7 @@ pub struct Directory {
     dir: Dir,
 }
 
-/// What stands under a name.
+/// What a name in a directory leads to.
 #[derive(Debug)]
 pub enum Entry {
     /// A regular file.
@@ -34,9 +34,9 @@ pub enum Entry {
 // === impl Entry ===
 
 impl Entry {
-    /// Opens what stands at the path. Links among the directories above are followed. The last part of the path and
-    /// everything behind it must stay inside the directory above: a mounted file may be a link inside its volume, and
-    /// not a link to a file of another owner.
+    /// Opens the file or directory at the path. Links among its parent directories are followed. The last part of the path may be a link
+    /// too, but only to a place inside its parent directory: a mounted file may be a link inside its volume, and must not be a link to a
+    /// file of another owner.
     ///
     /// # Errors
     /// [`FileError`] if it is neither a regular file nor a directory, leads outside, or cannot be opened.
@@ -81,7 +81,7 @@ impl Directory {
     /// The names of the entries, in no order.
     ///
     /// # Errors
-    /// The error of the operating system, also later for each name.
+    /// The error of the operating system. Each item of the iterator may be such an error too.
     pub fn names(&self) -> Result<impl Iterator<Item = io::Result<OsString>> + use<>, FileError> {
         Ok(self.dir.entries()?.map(|entry| entry.map(|entry| entry.file_name())))
     }
@@ -105,7 +105,7 @@ impl Directory {
     }
 }
 
-/// The library reports a way out as a lack of permission that the operating system did not report.
+/// The library reports a link that leads outside as a lack of permission without a code of the operating system.
 fn outside(error: io::Error) -> FileError {
     if error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
         return FileError::Outside;

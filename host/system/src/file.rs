@@ -11,7 +11,7 @@ use bytes::Bytes;
 use memmap2::MmapMut;
 use rustix::fs::OFlags;
 
-/// Opening a named pipe without a writer does not wait, and a terminal does not become the terminal of the process.
+/// With these flags, opening a named pipe does not wait for a writer, and a terminal does not become the terminal of the process.
 pub(crate) const FLAGS: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// Why a file was not read.

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Bytes of memory. `None` if the system does not say.
+/// Bytes of memory. Returns `None` if the system does not report them.
 pub fn memory_bytes() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
     let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();

@@ -12,7 +12,7 @@ use rustix::{
     process::{getegid, geteuid, getgroups},
 };
 
-/// The permission of a group, and of everybody, to write.
+/// The permission to write, for the group and for all other users.
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
@@ -193,11 +193,11 @@ impl PrivateDir {
         }
         self.place(name, content, |partial, path| {
             match fs::hard_link(partial, path) {
-                // Another process was faster.
+                // Another process has created the file meanwhile.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 linked => linked?,
             }
-            // A second name that stays is never read.
+            // If the second name stays, no process reads it.
             fs::remove_file(partial).ok();
             // Without the sync, a loss of power may remove the name of a file whose later content is on disk.
             File::open(&self.path).and_then(|directory| directory.sync_all()).ok();

@@ -29,7 +29,7 @@ pub struct Process {
 // === impl Process ===
 
 impl Process {
-    /// This process now. `None` if the system does not say, because `/proc` is not mounted for example.
+    /// Measures this process now. Returns `None` if the system does not report it, for example because `/proc` is not mounted.
     pub fn current() -> Option<Self> {
         read().inspect_err(|error| tracing::debug!(%error, "the process cannot be measured")).ok()
     }

@@ -23,18 +23,18 @@ pub enum Protocol {
     Http,
 }
 
-/// Where spans go, and which.
+/// The destination of spans, and the share of events that have spans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The collector: scheme, host and port, without a path.
     pub endpoint: String,
-    /// How it is spoken to.
+    /// The protocol of the collector.
     pub protocol: Protocol,
     /// The share of events that are sampled, from 0 to 1.
     pub sample: f64,
 }
 
-/// Why no spans can be sent, whatever the collector does.
+/// Why an exporter cannot be made. The collector is not the reason.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectorError {
     /// The endpoint is no URL, or TLS cannot be used.
@@ -54,7 +54,8 @@ pub enum CollectorError {
     Settings(#[from] ExporterBuildError),
 }
 
-/// Makes what sends spans to this collector. It connects with the first batch. Must be called within a tokio runtime.
+/// Makes the exporter that sends spans to this collector. The exporter connects when it sends the first batch. Must be called within a
+/// tokio runtime.
 pub(crate) fn connect(settings: &Settings) -> Result<SpanExporter, CollectorError> {
     let mut exporter = match settings.protocol {
         Protocol::Grpc => {
@@ -89,7 +90,7 @@ fn endpoint(url: &str) -> Result<Endpoint, tonic::transport::Error> {
     Ok(endpoint)
 }
 
-/// A client that follows no redirect and uses no proxy, as gRPC.
+/// A client that follows no redirect and uses no proxy, as with gRPC.
 fn http_client() -> Result<reqwest::Client, reqwest::Error> {
     // TLS needs a provider for the process. If there is one already, it stays.
     tokio_rustls::rustls::crypto::ring::default_provider().install_default().ok();

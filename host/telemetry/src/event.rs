@@ -28,12 +28,12 @@ const SPANS: u32 = 256;
 /// The most links of an event to events that it became part of.
 const LINKS: usize = 8;
 
-/// A sampled event that is not over.
+/// A sampled event in progress.
 #[derive(Debug)]
 pub(crate) struct Event {
     context: TraceContext,
     name: String,
-    /// When the watch sent it, by both clocks: spans are shown with the time of the wall clock.
+    /// When the watch sent the event, by both clocks: spans are shown with the time of the wall clock.
     begun: (Instant, SystemTime),
     state: Mutex<State>,
     outbox: Arc<Outbox>,
@@ -43,7 +43,7 @@ pub(crate) struct Event {
 struct State {
     /// The attributes of the event.
     about: Vec<KeyValue>,
-    /// The traces that it became part of.
+    /// The traces of the events that this event became part of.
     links: Vec<TraceContext>,
     /// Spans so far.
     spans: u32,
@@ -54,20 +54,20 @@ struct State {
 #[derive(Debug)]
 struct InPlugin {
     name: Arc<str>,
-    /// When it began to wait: when it was queued, or when the last call ended.
+    /// When the event began to wait: when it was queued, or when the last call ended.
     waits_since: Option<Instant>,
     /// The span of the present call.
     call: Option<u64>,
 }
 
-/// A span of an event without what all spans of the event have.
+/// The parts of a span that differ among the spans of one event.
 struct Part {
     id: u64,
     parent: u64,
     name: &'static str,
     times: (Instant, Instant),
     about: Vec<KeyValue>,
-    /// It is a request to another process.
+    /// True if the span is a request to another process.
     is_request: bool,
     /// What failed, as one word.
     error: Option<String>,
@@ -158,13 +158,13 @@ impl Event {
         }
     }
 
-    /// A decision of the filter, or one that ends the event in a queue.
+    /// Adds a span for a decision: of a filter, or of a queue that drops the event.
     fn decided(&self, traced: &Traced, since: Instant, name: &'static str, about: Vec<KeyValue>) {
         let own = traced.plugin.as_ref().map(plugin);
         self.child(name, since, own.into_iter().chain(about).collect());
     }
 
-    /// The event waits in the queue of a plugin.
+    /// Notes that the event waits in the queue of a plugin.
     fn waits(&self, traced: &Traced) {
         if let Some(name) = &traced.plugin {
             let mut state = self.state.lock();
@@ -172,7 +172,7 @@ impl Event {
         }
     }
 
-    /// The event left the queue of a plugin without a call.
+    /// Adds a span for an event that left the queue of a plugin without a call.
     fn left_queue(&self, traced: &Traced, result: &'static str) {
         let Some(name) = &traced.plugin else { return };
         let since = self.state.lock().plugin(name).waits_since.take();
@@ -180,7 +180,7 @@ impl Event {
         self.decided(traced, since.unwrap_or_else(Instant::now), "queue", about);
     }
 
-    /// A call of a plugin ended now.
+    /// Adds the spans of a call of a plugin that ended now: of the wait and of the attempt.
     fn called(&self, traced: &Traced, ended: Ended) {
         let Some(name) = &traced.plugin else { return };
         let now = Instant::now();
@@ -240,7 +240,7 @@ impl EventSpans for Event {
                     self.called(traced, ended);
                 }
             }
-            // The trace begins with `Seen`. The others are about no event, or part of a later step.
+            // The trace begins with `Seen`. The other steps are not about an event, or a later step contains them.
             Step::Seen { .. }
             | Step::Undecodable { .. }
             | Step::Notified { .. }
@@ -283,7 +283,7 @@ impl EventSpans for Event {
 }
 
 impl Drop for Event {
-    /// The event is over.
+    /// Ends the span of the event, and queues it for the exporter.
     fn drop(&mut self) {
         let State { about, links, .. } = std::mem::take(self.state.get_mut());
         let times = (self.begun.0, Instant::now());

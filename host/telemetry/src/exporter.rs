@@ -55,7 +55,7 @@ type Sending = dyn Fn(Vec<SpanData>) -> Pin<Box<dyn Future<Output = OTelSdkResul
 // === impl Exporter ===
 
 impl Exporter {
-    /// An exporter to this collector, and what makes spans for it. Nothing is connected yet. Must be called within a tokio
+    /// An exporter to this collector, the spans for it, and the end of its queue. It does not connect yet. Must be called within a tokio
     /// runtime.
     ///
     /// # Errors
@@ -81,13 +81,13 @@ impl Exporter {
         &self.endpoint
     }
 
-    /// What became of the spans so far.
+    /// The counters of spans, and the last failure.
     pub fn standing(&self) -> Standing {
         self.outbox.standing()
     }
 
-    /// Sends batches until `stop` is cancelled, and then what is left, for at most 2 s. A batch that cannot be sent is
-    /// dropped and counted; the log has the reason at once and then at most once a minute.
+    /// Sends batches until `stop` is cancelled, and then the spans that are left, for at most 2 s. A batch that cannot be sent is dropped
+    /// and counted; the log has the reason at once and then at most once a minute.
     ///
     /// # Cancel safety
     /// A dropped future loses the batch that it sends.

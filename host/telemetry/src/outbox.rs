@@ -23,13 +23,13 @@ pub(crate) struct Outbox {
 pub struct Stats {
     /// Spans that the collector has accepted.
     pub exported: u64,
-    /// Spans that found no room in the queue, or were too many for one event.
+    /// Spans that found no room in the queue, or exceeded the number of spans of one event.
     pub dropped: u64,
     /// Spans that could not be sent.
     pub failed: u64,
 }
 
-/// What became of the spans so far.
+/// The counters of spans, and the last failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The counters.

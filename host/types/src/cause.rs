@@ -8,17 +8,19 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// An event of the watch.
+    /// The watch sent an event, or the labels of the namespace changed, so that the object entered or left the subscription.
     Live,
     /// The first list, or the replay to a listener that joined late (client-go's `isInInitialList`, C-11, P-11). Only the first
     /// notification of an object has this cause.
     Initial,
     /// A later list found the change, because the watch missed it.
     Relist,
-    /// Nothing changed, but the resync period of the subscription has elapsed (P-8).
+    /// Nothing changed. The resync period of the subscription has elapsed (P-8), or the time after which the handler requested another
+    /// call for the object.
     Resync,
-    /// The object is delivered again on request. With `delivery = "every"`, also the cause of notifications that merged because
-    /// too many were pending.
+    /// The object is delivered again: on request, because the conditions of the subscription changed, or because a bug of the host may
+    /// have kept a notification from the listener. With `delivery = "every"`, this is also the cause of notifications that merged
+    /// because too many were pending.
     Replay,
 }
 

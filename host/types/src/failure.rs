@@ -20,7 +20,7 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// The handler returned an error of its own accord.
+    /// The handler returned an error.
     Handler,
     /// The guest trapped: a panic, `unreachable`, an access out of bounds, a stack overflow.
     Trap,

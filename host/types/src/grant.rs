@@ -58,7 +58,7 @@ impl Namespaces {
         }
     }
 
-    /// The namespaces of both.
+    /// The namespaces that either of the two has.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         match (self, other) {

@@ -60,7 +60,7 @@ impl Gvr {
         let invalid = |problem| InvalidGvr { text: text.to_owned(), problem, remedy: PATTERN };
         let parts: Vec<&str> = text.split('/').collect();
         let [group, ANY, ANY] = *parts.as_slice() else {
-            return Some(Err(invalid("`*` stands for every version and every resource together")));
+            return Some(Err(invalid("`*` must stand for both the version and the resource")));
         };
         let is_name =
             group.bytes().all(is_name_byte) && group.starts_with(|first: char| first.is_ascii_alphanumeric());

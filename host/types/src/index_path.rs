@@ -20,7 +20,7 @@ pub struct IndexPaths(Vec<IndexPath>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexPath {
     first: Pointer,
-    /// A `*` stands before each of them.
+    /// The pointer behind each `*`, in order.
     below: Vec<Pointer>,
 }
 
@@ -98,7 +98,9 @@ impl fmt::Display for IndexPath {
     }
 }
 
-/// Adds the values below a JSON text: at it, or if there are pointers, at the first one in each of its elements, and so on.
+/// Adds the values of a path to `values`. `text` is the JSON text before the next `*`, and `below` are the pointers behind this `*` and
+/// all later ones. If `below` is empty, the text itself has the values: it is a scalar, or an array of scalars. Otherwise the search
+/// continues in each element of the array, at the first pointer of `below`.
 fn collect(text: &str, below: &[Pointer], values: &mut Vec<String>) {
     let Some((next, below)) = below.split_first() else {
         match elements(text) {

@@ -24,6 +24,7 @@
 mod backoff;
 mod cause;
 mod condition;
+mod counted;
 mod debug_file;
 mod declared_reads;
 mod failure;
@@ -51,6 +52,7 @@ mod workqueue;
 pub use backoff::Backoff;
 pub use cause::Cause;
 pub use condition::{Condition, Judge};
+pub use counted::counted;
 pub use debug_file::{DEBUG_FILE, DebugOf};
 pub use declared_reads::DeclaredReads;
 pub use failure::{Failure, FailureKind};

@@ -2,9 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-/// A token of which each initial notification carries a clone until it is acknowledged, merged or given up (D-8). When the last
-/// clone is dropped, the function given at creation runs once: the handler has synced (P-16). So no counter can go wrong. A replay
-/// has a token of the same kind.
+/// A token for a group of notifications: the initial notifications of a listener, or those of a replay. Each notification carries a
+/// clone until it is settled: acknowledged, given up, or dropped without a call (D-8). A notification that merges passes its clone on
+/// to the result. When the last clone is dropped, the function given at creation runs once: the handler has synced (P-16), or the
+/// replay is settled. No counter has to be kept in step with the notifications.
 #[derive(Clone)]
 pub struct SyncToken(#[expect(dead_code, reason = "held for its Drop")] Arc<Done>);
 

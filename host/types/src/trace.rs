@@ -57,12 +57,12 @@ pub struct Tracer {
 // === impl Tracer ===
 
 impl Tracer {
-    /// Records to `sink`, for all plugins.
+    /// A tracer that records to `sink` what the stages decide for all plugins.
     pub fn new(sink: Arc<dyn TraceSink>) -> Self {
         Self { sink: Some(sink), plugin: None }
     }
 
-    /// Records to the same sink, for this plugin.
+    /// A tracer that records to the same sink what the stages decide for this plugin.
     pub fn of_plugin(&self, plugin: impl Into<Arc<str>>) -> Self {
         Self { sink: self.sink.clone(), plugin: Some(plugin.into()) }
     }

@@ -9,8 +9,8 @@ use crate::{EventTrace, Failure, ObjectKey, Source};
 ///
 /// After the shutdown of the queue, keys that are added are ignored silently (W-5).
 pub trait Workqueue: Send + Sync + 'static {
-    /// Adds a key. Does nothing if the key is ready already. A key that is being reconciled is reconciled once more afterwards,
-    /// however often it is added meanwhile (W-2).
+    /// Adds a key. A key that is ready already is not added a second time. A key that is being reconciled is reconciled once more
+    /// afterwards, however often it is added meanwhile (W-2).
     ///
     /// # Errors
     /// [`AddError`]: nothing was added.

@@ -61,7 +61,7 @@ const (
 	NoSuchStore Kind = "no-such-store"
 	// AccessDenied means that the host refuses the bucket.
 	AccessDenied Kind = "access-denied"
-	// StoreFailed means that the store cannot be used, or that its quota is exceeded.
+	// StoreFailed means that the store cannot be used, or that its quota or a limit, which the message names, is exceeded.
 	StoreFailed Kind = "store-failed"
 	// ConfigFailed means that the configuration cannot be read.
 	ConfigFailed Kind = "config-failed"

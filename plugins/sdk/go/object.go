@@ -36,8 +36,8 @@ func ParseKey(text string) (Key, error) {
 	return Key{namespace, name}, nil
 }
 
-// ParseWorkKey reads a key that the host added to the workqueue. of is what it is of if the subscription has resource-in-key = true, for
-// example v1/pods, or apps/v1/ReplicaSet for the kind of an owner; otherwise it is empty.
+// ParseWorkKey reads a key that the host added to the workqueue. If the subscription has resource-in-key = true, of is the resource of the
+// object, such as v1/pods, or the kind of its controller, such as apps/v1/ReplicaSet. Otherwise of is empty.
 func ParseWorkKey(text string) (of string, key Key, err error) {
 	if blank := strings.LastIndexByte(text, ' '); blank >= 0 {
 		of, text = text[:blank], text[blank+1:]

@@ -48,7 +48,7 @@ func OnStop(stop func()) { stops = append(stops, stop) }
 // those of the main module. Call Describe from init.
 func Describe(pluginName, pluginVersion string) { name, version = pluginName, pluginVersion }
 
-// A Delivery is facts about the current call.
+// A Delivery has facts about the current call.
 type Delivery struct {
 	// Attempt is the number of the attempt to deliver the notification, to reconcile the key, or to make the call for a complete cache,
 	// a timer or a changed file. The first is 1. In a batch it is the highest of its notifications. It is 0 in OnStart and OnStop.
@@ -72,9 +72,10 @@ func CurrentDelivery() Delivery {
 	}
 }
 
-// CallAgain asks for another call of the handler for the object of this call, this time after the call returns no error. OnUpdate gets the
-// object as the cache has it then, twice, with the cause [Resync]. Any other call for the object ends the wait, and may ask anew. The
-// wait survives instances and reloads, not the host: OnAdd may ask again.
+// CallAgain requests another call of the handler for the object of this call. The time begins when this call returns without an error. The
+// host then delivers the object as a resync does: it calls OnUpdate with the cause [Resync], and both the old and the new state are the
+// state that the cache has then. Any other call for the object cancels the request, and may make a new one. A request survives the end of
+// the instance and reloads of the plugin, but not a restart of the host: make it again in OnAdd.
 //
 // It fails with [Invalid] outside calls of a handler. A reconciler returns RequeueAfter instead.
 func CallAgain(after time.Duration) error { return Refused(host.CallAgain(failure.Millis(after))) }

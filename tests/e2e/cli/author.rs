@@ -244,7 +244,7 @@ async fn inspect_shows_a_component_and_advises_for_a_core_module() {
     let refused = informer(&["inspect", module.to_str().unwrap()]).await;
     assert_eq!(refused.status, Some(1), "{}", refused.stderr);
     assert!(
-        refused.stdout.contains("no plugin: a core module, not a component: `informer build`"),
+        refused.stdout.contains("the host refuses it: a core module, not a component: `informer build`"),
         "{}",
         refused.stdout
     );

@@ -135,7 +135,7 @@ async fn dead_letters_survive_a_restart_and_a_command_replays_or_drops_them() {
     assert_eq!(queues.status, Some(0), "{}", queues.stderr);
     assert!(queues.stdout.starts_with("PLUGIN  DELIVERY  PENDING "), "{}", queues.stdout);
     let row: Vec<&str> = queues.stdout.lines().nth(1).unwrap().split_whitespace().collect();
-    assert_eq!(row, ["fussy", "latest", "0", "0", "0", "-", "-", "0", "1"]);
+    assert_eq!(row, ["fussy", "latest", "0", "0", "0", "-", "-", "0", "-", "1"]);
 
     let dropped = host.dead_letters(&["drop", "--all", "--output", "json"]).await;
     let dropped: serde_json::Value = serde_json::from_str(&dropped.stdout).unwrap();

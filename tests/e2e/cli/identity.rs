@@ -164,7 +164,7 @@ async fn an_answer_without_an_identity_is_not_taken_for_that_of_a_host() {
     let answer = with_config(&["status"], &own).await;
     assert_eq!(answer.status, Some(1));
     assert!(
-        answer.stderr.contains(&format!("what answers at {address} does not name its process")),
+        answer.stderr.contains(&format!("the program at {address} does not name its process")),
         "{}",
         answer.stderr
     );

@@ -1,9 +1,10 @@
 //! The page of the admin endpoint: its files, what browsers may do with them, and who may change the host.
 
-use std::{fs, time::Duration};
+use std::fs;
 
 use informer_devserver::DevServer;
 use informer_guests::guest;
+use informer_tests::host::PATIENCE;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
@@ -14,9 +15,6 @@ use tokio::{
 
 use super::binary::{Running, well};
 use crate::configmaps::ConfigMaps;
-
-/// A test that waits longer has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most clients of the stream.
 const CLIENTS: usize = 8;

@@ -138,7 +138,13 @@ async fn a_full_disk_is_reported_and_loses_nothing_and_the_host_recovers() {
     assert_eq!(status["unready"], serde_json::json!([]), "the host must still be ready");
     let listed = host.ask(&["dead-letters", "list"]).await.stdout;
     assert!(listed.contains("fussy v1/configmaps default/bad: add, given up at "), "{listed}");
-    assert_eq!(host.ask(&["status"]).await.status, Some(1));
+    let shown = host.ask(&["status"]).await;
+    assert_eq!(shown.status, Some(1));
+    assert!(
+        shown.stdout.contains("make room there, or move [host] state-dir to another one"),
+        "{}",
+        shown.stdout
+    );
 
     host.running.limit_files(None).await;
     host.until("all is well", |status| {

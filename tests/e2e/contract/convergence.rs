@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use fastrand::Rng;
 use informer_tests::host::TestHost;
 use serde_json::Value;
 
@@ -15,10 +16,10 @@ const OBJECTS: usize = 12;
 const STEPS: usize = 240;
 
 /// One step of a random writer: any object may be created, changed or deleted at any time.
-async fn step(stage: &Stage, there: &mut [bool; OBJECTS], step: usize) {
-    let object = fastrand::usize(..OBJECTS);
+async fn step(stage: &Stage, there: &mut [bool; OBJECTS], rng: &mut Rng, step: usize) {
+    let object = rng.usize(..OBJECTS);
     let name = format!("object-{object}");
-    let goes = there[object] && fastrand::u8(..4) == 0;
+    let goes = there[object] && rng.u8(..4) == 0;
     match (there[object], goes) {
         (false, _) => stage.objects.create(&name).await,
         (true, true) => stage.objects.delete(&name).await,
@@ -57,7 +58,7 @@ async fn after_connection_failures_the_cache_and_the_handler_reach_the_final_sta
     let host = stage.host(WITNESS, "", "[plugin.queue]\nworkers = 3").await;
     host.synced().await;
 
-    let mut there = [false; OBJECTS];
+    let (mut there, mut rng) = ([false; OBJECTS], Rng::with_seed(7));
     for n in 0..STEPS {
         match n % 60 {
             20 => drop(stage.wire.cut().await),
@@ -65,12 +66,12 @@ async fn after_connection_failures_the_cache_and_the_handler_reach_the_final_sta
                 stage
                     .unseen(async {
                         for n in n..n + 10 {
-                            step(&stage, &mut there, n).await;
+                            step(&stage, &mut there, &mut rng, n).await;
                         }
                     })
                     .await;
             }
-            _ => step(&stage, &mut there, n).await,
+            _ => step(&stage, &mut there, &mut rng, n).await,
         }
     }
 

@@ -20,7 +20,7 @@ async fn changes_are_delivered_as_one_call_once_the_object_is_quiet() {
     let objects = &stage.objects;
     objects.create("old").await;
     let before = objects.versions().await;
-    let host = stage.host(WITNESS, "settle = \"3s\"", "").await;
+    let host = stage.host(WITNESS, "settle = \"10s\"", "").await;
     host.synced().await;
 
     objects.create("new").await;

@@ -27,9 +27,6 @@ const SEEDS: &str = "1-10";
 /// Runs at the same time. Most of a run is waiting.
 const RUNS_AT_ONCE: usize = 5;
 
-/// A namespace is looked at this long after the start, and a retry or a watch may wait for seconds.
-const RIGHT_WITHIN: Duration = Duration::from_secs(100);
-
 /// The outcome of a run.
 struct Outcome {
     seed: u64,
@@ -97,7 +94,7 @@ async fn run(seed: u64) -> Outcome {
 
 /// Waits until the host is idle and all objects are right.
 async fn right(stage: &mut Stage, seed: u64, when: &str) {
-    let deadline = Instant::now() + RIGHT_WITHIN.min(PATIENCE);
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let problems = judge::problems(&stage.history.seen());
         if problems.is_empty() && stage.host().is_idle().await {

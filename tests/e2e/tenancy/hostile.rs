@@ -1,6 +1,6 @@
 //! Hostile Plugin objects: each is told why it is refused, and none changes anything for others.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -236,15 +236,19 @@ async fn thousands_of_objects_beyond_the_quota_change_nothing_for_others() {
     let spec = stage.echo(json!({}));
 
     for round in 0..20 {
+        let creating = Instant::now();
         join_all((0..100).map(|one| {
             let (stage, spec, name) = (&stage, &spec, format!("flood-{round:02}-{one:02}"));
             async move { stage.create("flood", &name, spec).await }
         }))
         .await;
+        // A machine that creates these objects slowly calls the plugin slowly, too.
+        let most = Duration::from_secs(10).max(20 * creating.elapsed());
         let (name, began) = (format!("during-{round}"), Instant::now());
         shop.create(&name).await;
         stage.host.lines.said("shop/good", &format!("add shop/{name} "), "").await;
-        assert!(began.elapsed().as_secs() < 10, "round {round} took {:?}", began.elapsed());
+        let took = began.elapsed();
+        assert!(took < most, "round {round} took {took:?}, at most {most:?} are right");
     }
 
     stage.host.until("the verdict about all", |status| status["objects"]["refused"] == 1997).await;

@@ -88,7 +88,7 @@ pub fn inherent_impls(tokens: &[Token<'_>]) -> Vec<Vec<String>> {
     found
 }
 
-/// The path of the type after `impl`, or `None` if a trait is implemented.
+/// The path of the type after `impl`. Returns `None` if the block implements a trait.
 fn implemented(tokens: &[Token<'_>]) -> Option<Vec<String>> {
     let mut depth = 0_usize;
     let mut path = Vec::new();

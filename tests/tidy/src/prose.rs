@@ -1,4 +1,4 @@
-//! Words and phrases that plain English does without.
+//! Words and phrases that the prose of this project avoids.
 
 use crate::{
     items::functions,
@@ -11,7 +11,7 @@ use crate::{
 /// A phrase is a row of words in lower case; `,` and `:` are words too. `^` means the start of a sentence, with a capital letter.
 pub type Phrase = (&'static str, &'static str);
 
-/// The phrases that the project does without. "Prose" in CONVENTIONS explains them.
+/// The phrases that the project avoids. "Prose" in CONVENTIONS explains them.
 pub const PHRASES: &[Phrase] = &[
     ("whoever", "name it: the caller, the subscriber, a reader"),
     ("whomever", "name it: the subscriber"),
@@ -65,7 +65,7 @@ const FRAGMENTS: &[&str] = &["where", "whether", "as", "so", "since", "by", "of"
 pub struct Finding {
     /// The line, from 1.
     pub line: usize,
-    /// What is there, and what to write.
+    /// The phrase, and what to write instead.
     pub problem: String,
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn go(world: &mut World, module: &str) -> Result<Generated, NoBinding
         return Ok(Generated::new());
     }
     let mut files = packages(world, &format!("{module}/bindings"))?;
-    // What a plugin exports is in the SDK.
+    // The SDK contains the exports of a plugin.
     files.retain(|(path, _)| !path.starts_with("wit_exports/"));
     Ok(files)
 }

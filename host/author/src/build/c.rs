@@ -39,7 +39,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     Ok(component::of_module(Build::read(&core)?, &world)?)
 }
 
-/// Refuses a function that looks like a handler and is not one. The host would never call it, and the compiler does not mind.
+/// Refuses a function that looks like a handler and is not one. The host would never call it, and the compiler does not report it.
 fn check_handlers(build: &Build<'_>) -> Result<(), BuildError> {
     for source in sources(&build.project.join("src"), "c")? {
         let text = Build::read(&source)?;

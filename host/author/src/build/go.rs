@@ -12,7 +12,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let go_mod = String::from_utf8_lossy(&Build::read(&build.project.join("go.mod"))?).into_owned();
     let module =
         module(&go_mod).ok_or_else(|| BuildError::Project("go.mod has no line `module NAME`".to_owned()))?;
-    // The bindings of what the SDK has are in the SDK.
+    // The SDK contains the bindings of its own interfaces.
     build.bindings(&bindings::go(&mut build.world()?, module)?)?;
     let core = build.scratch("core.wasm");
     // -w: Go has no lines for WebAssembly that others can read. The names of functions stay.
@@ -21,7 +21,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     go.env("GOOS", "wasip1").env("GOARCH", "wasm").current_dir(build.project);
     run(&mut go, "`go build`")?;
     let core = Build::read(&core)?;
-    // A package of the SDK exports its interface if the plugin imports it. What is no module is refused below.
+    // A package of the SDK exports its interface if the plugin imports it. Bytes that are no module are refused below.
     let exports = Inspection::of(&core).map_or_else(|_| Vec::new(), |found| found.exports);
     let mut world = build.world()?;
     world.import_all_of_the_host();

@@ -25,10 +25,10 @@ const SDK_PACKAGE: &str = "informer-sdk";
 /// The module that the component starts with.
 const ENTRY: &str = "entry.js";
 
-/// How the stack begins that Node.js prints behind an error of the sources.
+/// The first line of the stack that Node.js prints behind an error of the sources.
 const STACK_OF_THE_TOOLCHAIN: &str = "\n    at componentize (";
 
-/// How the names of the interfaces begin that QuickJS cannot import: its toolchain does not connect their resources.
+/// The prefix of the interfaces that QuickJS cannot import, because its toolchain does not connect their resources.
 const HTTP: &str = "wasi:http/";
 
 /// The report of esbuild about the module that it has made.
@@ -54,7 +54,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let engine = build.manifest.engine.unwrap_or_default();
     let source = match build.manifest.language {
         Language::Ts => {
-            // Whatever the world has, a component may use what the host serves.
+            // A component may use each interface that the host serves, whatever the world imports.
             let mut world = build.world()?;
             world.import_all_of_the_host();
             world.export_optional(|_| true);
@@ -88,7 +88,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     }
     let (wit, world) = build.narrowed(&world, &imports)?;
     let mut componentize = engine.componentize(&toolchain, (&wit, world), &code, &component)?;
-    // It reports its progress, which is of no interest unless it fails.
+    // The toolchain prints its progress, which is shown only if it fails.
     let output = componentize.output().map_err(|error| tool::io_error(&toolchain, error))?;
     if !output.status.success() {
         let said = [output.stdout, output.stderr].concat();
@@ -113,8 +113,9 @@ fn esbuild(toolchain: &Path) -> PathBuf {
     programs.find(|program| program.is_file()).unwrap_or_else(|| modules.join(".bin/esbuild"))
 }
 
-/// A module that exports what the source exports. It throws when it is evaluated if a function of the world is missing, because the engine
-/// would notice it only when the host calls the function, and if an optional interface is defined and not exported.
+/// A module that exports what the source exports. Its evaluation throws in two cases: if an exported interface lacks a function, because
+/// the engine would notice that only when the host calls the function; and if the plugin defines a function of an optional interface and
+/// does not export the interface.
 fn entry(source: &str, shown: &str, world: &mut World) -> String {
     let of_the_world = world.exported_interfaces();
     world.export_optional(|_| true);

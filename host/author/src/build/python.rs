@@ -48,7 +48,7 @@ struct Used {
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let wheels = wheels(build.cache, "componentize-py", REQUIREMENTS)?;
     let (sdk, copy, component) = (build.sdk()?, build.scratch("src"), build.scratch("plugin.wasm"));
-    // The build imports the modules, and Python writes byte code beside them: it gets a copy.
+    // The build imports the modules, and Python writes byte code beside them. So the build gets a copy.
     copied(&build.project.join(FOLDER), &copy)?;
     let used = used(build, &sdk, &copy)?;
     copied(&sdk.join(SDK_PACKAGE), &copy.join(SDK_PACKAGE))?;
@@ -79,7 +79,7 @@ fn copied(folder: &Path, to: &Path) -> Result<(), BuildError> {
 }
 
 /// The parts of the SDK that the sources use. Python imports modules of the folder that it runs in before its own, so it runs in a folder
-/// without modules of the author: one of them could have the name of one of Python.
+/// without modules of the author: a module of the author may have the name of a module of Python.
 fn used(build: &Build<'_>, sdk: &Path, folder: &Path) -> Result<Used, BuildError> {
     let mut python = PYTHON.command()?;
     // `-B`: no byte code in the folder of the author.

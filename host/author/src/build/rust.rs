@@ -39,7 +39,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     }
     let mut cargo = CARGO.command()?;
     cargo.args(["build", "--release", "--target", TARGET, "--message-format=json-render-diagnostics"]);
-    // Lines of sources, whatever the profile says: the component itself does without them.
+    // The build writes line tables, whatever the profile says. They move to the debug file, so they do not enlarge the component.
     cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only").env("CARGO_PROFILE_RELEASE_STRIP", "none");
     let run = cargo.current_dir(build.project).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = run.map_err(|error| tool::io_error(Path::new(CARGO.program), error))?;

@@ -121,7 +121,7 @@ fn runtime_in(file: &[u8]) -> Option<Toolchain> {
     Some(Toolchain { language, compiler: Some(compiler.to_owned()) })
 }
 
-/// The compiler is the name with the version, if there is one.
+/// The toolchain whose compiler has this name, and this version unless it is empty.
 fn made_by(language: Language, name: &str, version: &str) -> Toolchain {
     Toolchain { language, compiler: Some(format!("{name} {version}").trim().to_owned()) }
 }

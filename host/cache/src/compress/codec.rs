@@ -9,9 +9,9 @@ use zstd::{
     zstd_safe::CParameter,
 };
 
-/// A dictionary has one byte for this number of bytes of its samples. Pods of 5,614 bytes take 456 bytes with a dictionary of 64
-/// KiB that is trained on 300 of them, 481 with one of 40 KiB, and 775 with one of 80 KiB: training finds only 47 KiB for it,
-/// and a dictionary that is not filled is a poor one. Objects of 500 to 1,500 bytes take the same with 4 and with 80 KiB.
+/// The size of a dictionary is the size of its samples divided by this number. Pods of 5,614 bytes take 456 bytes with a dictionary of
+/// 64 KiB that is trained on 300 of them, 481 with one of 40 KiB, and 775 with one of 80 KiB: training fills only 47 KiB of the 80, and
+/// a dictionary that is not full compresses badly. Objects of 500 to 1,500 bytes take the same with 4 and with 80 KiB.
 const SAMPLE_BYTES_OF_A_BYTE: usize = 28;
 
 /// The sizes of a dictionary, in bytes. Each informer keeps at least three copies of its dictionary.
@@ -24,8 +24,8 @@ const MAX_SAMPLE: usize = 64 << 10;
 /// more, for half a microsecond and 700 KiB of tables in each informer; level -5 takes 641 bytes for a pod.
 const LEVEL: i32 = 1;
 
-/// zstd finds matches with a hash table of two to this power entries. The value that zstd chooses for a dictionary of
-/// this size compressed recorded pods a tenth worse in the same time.
+/// The base-2 logarithm of the number of entries in the hash table with which zstd finds matches. The value that zstd chooses for a
+/// dictionary of this size compressed recorded pods a tenth worse in the same time.
 const HASH_LOG: u32 = 14;
 
 /// The compressor and its output buffer, which grows to the bound of the longest text so far.
@@ -64,7 +64,7 @@ impl Dictionary {
     fn new(bytes: Vec<u8>) -> Option<Self> {
         let mut compressor = Compressor::with_dictionary(LEVEL, &bytes).ok()?;
         compressor.set_parameter(CParameter::HashLog(HASH_LOG)).ok()?;
-        // Each object knows its dictionary.
+        // Each object refers to its dictionary, so the compressed text need not name it.
         compressor.set_parameter(CParameter::DictIdFlag(false)).ok()?;
         let compressor = Mutex::new(Packing { compressor, scratch: Vec::new() });
         Some(Self { bytes, compressor, decompressors: Mutex::default() })

@@ -154,7 +154,8 @@ fn many_states_of_a_few_objects_are_not_enough_samples() {
 #[test]
 fn short_texts_and_texts_that_do_not_shrink_stay_uncompressed() {
     let packer = trained();
-    let noise: String = (0..2_000).map(|_| fastrand::char('\0'..='\u{7f}')).collect();
+    let mut random = fastrand::Rng::with_seed(7);
+    let noise: String = (0..2_000).map(|_| random.char('\0'..='\u{7f}')).collect();
 
     assert!(overtaken(&packer, "{}").raw().is_some());
     assert!(overtaken(&packer, &noise).raw().is_some());
@@ -167,6 +168,18 @@ fn without_a_dictionary_all_objects_stay_uncompressed() {
     empty.iter().for_each(|object| packer.admit(object, false));
 
     packer.train(&packer.take_samples().unwrap());
+
+    assert!(overtaken(&packer, &text(1)).raw().is_some());
+    assert_eq!(packer.recent.lock().objects.len(), 0);
+}
+
+#[tokio::test]
+async fn a_training_that_panics_leaves_objects_uncompressed_and_tracks_none_of_them() {
+    let packer = Arc::new(Packer::default());
+    let objects: Vec<_> = (0..SAMPLES).map(|number| object(&text(number))).collect();
+    objects.iter().for_each(|object| packer.admit(object, false));
+
+    packer.learn_with(|_, _| panic!("a bug")).await;
 
     assert!(overtaken(&packer, &text(1)).raw().is_some());
     assert_eq!(packer.recent.lock().objects.len(), 0);

@@ -44,7 +44,7 @@ struct Envelope<'a> {
     object: &'a RawValue,
 }
 
-/// The fields of a bookmark that other objects are not searched for.
+/// The fields that the decoder reads of a bookmark and of no other object.
 #[derive(Deserialize)]
 struct Mark<'a> {
     #[serde(borrow)]

@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use informer_types::{Object, ObjectKey};
+use informer_types::{Object, ObjectKey, counted};
 use tokio::time::Instant;
 
 use super::{
@@ -23,7 +23,7 @@ use crate::{
     decode::{EventError, ListPage, Undecodable, WatchEvent},
     error::{Problem, RequestError, chain},
     indexer::ObjectSet,
-    status::{Phase, counted},
+    status::Phase,
     watch_stream::Next,
 };
 
@@ -72,6 +72,8 @@ struct TemporaryStore {
     objects: ObjectSet,
     /// The objects whose latest state did not decode (D-2).
     undecodable: BTreeMap<ObjectKey, Undecodable>,
+    /// The first object whose key is unreadable.
+    unreadable: Option<Undecodable>,
 }
 
 // === impl StreamingList ===
@@ -207,7 +209,8 @@ impl StreamingList<'_> {
         }
     }
 
-    /// Records an object that did not decode: at once if its key is unreadable, else with the list (D-2).
+    /// Records an object that did not decode (D-2). The list reports it at its end, because it empties the quarantine then. The list
+    /// reports only the first object whose key is unreadable, and counts the others.
     fn refuse_initial(
         &self,
         store: &mut TemporaryStore,
@@ -215,15 +218,21 @@ impl StreamingList<'_> {
         deleted: bool,
         undecodable: Undecodable,
     ) {
-        let Undecodable::Quarantined { key: Some(key), .. } = &undecodable else {
-            self.target.refuse(undecodable);
-            return;
-        };
-        watch.accepted += 1;
-        if deleted {
-            store.remove(key);
-        } else {
-            store.refuse(key.clone(), undecodable);
+        match &undecodable {
+            Undecodable::Quarantined { key: Some(key), .. } => {
+                watch.accepted += 1;
+                if deleted {
+                    store.remove(key);
+                } else {
+                    store.refuse(key.clone(), undecodable);
+                }
+            }
+            Undecodable::Quarantined { key: None, .. } if store.unreadable.is_none() => {
+                store.unreadable = Some(undecodable);
+            }
+            _ => {
+                self.target.refuse(undecodable);
+            }
         }
     }
 
@@ -263,7 +272,7 @@ impl TemporaryStore {
             resource_version,
             continue_token: String::new(),
             objects,
-            undecodable: self.undecodable.into_values().collect(),
+            undecodable: self.undecodable.into_values().chain(self.unreadable).collect(),
         }
     }
 }

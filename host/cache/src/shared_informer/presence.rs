@@ -1,8 +1,8 @@
 //! Waits until the API server serves the resource, and notices that the resource is removed or replaced by another one
 //! (D-12).
 //!
-//! In client-go, the informer of a removed CRD gets 404 for its list forever (F-9). Here a resource that is not served
-//! is not listed; discovery is requested, at a low rate, until the resource is served.
+//! In client-go, the informer of a removed CRD gets 404 for its list forever (F-9). Here the informer does not list a resource that is
+//! not served. It requests discovery at a low rate until the resource is served.
 
 use std::time::Duration;
 

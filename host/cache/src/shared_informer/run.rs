@@ -79,7 +79,8 @@ async fn live(inner: &Arc<Inner>, transport: &Transport, config: &FactoryConfig)
             // The controller has ended by then.
             End::Gone(reason) => {
                 in_background(inner, Inner::vanish).await?;
-                // Not before: a subscription to a kind that waits for its resource may end, and the deletions belong to it (D-22).
+                // The phase changes only after the deletions are distributed. From then on the host may end a subscription to this
+                // kind, and the subscription has to receive its deletions first (D-22).
                 inner.cells.iter().for_each(|cell| cell.vanished(&reason));
             }
             End::Another => {}

@@ -21,8 +21,8 @@ pub enum VersionError {
 // === impl SharedInformer ===
 
 impl SharedInformer {
-    /// Returns the resource version that the cache is at least at: the version of the last list, event or bookmark that was
-    /// applied (I-11). With several namespaces it is the oldest one of them. Returns `None` before the first list.
+    /// Returns the resource version that the cache has reached: the version of the last list, event or bookmark that was applied
+    /// (I-11). With several namespaces, returns the oldest of their versions. Returns `None` before the first list.
     ///
     /// # Errors
     /// [`IncomparableVersion`] if several namespaces are watched and the server's resource versions have no order.
@@ -34,16 +34,16 @@ impl SharedInformer {
         of_all(applied, |versions| versions.min())
     }
 
-    /// The time since the last list, event or bookmark: the cache shows the state of that time or a newer one. With several
-    /// namespaces it is the longest of their times. Returns `None` until every namespace was listed.
+    /// The time since the last list, event or bookmark: the cache shows the state of that time or a newer one. With several namespaces,
+    /// returns the longest of their times. Returns `None` until every namespace was listed.
     pub fn data_age(&self) -> Option<Duration> {
         let ages: Option<Vec<Duration>> = self.inner.cells.iter().map(|cell| cell.data_age()).collect();
         ages?.into_iter().max()
     }
 
-    /// Returns the newest resource version in the cache: no notification so far is newer. With several namespaces it is
-    /// the newest one of them, otherwise the same as [`last_synced_version`](Self::last_synced_version). Returns `None`
-    /// before the first list of any namespace.
+    /// Returns the newest resource version in the cache: no notification so far is newer. With several namespaces, returns the newest
+    /// of their versions; otherwise the result is that of [`last_synced_version`](Self::last_synced_version). Returns `None` before the
+    /// first list of any namespace.
     ///
     /// # Errors
     /// [`IncomparableVersion`] if several namespaces are watched and the server's resource versions have no order.
@@ -52,9 +52,9 @@ impl SharedInformer {
         of_all(applied.filter(|version| !version.is_empty()).collect(), |versions| versions.max())
     }
 
-    /// Waits until the cache is at least at this resource version. A client that wrote an object and waits for the
-    /// resource version in the answer reads its own write. If several namespaces are watched, it waits for `namespace`, or
-    /// for all of them if `namespace` is `None`.
+    /// Waits until the cache has reached this resource version or a newer one. A client that wrote an object and waits for the resource
+    /// version in the answer reads its own write. If several namespaces are watched, waits for the cache of `namespace`, or for all of
+    /// them if `namespace` is `None`.
     ///
     /// The cache never has a version of a namespace that is not watched: such a wait lasts until the informer stops, so set a
     /// timeout.

@@ -16,7 +16,7 @@ use crate::ErrorClass;
 const RECOVERED_AFTER: Duration = Duration::from_secs(1);
 
 /// The maximum number of quarantined objects that are listed. All of them are counted.
-const MAX_LISTED: usize = 1_000;
+pub(super) const MAX_LISTED: usize = 1_000;
 
 /// The reported state of one reflector. The reflector writes it; any thread may read it.
 pub(crate) struct ReflectorCell {
@@ -49,6 +49,8 @@ struct State {
     /// When the last applied change was received.
     applied_observed: Option<std::time::Instant>,
     restarted: bool,
+    /// True if an object is in quarantine and not listed, because too many are or because its key is unreadable.
+    has_unlisted: bool,
 }
 
 // === impl ReflectorCell ===
@@ -67,6 +69,7 @@ impl ReflectorCell {
             behind_since: None,
             applied_observed: None,
             restarted: false,
+            has_unlisted: false,
         };
         Self {
             namespace,
@@ -251,12 +254,15 @@ impl ReflectorCell {
         let mut state = self.state.lock();
         state.status.counters.quarantined += 1;
         let Some(key) = key else {
+            state.has_unlisted = true;
             return true;
         };
         let known = state.status.quarantined.contains_key(&key);
         if known || state.status.quarantined.len() < MAX_LISTED {
             state.status.quarantined.insert(key, problem);
             self.has_quarantined.store(true, Ordering::Relaxed);
+        } else {
+            state.has_unlisted = true;
         }
         !known
     }
@@ -272,8 +278,16 @@ impl ReflectorCell {
 
     /// Empties the quarantine before a list, which reports all objects that do not decode.
     pub(crate) fn release_all(&self) {
-        self.state.lock().status.quarantined.clear();
+        let mut state = self.state.lock();
+        state.status.quarantined.clear();
+        state.has_unlisted = false;
         self.has_quarantined.store(false, Ordering::Relaxed);
+    }
+
+    /// The quarantined objects. Returns `None` if not all of them are listed.
+    pub(crate) fn undecoded(&self) -> Option<Vec<ObjectKey>> {
+        let state = self.state.lock();
+        (!state.has_unlisted).then(|| state.status.quarantined.keys().cloned().collect())
     }
 
     /// The time since the last list, event or bookmark. Returns `None` before the first list.

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use informer_types::millis;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{InformerStatus, Phase, ReflectorStatus, remedy::remedy};
+use super::{InformerStatus, Phase, ReflectorStatus, cell::MAX_LISTED, remedy::remedy};
 use crate::ErrorClass;
 
 /// An answer that takes longer than this is reported.
@@ -150,7 +150,11 @@ impl InformerStatus {
 
     fn behind(&self) -> Option<Trouble> {
         let lag = self.reflectors.iter().map(|reflector| reflector.lag).max().filter(|lag| *lag > BEHIND)?;
-        let what = format!("the cache is behind: {} changes wait to be applied", self.queued_deltas);
+        let waiting = match self.queued_deltas {
+            1 => "1 change waits".to_owned(),
+            changes => format!("{changes} changes wait"),
+        };
+        let what = format!("the cache is behind: {waiting} to be applied");
         let remedy = Some("give this host more CPU".to_owned());
         Some(Trouble { remedy, ..Trouble::new(None, what, lag) })
     }
@@ -162,6 +166,7 @@ fn quarantine(reflector: &ReflectorStatus) -> Option<Trouble> {
     let count = reflector.quarantined.len();
     let what = match count {
         1 => format!("{key} cannot be decoded: {reason}"),
+        MAX_LISTED.. => format!("at least {count} objects cannot be decoded, for example {key}: {reason}"),
         _ => format!("{count} objects cannot be decoded, for example {key}: {reason}"),
     };
     let remedy =
@@ -231,6 +236,17 @@ impl fmt::Display for Lasting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_change_that_waits_to_be_applied_is_singular() {
+        let what = |queued_deltas| {
+            let reflectors = vec![ReflectorStatus { lag: 2 * BEHIND, ..ReflectorStatus::default() }];
+            InformerStatus { queued_deltas, reflectors, ..InformerStatus::default() }.behind().unwrap().what
+        };
+
+        assert_eq!(what(1), "the cache is behind: 1 change waits to be applied");
+        assert_eq!(what(2), "the cache is behind: 2 changes wait to be applied");
+    }
 
     #[test]
     fn durations_are_shown_in_the_two_largest_units() {

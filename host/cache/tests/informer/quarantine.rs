@@ -1,5 +1,6 @@
 //! Objects that do not decode: D-2, R-31.
 
+use informer_types::ObjectKey;
 use serde_json::json;
 
 use crate::{
@@ -132,4 +133,26 @@ async fn a_list_in_which_an_object_decodes_ends_its_quarantine() {
     world.caches(&["shop/a@15"]).await;
 
     assert!(world.informer.status().reflectors[0].quarantined.is_empty());
+}
+
+/// An object that is in no cache is not deleted if it cannot be decoded (D-2).
+#[tokio::test(start_paused = true)]
+async fn any_object_may_exist_if_more_objects_do_not_decode_than_are_listed() {
+    let bad: Vec<_> = (0..=1_000).map(|number| broken(&format!("a{number}"), "1")).collect();
+    let script = Script::new();
+    script.list(Answer::list("10", &bad[..2]));
+    let watch = script.live_watch();
+    script.list(Answer::list("20", &bad));
+    let _open = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+    let may_exist = |name: &str| world.informer.undecoded().may_have(&ObjectKey::new("shop", name));
+    assert_eq!([may_exist("a1"), may_exist("gone")], [true, false]);
+
+    watch.frame(&event("ERROR", status(410, "Expired", "x")));
+    world.watches(2).await;
+
+    assert_eq!([may_exist("a1"), may_exist("gone")], [true, true]);
+    let status = world.informer.status().to_string();
+    assert!(status.contains("at least 1000 objects cannot be decoded, for example shop/a0: "), "{status}");
 }

@@ -165,6 +165,6 @@ async fn the_cache_has_the_objects_of_a_version_before_it_reports_the_version() 
             }
             assert_eq!(lister.get(&key).map(|object| object.resource_version().to_owned()), Some(version));
         });
-        tokio::time::timeout(Duration::from_secs(20), looking).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_secs(60), looking).await.unwrap().unwrap();
     }
 }

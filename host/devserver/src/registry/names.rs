@@ -1,4 +1,4 @@
-//! The names of the built-in resources, for those who write them.
+//! The names of the built-in resources, so that a configuration may name a resource as kubectl does.
 
 use super::builtin;
 

@@ -20,8 +20,8 @@ const NAME_TRIES: usize = 8;
 /// Creates the object in `namespace` (empty for a cluster-scoped resource).
 ///
 /// # Errors
-/// 400 for an object of another place, 422 for an object that breaks rules, 404 or 403 if the namespace does not
-/// exist or is being deleted, 409 if the name is taken.
+/// 400 for an object of another namespace, 422 for an object that breaks rules, 404 or 403 if the namespace does not exist or is
+/// being deleted, 409 if the name is taken.
 pub(crate) fn create(
     api: &Api,
     resource: &Arc<Resource>,
@@ -46,7 +46,7 @@ pub(crate) fn create(
 /// metadata are kept; the version is replaced.
 ///
 /// # Errors
-/// Those of [`create`].
+/// Returns the same errors as [`create`].
 pub(crate) fn seed(api: &Api, resource: &Arc<Resource>, mut object: Object) -> ApiResult<Change> {
     let namespace = match (resource.namespaced, object.namespace()) {
         (false, _) => String::new(),

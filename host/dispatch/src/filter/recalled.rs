@@ -66,7 +66,8 @@ impl Recalled {
         self.receipts.values().filter_map(|receipt| receipt.resource_version().parse().ok()).max()
     }
 
-    /// The objects that are gone, unless `exists` returns true, with the token of the first list. The others stay.
+    /// Takes the objects for which `exists` returns false, because they are gone, and the token of the first list. The other objects
+    /// stay.
     pub(super) fn end(
         &mut self,
         exists: impl Fn(&ObjectKey) -> bool,

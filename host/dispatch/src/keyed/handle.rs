@@ -124,7 +124,7 @@ impl<F: QueueState> Handle<F> {
             *time = time.checked_add(by).unwrap_or(*time);
             drop(time);
             self.wake_workers();
-            // For a worker that is about to wait.
+            // This permit is for a worker that is about to wait.
             self.0.ready.notify_one();
         }
     }
@@ -152,7 +152,7 @@ impl<F: QueueState> Handle<F> {
             self.with(|state, now| (change(state, now), state.wakes(), state.released()));
         if workers == ALL_WORKERS {
             self.0.ready.notify_waiters();
-            // For a worker that is about to wait.
+            // This permit is for a worker that is about to wait.
             self.0.ready.notify_one();
         } else {
             // A worker that is busy looks again by itself.
@@ -316,7 +316,8 @@ async fn wait<T>(
         if let Ok(found) = look() {
             return Some(found);
         }
-        // Dropped after `ready`, or the permit of the alarm would come back to this worker.
+        // `alarm` is declared before `ready`, so `ready` is dropped first. Otherwise this worker would receive the permit of its own
+        // alarm.
         let mut alarm = Alarm { ready, set: false };
         let mut ready = pin!(ready.notified());
         // From here on no permit is missed, so the second look decides.

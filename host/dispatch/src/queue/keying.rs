@@ -17,7 +17,8 @@ pub(super) const UNDECIDED_KEYS: usize = 1 << 16;
 /// Returns the keys that a change of an object concerns: its own, or those of its controllers.
 pub(super) type KeysOf = dyn Fn(&Source, &Change) -> Vec<WorkKey> + Send + Sync;
 
-/// The way of a plugin's notifications. It is decided when a version is put into service, not at each call.
+/// Whether the notifications of a plugin are delivered or become keys. This is decided when a version is put into service, not at each
+/// call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// No version was in service yet. Notifications are pending and merge, and their keys are kept beside them.
@@ -154,7 +155,8 @@ impl Undecided {
     }
 }
 
-/// The version of the object, if the key is its own. The key of an owner may be the same text.
+/// The version of the object, if the key is that of the object itself. If the controller has the same name, the key may be that of the
+/// controller, and the result is `None`.
 fn version_of(key: &WorkKey, object: &ObjectRef, entry: &Entry) -> Option<Arc<KeyedVersion>> {
     let newest = entry.change.object();
     let same_name = newest.controller().is_some_and(|owner| *owner.name == *newest.name());

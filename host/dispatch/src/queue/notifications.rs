@@ -106,7 +106,7 @@ impl Notifications {
         }
     }
 
-    /// Changes how long objects have to be quiet. Those that are not quiet yet wait as long as that from their last change.
+    /// Changes how long objects have to be quiet. Objects that are not quiet yet wait for that time from their last change.
     pub(super) fn set_settle(&mut self, settle: BTreeMap<Source, Duration>, now: Instant) {
         self.settle = settle;
         for id in self.keyed.ids(|slot| slot.payload.settling.is_some()) {
@@ -311,9 +311,9 @@ impl Notifications {
         Some((slot.key.clone(), pending))
     }
 
-    /// Decides when an object is handed out, after its pending notifications changed. The object goes into its lane, waits
-    /// until it is quiet, or waits for its retry. Newer state shortens the wait for a retry to the floor, also if it came before
-    /// and waited until the object is quiet.
+    /// Decides when an object is handed out, after its pending notifications changed. The object goes into its lane, waits until it is
+    /// quiet, or waits for its retry. Newer state shortens the wait for a retry to the floor, also newer state that came earlier and
+    /// waits until the object is quiet.
     fn advance(&mut self, id: SlotId, newer: bool, now: Instant) {
         let Some(slot) = self.keyed.get(id).filter(|slot| slot.in_flight_since().is_none()) else { return };
         let (floor, idle) = (slot.payload.floor, slot.place() == Place::Idle);
@@ -502,8 +502,8 @@ impl Notifications {
         self.keyed.make_ready(id, Lane::of(slot.payload.pending.is_live()));
     }
 
-    /// The time at which something that cannot be handed out now can be. Returns `None` if that needs an offer, a settlement or
-    /// the end of a pause.
+    /// The earliest time at which something can be handed out. Returns `None` if an offer, a settlement or the end of a pause has to
+    /// come first.
     fn next_due(&self, now: Instant) -> Option<Instant> {
         if self.takes_keys() {
             return self.keyed.first_quiet();

@@ -13,8 +13,8 @@ const LINES_PER_SECOND: f64 = 1.0;
 /// Limits the log lines about the outcome of one plugin's calls. The plugin decides how often its calls fail and with which
 /// message, but all plugins share the log. Counters and dead letters still cover every failure.
 ///
-/// The first failures of notifications and keys have lines of their own, so that they leave room for what matters more: a
-/// quarantine and what was given up.
+/// The first failures of notifications and keys have a budget of their own, so that they leave room for the lines that matter more:
+/// about a quarantine, and about what was given up.
 pub(crate) struct FailureLog {
     outcomes: Mutex<Budget>,
     first_failures: Mutex<Budget>,
@@ -40,8 +40,8 @@ impl FailureLog {
         self.outcomes.lock().take()
     }
 
-    /// Like [`FailureLog::admits`], for a failed call that is made again. Returns `None` for all attempts but the first, which
-    /// says enough until the last one.
+    /// Like [`FailureLog::admits`], for a failed call that is made again. Returns `None` for all attempts but the first: the line about
+    /// the first failure is enough until the last attempt.
     pub(crate) fn admits_attempt(&self, attempt: u32) -> Option<u64> {
         if attempt == 1 { self.first_failures.lock().take() } else { None }
     }

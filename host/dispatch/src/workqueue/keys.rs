@@ -172,8 +172,9 @@ impl Keys {
         }
     }
 
-    /// Makes a key due after a delay, in place of the time at which it was due or of its turn; a key in flight becomes due after
-    /// its call. Its failures are forgotten, unless it is in flight. A key of the guest counts against the capacity.
+    /// Makes a key due after a delay. The delay replaces an earlier delay, and a ready key waits again. A key in flight is handed out
+    /// once more after its call. The failures of a key that is not in flight are forgotten. If `own`, the guest chose the key, which
+    /// counts against the capacity.
     pub(super) fn schedule(
         &mut self,
         key: &str,

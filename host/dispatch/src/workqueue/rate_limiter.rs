@@ -34,7 +34,7 @@ impl RateLimiter {
         Self::of(Rule::Exponential(Backoff { min: min.min(max), max, factor: 2.0, jitter: 0.0 }))
     }
 
-    /// Waits as this backoff says, for each key separately, without jitter.
+    /// Waits as this backoff defines, for each key separately, without jitter.
     pub fn backoff(backoff: Backoff) -> Self {
         Self::of(Rule::Exponential(backoff))
     }

@@ -30,6 +30,9 @@ use bucket::Bucket;
 /// The longest key, and the longest name of a bucket.
 const NAME_BYTES: usize = 1 << 10;
 
+/// The most keys of one read. Each takes the database time, also if it has no value.
+const READ_KEYS: usize = 1_000;
+
 /// The most keys on one page of `list-keys`.
 const PAGE: usize = 500;
 
@@ -89,6 +92,7 @@ impl store::HostBucket for Guest {
 
     async fn exists(&mut self, bucket: Resource<Bucket>, key: String) -> Answer<bool> {
         let place = place(self, &bucket)?;
+        fits(&key)?;
         let since = begun(self);
         let exists = self.sources.keyvalue.exists(place, key).await;
         traced(self, since, "read", exists.as_ref().err());
@@ -164,6 +168,10 @@ async fn read(
     keys: Vec<String>,
 ) -> Answer<Vec<Option<Vec<u8>>>> {
     let place = place(guest, handle)?;
+    if keys.len() > READ_KEYS {
+        let message = format!("{} keys in one read; at most {READ_KEYS} are allowed", keys.len());
+        return Err(Error::Other(message).into());
+    }
     keys.iter().try_for_each(|key| fits(key))?;
     let since = begun(guest);
     let read = guest.sources.keyvalue.get(place, keys, guest.config.limits.response_bytes).await;
@@ -294,5 +302,40 @@ mod tests {
         assert!(atomics::Host::increment(&mut guest, bucket(), key(), 1).await.is_err());
 
         assert_eq!(*spans.0.lock(), ["read", "read", "read", "write", "write"]);
+    }
+
+    #[tokio::test]
+    async fn no_call_takes_a_key_that_is_too_long_or_reads_too_many_keys() {
+        let mut guest = idle(|config| config.grants.keyvalue = Some(1 << 20));
+        guest.begin(Duration::from_secs(60), Attempt::default(), None);
+        let opened = store::Host::open(guest.called(), "b".to_owned()).await.unwrap();
+        let bucket = || Resource::<Bucket>::new_borrow(opened.rep());
+        let long = || "k".repeat(NAME_BYTES + 1);
+        let keys = |number| vec!["k".to_owned(); number];
+
+        let too_long = [
+            store::HostBucket::get(&mut guest, bucket(), long()).await.map(drop),
+            store::HostBucket::exists(&mut guest, bucket(), long()).await.map(drop),
+            store::HostBucket::set(&mut guest, bucket(), long(), Vec::new()).await,
+            store::HostBucket::delete(&mut guest, bucket(), long()).await,
+            atomics::Host::increment(&mut guest, bucket(), long(), 1).await.map(drop),
+            batch::Host::get_many(&mut guest, bucket(), vec![long()]).await.map(drop),
+        ];
+        let too_many = batch::Host::get_many(&mut guest, bucket(), keys(READ_KEYS + 1)).await.map(drop);
+        let most = batch::Host::get_many(&mut guest, bucket(), keys(READ_KEYS)).await.map(drop);
+
+        for refused in too_long {
+            assert!(message(refused).contains("1025 bytes; at most 1024"));
+        }
+        assert_eq!(message(too_many), "1001 keys in one read; at most 1000 are allowed");
+        // The call reaches the state. This host has none.
+        assert!(message(most).contains("this host stores nothing"));
+    }
+
+    fn message(answer: Answer<()>) -> String {
+        match answer.map_err(|failure| failure.downcast().unwrap()) {
+            Err(Error::Other(message)) => message,
+            other => panic!("{other:?}"),
+        }
     }
 }

@@ -43,6 +43,7 @@ impl objects::Host for Guest {
     }
 
     fn json(&mut self, id: u32) -> Result<String, Error> {
+        self.call.objects.unpack(&[id])?;
         let json = self.call.objects.get(id)?.seen()?.text();
         Budget::new(self.config.limits.response_bytes).spend(json.len())?;
         let json = json.to_owned();
@@ -57,23 +58,26 @@ impl objects::Host for Guest {
 
     fn get_many(&mut self, id: u32, wanted: Vec<String>) -> Result<Vec<Option<String>>, Error> {
         let parts = self.query.parts(wanted)?;
-        let held = self.call.objects.get(id)?;
-        check_declared(&self.config, held, &parts)?;
+        check_declared(&self.config, self.call.objects.get(id)?, &parts)?;
+        self.call.objects.unpack(&[id])?;
         let mut budget = Budget::new(self.config.limits.response_bytes);
-        let values = values(held.seen()?, &parts, &mut budget)?;
+        let values = values(self.call.objects.get(id)?.seen()?, &parts, &mut budget)?;
         self.receives(budget.used());
         Ok(values)
     }
 
     fn differs(&mut self, old: u32, new: u32, wanted: Vec<String>) -> Result<bool, Error> {
         let parts = self.query.parts(wanted)?;
-        let (old, new) = (self.call.objects.get(old)?, self.call.objects.get(new)?);
+        let objects = &mut self.call.objects;
+        let (before, now) = (objects.get(old)?, objects.get(new)?);
         // The objects of a batch may be of different resources, each with its own declaration.
-        check_declared(&self.config, old, &parts).and_then(|()| check_declared(&self.config, new, &parts))?;
-        if Arc::ptr_eq(&old.object, &new.object) {
+        check_declared(&self.config, before, &parts)
+            .and_then(|()| check_declared(&self.config, now, &parts))?;
+        if Arc::ptr_eq(&before.object, &now.object) {
             return Ok(false);
         }
-        new.seen()?.differs(old.seen()?, &parts)
+        objects.unpack(&[old, new])?;
+        objects.get(new)?.seen()?.differs(objects.get(old)?.seen()?, &parts)
     }
 }
 

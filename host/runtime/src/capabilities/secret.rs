@@ -147,6 +147,11 @@ impl Seen {
         &self.text
     }
 
+    /// The bytes of all texts.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len() + self.hidden.as_ref().map_or(0, |hidden| hidden.unmasked.len())
+    }
+
     pub(crate) fn into_text(self) -> String {
         self.text.into_string()
     }

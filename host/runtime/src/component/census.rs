@@ -77,7 +77,7 @@ struct Definition {
     census: Census,
     /// Its functions, imported ones included.
     functions: u64,
-    /// The most functions that have a reference.
+    /// An upper bound of the functions that something refers to. wasmtime allocates a reference for each of them.
     references: u64,
     modules: Vec<Definable>,
     components: Vec<Definable>,
@@ -88,7 +88,7 @@ type Definable = Option<Census>;
 
 /// The definitions that are being read, the innermost last.
 struct Walk {
-    /// The bytes of the binary.
+    /// The length of the binary in bytes.
     length: usize,
     open: Vec<Definition>,
     /// All modules of the binary once, whether they are instantiated or not: the compiled code has a part for each.
@@ -300,7 +300,7 @@ impl Definition {
         Ok(())
     }
 
-    /// Adds to the index space of this kind, if it is one of definitions.
+    /// Adds a definition to the index space of core modules or of components. Other kinds are ignored.
     fn define(&mut self, kind: ComponentExternalKind, definition: Definable) -> Result<(), LoadError> {
         match kind {
             ComponentExternalKind::Module => define(&mut self.modules, definition, "core modules"),

@@ -162,8 +162,8 @@ pub enum LoadError {
 // === impl LoadError ===
 
 impl LoadError {
-    /// Returns true if the same component may load later: the host had no room or no time for it, or its own code refused to
-    /// start, perhaps because of something that passes.
+    /// Returns true if the same component may load later: the cause may be temporary. For example, the file could not be read, the machine
+    /// was busy, or `start` failed because a service was down.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Read { .. }
@@ -174,7 +174,7 @@ impl LoadError {
             | Self::Overdue { .. }
             // The machine may have been busy.
             | Self::TooLong { .. } => true,
-            // The host tries a pull again by itself, and a file when it changes.
+            // The host repeats a pull by itself, and loads a file again when the file changes.
             Self::Source(_)
             | Self::TooLarge { .. }
             | Self::NotWasm { .. }
@@ -190,8 +190,8 @@ impl LoadError {
         }
     }
 
-    /// The least time until the component should be tried again, if it [may load later](Self::may_pass). A compilation that took
-    /// too long rests ten times as long as it may take, so it uses at most a tenth of what compiles components.
+    /// The least time until the component should be tried again, if it [may load later](Self::may_pass). After a compilation that took too
+    /// long, this is ten times the time limit of a compilation. So the attempts take at most a tenth of the time of a compiler.
     pub fn rest(&self) -> Duration {
         match self {
             Self::TooLong { limit } => limit.saturating_mul(10),

@@ -79,7 +79,8 @@ impl Symbols {
         beside.or_else(|| shared(digest.into(), component, String::new()))
     }
 
-    /// `debug` is the same component with debug information. Returns `None` if it is not, or has none.
+    /// `debug` should be the same component with debug information. Returns `None` if it is another component, or if it has no debug
+    /// information or more than the host keeps.
     fn of(component: &[u8], debug: &[u8], folder: String, look_up: Arc<LookUp>) -> Option<Self> {
         let sections = Sections::of(component, debug)?;
         Some(Self { sections, folder, look_up, remembered: Mutex::default() })

@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Write};
 use cpp_demangle::{BorrowedSymbol, DemangleOptions};
 use serde::{Deserialize, Serialize};
 
-/// The longest name of a function that is demangled, in bytes. A mangled name is text of the author, and may be a program that
-/// expands.
+/// The longest name of a function that is demangled, in bytes. The author of the component chooses the mangled name, and it may stand for a
+/// text that is thousands of times longer.
 const MANGLED_BYTES: usize = 4096;
 
 /// The longest name and the longest path that are shown, in bytes.

@@ -95,7 +95,7 @@ impl CodeKey {
         hmac::Key::new(hmac::HMAC_SHA256, &self.0)
     }
 
-    /// Names the key without giving it away.
+    /// A name of the key that does not reveal the key.
     fn name(&self) -> String {
         hex(hmac::sign(&self.hmac(), b"name").as_ref().get(..8).unwrap_or_default())
     }
@@ -178,8 +178,8 @@ impl CompileCache {
     }
 }
 
-/// Loads code from an open file, which wasmtime maps: the code is shared with the page cache and loaded on demand. The file has
-/// no name that could mean another one.
+/// Loads code from an open file, which wasmtime maps: the code is shared with the page cache and loaded on demand. The path means the open
+/// file itself, so no other file can take its place.
 pub(crate) fn load(engine: &wasmtime::Engine, code: &File) -> wasmtime::Result<Component> {
     let path = format!("/proc/self/fd/{}", code.as_raw_fd());
     // SAFETY: wasmtime of this host compiled the code, in this process, in one that this host started, or in an earlier run: the

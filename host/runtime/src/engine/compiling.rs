@@ -58,7 +58,7 @@ impl Compiling {
     /// Runs a compilation in its turn. `attempt` is called again if the compilation was stopped in favour of others.
     ///
     /// # Errors
-    /// Those of the attempt.
+    /// Returns the errors of the attempt.
     ///
     /// # Cancel safety
     /// If the future is dropped, so is the attempt.

@@ -7,7 +7,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-/// The values in use by key. It does not keep them alive.
+/// The values in use, by key. The map does not keep them alive.
 pub(crate) struct InUse<V>(Mutex<HashMap<Arc<str>, Weak<V>>>);
 
 // === impl InUse ===

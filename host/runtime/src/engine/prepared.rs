@@ -21,7 +21,7 @@ pub(crate) struct Prepared {
     pub(crate) took: Duration,
 }
 
-/// The components of one engine by digest. It does not keep them alive.
+/// The components of one engine, by digest. This type does not keep them alive.
 #[derive(Default)]
 pub(crate) struct PreparedComponents {
     in_use: InUse<Prepared>,
@@ -43,7 +43,7 @@ impl PreparedComponents {
     /// wait for the same component, one of them prepares it. If that fails, each of the others tries it in turn.
     ///
     /// # Errors
-    /// Those of `prepare`.
+    /// Returns the errors of `prepare`.
     ///
     /// # Cancel safety
     /// If the future is dropped, so is its preparation, and another caller prepares the component.

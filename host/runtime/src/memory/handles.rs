@@ -10,13 +10,13 @@ const MOST: usize = 1_000;
 /// Handles are charged for this many at a time.
 const STEP: usize = 32;
 
-/// No call makes more handles.
+/// The most handles that one call to the host makes.
 const MADE_BY_A_CALL: usize = 4;
 
 /// Bytes of the host for a handle: a stream, a pollable or a timer with their bookkeeping.
 const PLAIN: u64 = 1 << 10;
 
-/// Bytes of the host for a handle of `wasi:http`: headers of a request, or a third of the handles that a body takes, which keep
+/// Bytes of the host for a handle of `wasi:http`: the headers of a request, or a third of a body. A body takes three handles, which keep
 /// two pieces of it.
 const HTTP: u64 = 48 << 10;
 
@@ -53,7 +53,7 @@ impl Handles {
             self.capacity += STEP;
             table.set_max_capacity(self.capacity.min(MOST));
         }
-        // This call is the first of those that the room is enough for.
+        // The present call is the first of the calls that fit into the room.
         self.calls_left = (self.capacity.saturating_sub(held) / MADE_BY_A_CALL).saturating_sub(1);
     }
 }

@@ -18,7 +18,7 @@ const REPORTED_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct OutputCounters {
     lines: Mutex<Lines>,
     pub(crate) bytes_dropped: Counter,
-    /// Bytes of lines that guests passed to the host, of levels that are on.
+    /// Bytes of log that guests passed to the host: everything that they printed, and the lines of `log.write` whose level is on.
     pub(crate) bytes: Counter,
 }
 

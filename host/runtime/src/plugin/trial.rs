@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 
 use crate::{Component, PluginConfig, TrialConfig};
 
-/// A version whose first calls all failed, this many, has failed its trial at once. With few events the share of failed calls
+/// A version whose first calls all fail has failed its trial after this number of calls. If there are few events, the share of failed calls
 /// would be reached only after all attempts are used up.
 const HOPELESS: u32 = 5;
 
@@ -33,7 +33,7 @@ struct State {
 // === impl LastGood ===
 
 impl LastGood {
-    /// Returns true if this is not the same code with the same table.
+    /// Returns true if the code or the `config` table is another one.
     pub(super) fn differs(&self, component: &Component, config: &PluginConfig) -> bool {
         self.component.digest() != component.digest() || self.config_json != config.config_json
     }
@@ -42,7 +42,7 @@ impl LastGood {
 // === impl Trial ===
 
 impl Trial {
-    /// There is no trial without a last good version, or if the trial has no calls.
+    /// Begins the trial of a version. There is no trial without a last good version, or if `calls` is 0.
     pub(super) fn new(config: TrialConfig, last_good: Option<LastGood>) -> Self {
         let last_good = last_good.filter(|_| config.calls > 0);
         let state = last_good.map(|last_good| State { last_good, calls: 0, failures: 0 });

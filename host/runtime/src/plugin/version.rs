@@ -59,7 +59,7 @@ pub struct VersionInfo {
     /// True if it exports `reconciler`.
     pub reconciles: bool,
     /// True if it exports `sync-handler`.
-    pub learns_of_syncs: bool,
+    pub handles_synced: bool,
     /// True if it exports `timer-handler`.
     pub has_timers: bool,
     /// True if it exports `config-handler`.
@@ -130,7 +130,7 @@ impl Version {
                 handles: linked.handler.is_some() || linked.batch_handler.is_some(),
                 handles_batches: linked.batch_handler.is_some(),
                 reconciles: linked.reconciler.is_some(),
-                learns_of_syncs: linked.sync_handler.is_some(),
+                handles_synced: linked.sync_handler.is_some(),
                 has_timers: linked.timer_handler.is_some(),
                 follows_config: linked.config_handler.is_some(),
             },
@@ -180,7 +180,8 @@ impl Version {
 
     /// A new instance that has started.
     async fn fresh(&self) -> Result<Instance, Failure> {
-        // All these failures count as failures of the start, but for the ceiling, which is no fault of the plugin.
+        // Each of these failures counts as a failure of the start. A refusal at the ceiling does not, because it is not the fault of the
+        // plugin.
         let failed = |failure: Failure| match failure.kind {
             FailureKind::GuestMemory => failure,
             _ => Failure::new(FailureKind::Start, failure.message),

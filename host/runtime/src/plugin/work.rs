@@ -21,7 +21,7 @@ pub(super) trait Work: Sync {
     /// The action of the call, for failure messages: `update of apps/v1/deployments default/web`.
     fn action(&self) -> String;
 
-    /// How long it was in the queue. Returns `None` for a key and a signal, which the workqueue measures itself.
+    /// How long the notification was in the queue. Returns `None` for a key and a signal, which the workqueue measures itself.
     fn queued(&self) -> Option<Duration>;
 
     /// When the watch received the change. Returns `None` if the watch did not send it, and for a key, which may stand for
@@ -142,7 +142,7 @@ impl Work for SignalCall {
 
     fn is_served_by(&self, version: &VersionInfo) -> bool {
         match self.signal {
-            Signal::Synced(_) => version.learns_of_syncs,
+            Signal::Synced(_) => version.handles_synced,
             Signal::Timer(_) => version.has_timers,
             Signal::Config => version.follows_config,
         }

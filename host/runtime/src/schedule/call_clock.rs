@@ -61,8 +61,8 @@ impl CallClock {
         self.deadline().saturating_duration_since(Instant::now())
     }
 
-    /// Runs the call that was started, until its deadline at the latest. Waits for turns and for the share do not count. No
-    /// further slice runs once the grants of the instance have ended.
+    /// Runs the call that was started, and ends it at its deadline. If the call waits in the host then, it ends [`GRACE`] later. Waits for
+    /// turns and for the share do not count. No further slice runs once the grants of the instance have ended.
     ///
     /// # Errors
     /// The error of the call, [`Interruption::Deadline`], or [`Interruption::GrantsRevoked`].
@@ -95,7 +95,7 @@ impl CallClock {
         .await
     }
 
-    /// Returns true if the deadline has passed. Otherwise the task is woken at the deadline.
+    /// Returns true if the deadline and [`GRACE`] have passed. Otherwise the task is woken at that time.
     fn overdue(&self, timer: &mut Option<Pin<Box<Sleep>>>, context: &mut Context<'_>) -> bool {
         let at = (self.deadline() + GRACE).into();
         let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(at)));

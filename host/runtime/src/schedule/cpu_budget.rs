@@ -6,8 +6,9 @@ use parking_lot::Mutex;
 
 /// A bucket of processor time. It fills by the share each second and holds at most one share.
 ///
-/// A slice is charged when it ends, so the level may become negative, by one slice for each instance of the plugin. A slice lasts
-/// at most a tick, unless it has work of the host that cannot be interrupted. The plugin waits until the level is positive again.
+/// A slice is charged when it ends, with the blocking work whose result it received. So the level may become negative, by one slice and
+/// its blocking work for each instance of the plugin. A slice lasts at most a tick, unless it has work of the host that cannot be
+/// interrupted. The plugin waits until the level is positive again.
 pub(super) struct CpuBudget {
     /// Processor time per second.
     share: Duration,

@@ -6,10 +6,13 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 
-use super::{cpu_budget::CpuBudget, turnstile::Turnstile};
+use super::{
+    blocking_work::{take_blocking_time, thread_time},
+    cpu_budget::CpuBudget,
+    turnstile::Turnstile,
+};
 use crate::counter::Counter;
 
 /// The lane of one plugin: its place at the turnstile, its processor budget, and the counters of both.
@@ -94,6 +97,8 @@ impl Lane {
 
     /// Begins a slice.
     pub(super) fn begin(&self, since: Instant) -> Running {
+        // Blocking work whose result arrived on this thread outside a slice is not work for this plugin.
+        take_blocking_time();
         Running { since, cpu: self.budget.load_full().map(|budget| (budget, thread_time())) }
     }
 
@@ -101,7 +106,7 @@ impl Lane {
     pub(super) fn end(&self, running: &Running, now: Instant) -> Duration {
         let took = now.saturating_duration_since(running.since);
         if let Some((budget, before)) = &running.cpu {
-            budget.charge(thread_time().saturating_sub(*before));
+            budget.charge(thread_time().saturating_sub(*before) + take_blocking_time());
         }
         self.counters.running.add_duration(took);
         self.counters.slices.increment();
@@ -113,11 +118,4 @@ impl Drop for Lane {
     fn drop(&mut self) {
         self.turnstile.close(self.number);
     }
-}
-
-/// The processor time that this thread has used.
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }

@@ -102,16 +102,19 @@ struct Clock {
 pub(super) struct Turn {
     turnstile: Arc<Turnstile>,
     lane: usize,
-    stage: Stage,
+    phase: Phase,
     /// True if the plugin was behind after the last slice.
     is_behind: bool,
 }
 
+/// Says if a piece of work has a turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Phase {
+    /// The work has no turn, and does not wait for one.
     Outside,
-    /// The number among the waiters.
+    /// The work waits for a turn, under this number among the waiters.
     Waiting(usize),
+    /// The work has a turn.
     Holding,
 }
 
@@ -276,33 +279,33 @@ impl Clock {
 
 impl Turn {
     pub(super) fn new(turnstile: &Arc<Turnstile>, lane: usize) -> Self {
-        Self { turnstile: Arc::clone(turnstile), lane, stage: Stage::Outside, is_behind: false }
+        Self { turnstile: Arc::clone(turnstile), lane, phase: Phase::Outside, is_behind: false }
     }
 
     /// Returns true from the first [`Turn::poll_enter`] to the end of the turn.
     pub(super) fn is_wanted(&self) -> bool {
-        self.stage != Stage::Outside
+        self.phase != Phase::Outside
     }
 
     /// Ready once the work has a turn. [`Turn::leave`] ends the turn.
     pub(super) fn poll_enter(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.turnstile.0.lock();
-        match self.stage {
-            Stage::Outside if state.enter(self.lane) => {}
-            Stage::Outside => {
-                self.stage = Stage::Waiting(state.wait(self.lane, context.waker().clone()));
+        match self.phase {
+            Phase::Outside if state.enter(self.lane) => {}
+            Phase::Outside => {
+                self.phase = Phase::Waiting(state.wait(self.lane, context.waker().clone()));
                 return Poll::Pending;
             }
-            Stage::Waiting(waiter) => {
+            Phase::Waiting(waiter) => {
                 if let Some(Waiter::Waits { waker, .. }) = state.waiters.get_mut(waiter) {
                     waker.clone_from(context.waker());
                     return Poll::Pending;
                 }
                 state.waiters.try_remove(waiter);
             }
-            Stage::Holding => return Poll::Ready(()),
+            Phase::Holding => return Poll::Ready(()),
         }
-        self.stage = Stage::Holding;
+        self.phase = Phase::Holding;
         let clock = state.clock.run();
         drop(state);
         if let Some(clock) = clock {
@@ -316,7 +319,7 @@ impl Turn {
         self.is_behind
     }
 
-    /// Ends a slice that was interrupted by a tick. The turn ends too, unless the plugin is behind.
+    /// Ends a slice that was interrupted by a tick. The turn ends too, unless [`State::goes_on`] returns true.
     pub(super) fn interrupt(&mut self, took: Duration) {
         self.end(took, true);
     }
@@ -328,8 +331,8 @@ impl Turn {
 
     fn end(&mut self, took: Duration, interrupted: bool) {
         let mut state = self.turnstile.0.lock();
-        let next = match self.stage {
-            Stage::Holding => {
+        let next = match self.phase {
+            Phase::Holding => {
                 self.is_behind = state.charge(self.lane, took);
                 if interrupted && state.goes_on(self.lane) {
                     return;
@@ -337,10 +340,10 @@ impl Turn {
                 state.clock.running -= 1;
                 state.pass_on(self.lane)
             }
-            Stage::Waiting(waiter) => state.forget(self.lane, waiter),
-            Stage::Outside => None,
+            Phase::Waiting(waiter) => state.forget(self.lane, waiter),
+            Phase::Outside => None,
         };
-        self.stage = Stage::Outside;
+        self.phase = Phase::Outside;
         drop(state);
         if let Some(next) = next {
             next.wake();
@@ -350,7 +353,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if self.stage != Stage::Outside {
+        if self.phase != Phase::Outside {
             self.leave(Duration::ZERO);
         }
     }

@@ -34,7 +34,7 @@ async fn a_signal_calls_the_export_that_is_made_for_it() {
     let stats = running.plugin.stats();
     assert_eq!((stats.calls, stats.acknowledged, stats.instances.created), (3, 3, 1));
     let version = running.plugin.version().unwrap();
-    assert!(version.handles && version.learns_of_syncs && version.has_timers && !version.reconciles);
+    assert!(version.handles && version.handles_synced && version.has_timers && !version.reconciles);
     assert!(version.follows_config);
 }
 

@@ -134,7 +134,7 @@ pub struct Line {
 pub struct ConfigurationInForce {
     /// When it was applied, as RFC 3339 writes it.
     pub applied: Option<String>,
-    /// The problems of the present content of the file; `None` if that is in force.
+    /// The problems of the present content of the file; `None` if the present content is in force.
     pub refused: Option<Vec<String>>,
     /// Keys whose new value needs a restart of the host.
     pub needs_restart: Vec<String>,

@@ -1,7 +1,7 @@
 //! What every stage decided about one object.
 
 use informer_dispatch::workqueue::KeyStanding;
-use informer_types::{Gvr, ObjectKey};
+use informer_types::ObjectKey;
 use serde::{Deserialize, Serialize};
 
 use super::DeadLetter;
@@ -10,8 +10,8 @@ use super::DeadLetter;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ExplainRequest {
-    /// The resource of the object.
-    pub gvr: Gvr,
+    /// The resource of the object: its full name, or another one that kubectl accepts.
+    pub gvr: String,
     /// `namespace/name`, or `name`.
     pub key: ObjectKey,
     /// Name of the plugin that the answer is about; `None` means every plugin.
@@ -41,7 +41,7 @@ pub struct Explanation {
     /// The place in the cache, in words.
     pub cache: String,
     /// One for each plugin that the object concerns.
-    pub plugins: Vec<Standing>,
+    pub plugins: Vec<PluginExplanation>,
     /// Why there are no steps.
     pub no_steps: Option<String>,
     /// The newest steps, the oldest first.
@@ -51,7 +51,7 @@ pub struct Explanation {
 /// The place of an object in one plugin.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct Standing {
+pub struct PluginExplanation {
     /// Name of the plugin.
     pub plugin: String,
     /// True if the plugin subscribes to the resource.

@@ -106,7 +106,7 @@ pub struct Subscription {
 pub struct Receipts {
     /// Objects whose last acknowledged state is on disk.
     pub objects: u64,
-    /// Bytes of that, without the overhead of the database.
+    /// Bytes of these states on disk, without the overhead of the database.
     pub bytes: u64,
     /// Objects whose last acknowledgement is not written yet.
     pub unwritten: usize,

@@ -53,7 +53,7 @@ pub struct RecordedObject {
     pub key: String,
     /// The state before an update, as JSON text.
     pub old: Option<String>,
-    /// The state; `None` if the object does not exist. That of `on-delete` is the last one.
+    /// The state; `None` if the object does not exist. For `on-delete` it is the last state.
     pub new: Option<String>,
     /// True if the plugin wrote this state itself.
     pub own: bool,

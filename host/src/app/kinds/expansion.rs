@@ -131,7 +131,7 @@ fn stands_for(pattern: &Watch, names: &[Gvr], namespaced: Option<bool>) -> bool 
     !is_outside && pattern.stands_for(names)
 }
 
-/// Live reads reach no further than the cache.
+/// The namespaces that the watch covers. Live reads reach no further than the cache.
 fn watched(watch: &Watch) -> Namespaces {
     if watch.namespaces.is_empty() {
         return Namespaces::All;

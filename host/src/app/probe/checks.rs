@@ -8,19 +8,19 @@ use crate::{
     app::running_plugin::RunningPlugin,
 };
 
-/// Bugs end an informer again and again: only a new process may help.
+/// The checks of liveness. An informer that bugs end again and again fails, because only a new process may help.
 pub(super) fn liveness(informers: &[SharedInformer]) -> Vec<Check> {
     let ends = Outcome::Failed("a bug of the host ends it again and again");
     let outcome = |informer: &SharedInformer| if informer.keeps_ending() { ends } else { Outcome::Ok };
     informers.iter().map(|informer| named(informer.key(), outcome(informer))).collect()
 }
 
-/// A host that stops fails, so that nothing waits for it to become ready. Returns `None` while it runs.
+/// The check of a host that stops. It fails, so that nothing waits for the host to become ready. Returns `None` while the host runs.
 pub(super) fn stopping(stops: bool) -> Option<Check> {
     stops.then(|| check("host", Outcome::Failed("it stops")))
 }
 
-/// An informer that plugins wait for.
+/// The check of an informer that plugins wait for.
 pub(super) fn watch(status: &InformerStatus) -> Check {
     let outcome = if !status.synced {
         Outcome::Failed("its first list is not in the cache")
@@ -32,7 +32,7 @@ pub(super) fn watch(status: &InformerStatus) -> Check {
     named(&status.key, outcome)
 }
 
-/// A plugin of the configuration. A host that stands by has no version in service, and needs none.
+/// The check of a plugin of the configuration. A host that stands by has no version in service, and needs none.
 pub(super) fn plugin(plugin: &RunningPlugin, stands_by: bool) -> Check {
     let is_loaded = plugin.plugin().version().is_some();
     let outcome = if !(is_loaded || stands_by && plugin.versions().refused().is_none()) {
@@ -47,14 +47,14 @@ pub(super) fn plugin(plugin: &RunningPlugin, stands_by: bool) -> Check {
     check(&format!("plugin {}", plugin.name()), outcome)
 }
 
-/// The database.
+/// The check of the database.
 pub(super) fn state(fails: bool) -> Check {
     let outcome =
         if fails { Outcome::Impaired("it cannot be used, so nothing is kept") } else { Outcome::Ok };
     check("state", outcome)
 }
 
-/// The kinds that patterns stand for. Returns `None` if nothing is wrong with them.
+/// The check of the kinds that patterns stand for. Returns `None` if nothing is wrong with them.
 pub(super) fn kinds(are_awaited: bool, are_outdated: bool) -> Option<Check> {
     let outcome = match (are_awaited, are_outdated) {
         (true, _) => Outcome::Failed("plugins wait until they are known"),
@@ -64,7 +64,7 @@ pub(super) fn kinds(are_awaited: bool, are_outdated: bool) -> Option<Check> {
     Some(check("served kinds", outcome))
 }
 
-/// The configuration file.
+/// The check of the configuration file.
 pub(super) fn configuration(is_refused: bool) -> Check {
     let refused = Outcome::Impaired("the file is refused, so the one in force stays");
     check("configuration", if is_refused { refused } else { Outcome::Ok })

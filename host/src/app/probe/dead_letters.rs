@@ -73,7 +73,7 @@ pub(super) fn shown(at: SystemTime) -> Option<String> {
     Timestamp::try_from(at).ok().map(|at| at.to_string())
 }
 
-/// The plugin chooses its keys: a key need not be the name of an object.
+/// The text of a key of the plugin's own. The plugin chooses its keys, so a key need not be the name of an object.
 fn named(key: &str) -> String {
     format!("key {key}")
 }

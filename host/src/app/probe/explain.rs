@@ -1,15 +1,17 @@
 //! The place of one object, and the newest steps of each stage.
 
 mod plugin;
+mod resource;
 mod step;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use informer_cache::{InformerStatus, SharedInformer};
-use informer_types::{ObjectKey, Traced};
+use informer_dispatch::ObjectRef;
+use informer_types::{Gvr, ObjectKey, Source, Traced};
 
 use crate::{
-    admin::types::{ExplainRequest, Explanation, Standing, Step},
+    admin::types::{ExplainRequest, Explanation, PluginExplanation, Step},
     app::{running_plugin::RunningPlugin, trace::Trace},
     config::nearest,
 };
@@ -24,9 +26,12 @@ pub(super) fn explain(
     trace: Option<&Trace>,
     request: &ExplainRequest,
 ) -> Result<Explanation, String> {
-    let ExplainRequest { gvr, key, plugin } = request;
-    let informer = informers.iter().find(|informer| informer.key().gvr == *gvr);
-    let informer = informer.ok_or_else(|| unwatched(informers, request))?;
+    let ExplainRequest { gvr: name, key, plugin } = request;
+    let mut resources = BTreeMap::new();
+    for informer in informers {
+        resources.entry(informer.key().gvr.clone()).or_insert(informer);
+    }
+    let (gvr, informer) = resource::watched(&resources, name)?;
     if let Some(name) = plugin
         && plugins.iter().all(|plugin| plugin.name() != name)
     {
@@ -36,14 +41,14 @@ pub(super) fn explain(
     let plugins: Vec<&Arc<RunningPlugin>> =
         plugins.iter().filter(|plugin| requested(plugin.name())).collect();
     let steps = trace.map(|trace| trace.of(gvr, key)).unwrap_or_default();
-    let steps: Vec<Step> =
-        steps.iter().filter(|step| is_about(&step.traced, &plugins, request)).map(step::step).collect();
+    let by_name = plugin.is_some();
+    let steps = steps.iter().filter(|step| is_about(&step.traced, &plugins, gvr, by_name));
+    let steps: Vec<Step> = steps.map(step::step).collect();
     let status = informer.status();
     let cached = informer.lister().get(key);
-    let (standings, known): (Vec<Standing>, Vec<bool>) = plugins
-        .iter()
-        .filter_map(|one| plugin::standing(one, request, cached.is_some(), plugin.is_some()))
-        .unzip();
+    let object = ObjectRef { source: Source::new(gvr.clone()), key: key.clone() };
+    let (explanations, known): (Vec<PluginExplanation>, Vec<bool>) =
+        plugins.iter().filter_map(|one| plugin::explanation(one, &object, cached.is_some(), by_name)).unzip();
     let undecodable = undecodable(&status, key);
     let known = cached.is_some() || undecodable.is_some() || !steps.is_empty() || known.contains(&true);
     let version = cached.as_ref().map(|object| object.resource_version());
@@ -57,7 +62,7 @@ pub(super) fn explain(
         uid: cached.as_ref().map(|object| object.uid().to_owned()),
         undecodable: undecodable.map(str::to_owned),
         cache: cache(informer, &status, version, key, known),
-        plugins: standings,
+        plugins: explanations,
         no_steps: steps.is_empty().then(|| no_steps(trace, cached.is_some()).to_owned()),
         steps,
     })
@@ -65,12 +70,12 @@ pub(super) fn explain(
 
 /// Returns true if the step is about one of these plugins or about no plugin. A step about a plugin's own key counts if the
 /// plugin subscribes to the resource or may read it.
-fn is_about(traced: &Traced, plugins: &[&Arc<RunningPlugin>], request: &ExplainRequest) -> bool {
+fn is_about(traced: &Traced, plugins: &[&Arc<RunningPlugin>], gvr: &Gvr, by_name: bool) -> bool {
     let Some(name) = &traced.plugin else { return true };
     match plugins.iter().find(|plugin| plugin.name() == &**name) {
-        Some(plugin) => traced.source.is_some() || plugin.subscriptions().contains(&request.gvr),
+        Some(plugin) => traced.source.is_some() || plugin.subscriptions().contains(gvr),
         // The plugin was removed since.
-        None => traced.source.is_some() && request.plugin.is_none(),
+        None => traced.source.is_some() && !by_name,
     }
 }
 
@@ -126,17 +131,6 @@ fn like(informer: &SharedInformer, key: &ObjectKey) -> Option<String> {
     let keys: Vec<String> =
         cached.iter().take(MOST_SEARCHED).map(|object| object.key().to_string()).collect();
     nearest(&key.to_string(), keys.iter().map(String::as_str)).map(str::to_owned)
-}
-
-fn unwatched(informers: &[SharedInformer], request: &ExplainRequest) -> String {
-    let gvr = request.gvr.to_string();
-    let watched: Vec<String> = informers.iter().map(|informer| informer.key().gvr.to_string()).collect();
-    let remedy = match nearest(&gvr, watched.iter().map(String::as_str)) {
-        Some(like) => format!("did you mean `{like}`?"),
-        None if watched.is_empty() => "there are no watches".to_owned(),
-        None => format!("watched are `{}`", watched.join("`, `")),
-    };
-    format!("`{gvr}` is not watched for any plugin; {remedy}")
 }
 
 fn unknown_plugin(plugins: &[Arc<RunningPlugin>], name: &str) -> String {

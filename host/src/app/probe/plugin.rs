@@ -79,7 +79,7 @@ fn exports(version: &VersionInfo) -> Vec<String> {
         ("handler", version.handles && !version.handles_batches),
         ("batch-handler", version.handles_batches),
         ("reconciler", version.reconciles),
-        ("sync-handler", version.learns_of_syncs),
+        ("sync-handler", version.handles_synced),
         ("timer-handler", version.has_timers),
         ("config-handler", version.follows_config),
     ];

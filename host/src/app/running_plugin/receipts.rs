@@ -106,13 +106,19 @@ impl ReceiptKeeper {
     }
 
     /// A version of the component is put into service, the first one since the start. Returns true if an earlier process had another
-    /// one.
+    /// one, or if that cannot be read.
     ///
     /// # Blocking
     /// It reads from disk.
     pub(super) fn is_another(&self, digest: &str) -> bool {
-        let before = self.shared.store.component().ok().flatten();
-        before.is_some_and(|before| before != digest)
+        let Shared { plugin, store, .. } = &*self.shared;
+        store.component().map_or_else(
+            |error| {
+                tracing::error!(plugin = &**plugin, %error, "the version that gave the acknowledgements cannot be read: every object is delivered");
+                true
+            },
+            |before| before.is_some_and(|before| before != digest),
+        )
     }
 
     /// The receipts that are kept now, for the status.
@@ -190,5 +196,24 @@ impl Shared {
             );
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::app::applier::tests::config;
+
+    #[tokio::test]
+    async fn a_version_counts_as_another_one_if_the_one_before_cannot_be_read() {
+        let config = config("").plugins.remove(0);
+        let new = ReceiptKeeper::start(&config, State::open(None));
+        assert!(!new.is_another("digest"), "a new database has none");
+
+        // No directory can be created below a file.
+        let unreadable = State::open(Some(Path::new("/dev/null/state")));
+        assert!(ReceiptKeeper::start(&config, unreadable).is_another("digest"));
     }
 }

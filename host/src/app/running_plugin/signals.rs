@@ -109,7 +109,7 @@ impl Signals {
             calls,
             timers: self.timers.clone(),
             selections: self.selections.clone(),
-            stand: stage.stand.clone(),
+            witness: stage.witness.clone(),
         };
         let workers = ReconcileLoop::spawn(workers(config), self.queue.clone(), Arc::new(calls), abort);
         *self.workers.lock() = Some(workers);

@@ -18,11 +18,11 @@ use futures::{
     stream::{FuturesUnordered, StreamExt},
 };
 use informer_cache::{
-    InformerFactory, Registration, ResourceVersion, SharedInformer, Subscription, WatchConfig,
+    InformerFactory, Registration, ResourceVersion, SharedInformer, Subscription, VersionError, WatchConfig,
 };
 use informer_dispatch::{Filter, FilterStats, Initial, Queue};
 use informer_types::{
-    Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Selected, Source, SyncToken, Tracer,
+    Change, Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Selected, Source, SyncToken, Tracer,
 };
 use parking_lot::Mutex;
 use tokio::{select, sync::Notify, time::timeout};
@@ -532,6 +532,11 @@ impl Subscriptions {
     pub(super) fn replay_all(&self, settled: impl Fn(&Gvr) -> SyncToken) {
         for (gvr, claim) in &*self.claims.lock() {
             if let Some(listening) = &claim.listening {
+                // First: an object that leaves the successor meanwhile is in the cache then.
+                if let Some(successor) = &listening.successor {
+                    let added = |object: &Arc<Object>| Some(Change::Added { object: Arc::clone(object) });
+                    successor.retarget(Arc::clone(&listening.filter) as _, added);
+                }
                 let token = if listening.announced { settled(gvr) } else { SyncToken::new(|| {}) };
                 claim.subscription.informer().replay(&listening.registration, token);
             }
@@ -540,17 +545,26 @@ impl Subscriptions {
 }
 
 /// Waits until an informer has reached every state that the plugin acknowledged in an earlier process. An object that the
-/// informer does not have then is gone, unless it cannot be decoded: then it exists, but is not in the cache.
+/// informer does not have then is gone, unless it cannot be decoded: then it exists, but is not in the cache. If the informer ends
+/// first, nothing is known about the objects that it did not reach.
 async fn end_recall(informer: SharedInformer, filter: Arc<Filter<Queue>>) {
     if !informer.wait_synced().await {
         // Another informer replaces it.
         return;
     }
     if let Some(version) = filter.newest_recalled::<ResourceVersion>() {
-        timeout(SEEN_WITHIN, informer.wait_for_version(version.as_str(), None)).await.ok();
+        let reached = timeout(SEEN_WITHIN, informer.wait_for_version(version.as_str(), None)).await;
+        if matches!(reached, Ok(Err(VersionError::Stopped(_)))) {
+            return;
+        }
     }
-    let undecoded: BTreeSet<ObjectKey> = informer.undecoded();
-    off_the_workers(move || filter.end_recall(|key| undecoded.contains(key))).await;
+    let end = move || {
+        let undecoded = informer.undecoded();
+        // The cache has the version before the filter is offered its objects.
+        informer.wait_offered();
+        filter.end_recall(|key| undecoded.may_have(key));
+    };
+    off_the_workers(end).await;
 }
 
 /// Returns the resource once the initial notifications are settled, and never if its registration ends before.

@@ -72,7 +72,7 @@ fn delivered(before: Vec<Arc<Object>>, after: Vec<Arc<Object>>) -> Vec<String> {
     for object in after {
         offer(&sink, Change::Added { object }, Cause::Initial);
     }
-    sink.finish();
+    sink.finish(|_| false);
     let mut lines = notified.0.lock().clone();
     lines.sort();
     lines
@@ -99,7 +99,7 @@ fn an_unchanged_object_is_no_update_if_only_parts_differ_that_the_plugin_does_no
     let (sink, notified) = seeing(View::of(&on), vec![object("a", "1", "5", r#"{"spec":1}"#)]);
 
     offer(&sink, Change::Added { object: object("a", "1", "5", r#"{"spec":1,"status":2}"#) }, Cause::Initial);
-    sink.finish();
+    sink.finish(|_| false);
 
     assert!(notified.0.lock().is_empty());
 }
@@ -180,7 +180,7 @@ fn an_object_that_a_changed_filter_excludes_is_deleted_even_if_the_new_informer_
     swapped.sort();
     assert_eq!(swapped, ["add b replay", "delete a replay"]);
 
-    successor.finish();
+    successor.finish(|_| false);
     assert_eq!(notified.0.lock()[1..], ["delete b relist"], "the other object left before");
 }
 
@@ -189,14 +189,14 @@ fn the_newest_received_version_is_awaited() {
     let (sink, _) = successor(vec![object("a", "1", "4", "{}"), object("b", "1", "9", "{}")]);
     assert_eq!(sink.awaits(), Some("9".parse().unwrap()));
 
-    sink.finish();
+    sink.finish(|_| false);
     assert_eq!(sink.awaits(), None);
 }
 
 #[test]
 fn every_notification_passes_after_the_end() {
     let (sink, notified) = successor(Vec::new());
-    sink.finish();
+    sink.finish(|_| false);
 
     let web = object("web", "1", "1", "{}");
     offer(&sink, Change::Deleted { object: web, final_state_known: true }, Cause::Live);
@@ -210,7 +210,7 @@ fn an_older_state_is_withheld_and_the_next_newer_one_is_an_update() {
     let added = |rv| Change::Added { object: object("a", "1", rv, "{}") };
 
     offer(&sink, added("5"), Cause::Initial);
-    sink.reached(Some("5"));
+    sink.reached(Some("5"), |_| false);
     assert_eq!(
         *notified.0.lock(),
         ["delete b relist"],
@@ -229,11 +229,27 @@ fn an_older_state_is_withheld_and_the_next_newer_one_is_an_update() {
 fn objects_newer_than_the_new_cache_are_kept_until_the_informer_has_caught_up() {
     let (sink, notified) = successor(vec![object("a", "1", "9", "{}"), object("b", "1", "9", "{}")]);
 
-    sink.reached(Some("5"));
+    sink.reached(Some("5"), |_| false);
     assert!(notified.0.lock().is_empty(), "the informer may not have reached them yet");
     offer(&sink, Change::Added { object: object("a", "1", "9", "{}") }, Cause::Live);
-    sink.finish();
+    sink.finish(|_| false);
     assert_eq!(*notified.0.lock(), ["delete b relist"]);
+}
+
+/// The new informer has no good state of an object that it cannot decode (D-2).
+#[test]
+fn an_object_that_the_new_informer_cannot_decode_is_not_gone_and_its_next_state_is_an_update() {
+    let (sink, notified) = successor(vec![object("a", "1", "5", "{}"), object("b", "1", "5", "{}")]);
+
+    sink.reached(Some("9"), |_| true);
+    assert!(notified.0.lock().is_empty());
+    sink.finish(|key| *key.name == *"a");
+    assert_eq!(*notified.0.lock(), ["delete b relist"]);
+    assert!(!sink.is_finished());
+
+    offer(&sink, Change::Added { object: object("a", "1", "12", "{}") }, Cause::Live);
+    assert_eq!(notified.0.lock()[1..], ["update a relist"]);
+    assert!(sink.is_finished());
 }
 
 #[test]
@@ -277,7 +293,7 @@ fn a_withheld_state_is_a_step_of_the_trace() {
 #[test]
 fn a_third_informer_continues_with_the_states_that_the_second_did_not_reach() {
     let (second, _) = successor(vec![object("a", "1", "9", "{}")]);
-    second.reached(Some("5"));
+    second.reached(Some("5"), |_| false);
     let notified = Arc::new(Notified::default());
     let (newer, until) = second.take();
     let view = whole();
@@ -286,7 +302,7 @@ fn a_third_informer_continues_with_the_states_that_the_second_did_not_reach() {
 
     offer(&third, Change::Added { object: object("a", "1", "7", "{}") }, Cause::Initial);
     offer(&third, Change::Added { object: object("a", "1", "9", "{}") }, Cause::Initial);
-    third.finish();
+    third.finish(|_| false);
 
     assert!(notified.0.lock().is_empty());
 }

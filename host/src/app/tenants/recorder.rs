@@ -119,9 +119,11 @@ pub(super) fn notes(
     if let Some((earlier, plugin)) = given_up.zip(plugin)
         && plugin.given_up > earlier
     {
-        let count = plugin.given_up - earlier;
-        let text =
-            format!("{count} notifications or keys were given up; the operator of the host can replay them");
+        let (what, them) = match plugin.given_up - earlier {
+            1 => ("1 notification or key was".to_owned(), "it"),
+            count => (format!("{count} notifications or keys were"), "them"),
+        };
+        let text = format!("{what} given up; the operator of the host can replay {them}");
         notes.push(Note { warning: true, reason: "DeadLetters", text });
     }
     notes
@@ -204,6 +206,19 @@ mod tests {
         let letters = PluginState { given_up: 3, ..serving() };
         assert_eq!(reasons(&good, &good, Some(1), Some(&letters)), ["DeadLetters"]);
         assert!(reasons(&good, &good, None, Some(&letters)).is_empty(), "they are of before the start");
+    }
+
+    #[test]
+    fn one_notification_that_was_given_up_is_singular() {
+        let good = status(Verdict::Accepted, Some(&serving()));
+        let letters = PluginState { given_up: 3, ..serving() };
+        let text = |earlier| notes(&good, &good, Some(earlier), Some(&letters)).remove(0).text;
+
+        assert_eq!(text(2), "1 notification or key was given up; the operator of the host can replay it");
+        assert_eq!(
+            text(1),
+            "2 notifications or keys were given up; the operator of the host can replay them"
+        );
     }
 
     #[tokio::test]

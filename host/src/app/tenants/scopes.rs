@@ -41,7 +41,7 @@ impl Scopes {
         if self.looked.is_none_or(|at| at.elapsed() >= AGAIN) {
             self.looked = Some(Instant::now());
             let roots: BTreeSet<String> = wanted.iter().map(|gvr| gvr.api_root()).collect();
-            // All at once, so that servers that do not answer take the time of one answer.
+            // All requests are sent at once, so that several servers that do not answer take no longer than one.
             let lists = join_all(roots.iter().map(|root| self.resources(root))).await;
             for (root, served) in roots.iter().zip(lists) {
                 for gvr in wanted.iter().filter(|gvr| gvr.api_root() == *root) {

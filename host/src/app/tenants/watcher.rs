@@ -143,7 +143,7 @@ impl Tenants {
             subscription.add_listener(listener, Arc::clone(&self.noticed) as _)?;
             Ok(subscription)
         };
-        // Only while the host stops.
+        // This fails only while the host stops.
         subscribe().inspect_err(|error| tracing::debug!(%gvr, %error, "Plugin objects are not watched")).ok()
     }
 

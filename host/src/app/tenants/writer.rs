@@ -130,7 +130,7 @@ impl Writer {
     /// Writes the differences while requests are left: in turns by namespace, and in each turn the urgent ones first.
     async fn round(&mut self) -> Result<(), kube::Error> {
         if !self.leadership.leads() {
-            // Another host writes, and the plugins of this one load when it begins to lead: then it looks for the first time.
+            // The leader writes. When this host begins to lead, its plugins load, and it looks at each object as if for the first time.
             self.written.clear();
             return Ok(());
         }
@@ -295,8 +295,8 @@ impl Written {
         if self.is_changed { &self.kept } else { &self.status }
     }
 
-    /// Returns how the status on the server differs from this one. What another client wrote does not differ by counters and words
-    /// alone: two hosts that follow one object would write theirs in turns.
+    /// Returns how the status on the server differs from `wanted`. If another client wrote the status and only counters and messages
+    /// differ, `wanted` is compared with what this host wrote: otherwise two hosts that follow one object would write theirs in turns.
     fn difference(&self, wanted: &Status) -> Difference {
         match self.present().difference(wanted) {
             Difference::Minor if self.is_changed => self.status.difference(wanted).min(Difference::Minor),

@@ -1,7 +1,7 @@
 //! Confines the conditions of an object's subscription: their number, and what they reveal of Secrets.
 //!
 //! The host evaluates the conditions of all plugins on one path, for each object and each change. So the number of conditions in a
-//! `spec` is limited. A condition on a field of a Secret also tells its plugin about the value, because the plugin sees whether the
+//! `spec` is limited. A condition on a field of a Secret also reveals the value to its plugin, because the plugin sees whether the
 //! object is delivered.
 
 use informer_runtime::capabilities::is_shown_of_secrets;
@@ -12,7 +12,7 @@ use crate::config::Subscription;
 /// The most requirements of one selector, of any kind.
 const REQUIREMENTS: usize = LabelSelector::UNTRUSTED_REQUIREMENTS;
 
-/// Returns what is wrong with the conditions. `secrets` are the grants that the plugin asks for.
+/// Returns what is wrong with the conditions. `secrets` are the grants that the plugin requests.
 pub(super) fn faults(on: &Subscription, secrets: &SecretGrants) -> Vec<String> {
     let mut faults = too_many(on);
     if on.watch.is_secrets() {

@@ -210,7 +210,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Those of these namespaces that the host watches. Adds a fault if the host watches no such namespace.
+    /// Returns those of `namespaces` that the host watches. Adds a fault if the host watches no such namespace.
     fn watched(&self, gvr: &Gvr, namespaces: Namespaces, what: &str, faults: &mut Vec<String>) -> Namespaces {
         let watch = self.watches.iter().find(|watch| watch.gvr == *gvr);
         let Some(watch) = watch.filter(|watch| !watch.namespaces.is_empty()) else { return namespaces };

@@ -22,7 +22,7 @@ pub(in crate::config) struct GrantKeys {
 
 type K<V> = Key<GrantKeys, V>;
 
-/// A counter fits into the least. The database is checked as a whole at each start, so one plugin keeps at most 1 GiB.
+/// The least holds one counter. The host checks the whole database at each start, so one plugin keeps at most 1 GiB.
 const KEYVALUE: (Size, Size) = (Size(64), Size(1 << 30));
 
 pub(super) static GRANT: LazyLock<Section<GrantKeys>> = LazyLock::new(|| {

@@ -18,7 +18,7 @@ pub struct Limits {
 
 type K<V> = Key<Limits, V>;
 
-/// One page of WebAssembly, and all that 32-bit addresses reach.
+/// The least is one page of WebAssembly, and the most is all that 32-bit addresses reach.
 const MEMORY: (Size, Size) = (Size(64 << 10), Size(4 << 30));
 /// A guest is interrupted every millisecond and a busy machine is late, so less than 10 ms cannot be kept. One call
 /// occupies a worker, and a shutdown waits for it.

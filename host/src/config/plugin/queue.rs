@@ -63,7 +63,7 @@ pub(super) const WORKER_COUNT: (Count, Count) = (Count(1), Count(256));
 const BATCH_COUNT: (Count, Count) = (Count(1), Count(MAX_BATCH as u32));
 /// Each pending event may hold a state of an object that nothing else holds.
 const CAPACITY_COUNT: (Count, Count) = (Count(1), Count(1_000_000));
-/// From a call in a quarter of an hour to more than any plugin makes.
+/// The least is one call in a quarter of an hour, and the most is more than any plugin makes.
 const PER_SECOND: (Number, Number) = (Number(0.001), Number(1_000_000.0));
 
 pub(super) static QUEUE: LazyLock<Section<QueueKeys>> = LazyLock::new(|| Section {

@@ -49,7 +49,7 @@ pub struct Workqueue {
 
 type K<V> = Key<Workqueue, V>;
 
-/// The resolution of the timer, and a day.
+/// The least is the resolution of the timer, and the most is a day.
 pub(super) const WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(24 * 60 * 60));
 /// Ten million keys of 1 KiB take 10 GiB.
 const KEYS: (Count, Count) = (Count(1), Count(10_000_000));

@@ -51,6 +51,37 @@ pub(in crate::config) fn built_in() -> impl Iterator<Item = Gvr> {
     KNOWN.iter().map(full).chain(others)
 }
 
+/// Returns true if kubectl reads `text` as a name of this resource: its plural, singular or kind, or a short name of a built-in
+/// resource, alone, with its group, or with group and version. `deployments.apps` and `deployments.v1.apps` are such names too.
+pub(crate) fn names_resource(text: &str, gvr: &Gvr) -> bool {
+    let text = text.to_ascii_lowercase();
+    let (text, has_group) = match text.split_once('.') {
+        Some((name, rest)) if !text.contains('/') => {
+            (name, rest == gvr.group || rest == format!("{}.{}", gvr.version, gvr.group))
+        }
+        _ => (text.as_str(), true),
+    };
+    let name = text.rsplit('/').next().unwrap_or(text);
+    let known = KNOWN.iter().find(|known| known.group == gvr.group && known.plural == gvr.resource);
+    let (kind, short) = match known {
+        Some(known) => (known.kind.clone(), known.short.clone()),
+        None if is_plural(&gvr.resource, name) => (name.to_owned(), Vec::new()),
+        None => (String::new(), Vec::new()),
+    };
+    let Gvr { group, version, resource } = gvr.clone();
+    let names = ResourceNames { group, version, plural: resource, kind, short };
+    has_group && !name.is_empty() && is_named(&names, text)
+}
+
+/// Returns true if `plural` is a regular plural of `kind`, which is in lower case. Only the API server has the kind of a resource
+/// that is not built-in.
+fn is_plural(plural: &str, kind: &str) -> bool {
+    let is_made_of = |stem: &str, ending: &str| plural.strip_prefix(stem) == Some(ending);
+    is_made_of(kind, "s")
+        || is_made_of(kind, "es")
+        || kind.strip_suffix('y').is_some_and(|stem| is_made_of(stem, "ies"))
+}
+
 fn full(names: &ResourceNames) -> Gvr {
     Gvr::new(&*names.group, &*names.version, &*names.plural)
 }

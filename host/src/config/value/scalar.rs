@@ -7,7 +7,7 @@ use crate::config::{nearest::nearest, problem::Fault};
 
 /// A type that one TOML value can be read as. Most are written as a TOML string.
 pub(in crate::config) trait Scalar: Sized + Send + Sync + 'static {
-    /// With its article: "a duration".
+    /// The name of the type, with its article: "a duration".
     const KIND: &'static str;
 
     /// A list of one such value may be written without brackets.

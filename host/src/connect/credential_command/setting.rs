@@ -13,7 +13,7 @@ use serde_json::json;
 /// The versions that client-go supports.
 const VERSIONS: [&str; 2] = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 
-/// The variable that tells the command which form of answer is expected.
+/// The variable that names the expected form of the answer to the command.
 const INFO: &str = "KUBERNETES_EXEC_INFO";
 
 /// The command in the kubeconfig cannot be used by this host.

@@ -99,7 +99,7 @@ fn a_file_that_shrinks_after_it_was_opened_ends_earlier() {
 fn a_file_that_reports_no_length_is_read_up_to_the_limit() {
     let maps = RegularFile::open(Path::new("/proc/self/maps")).unwrap();
     assert_eq!(maps.length(), 0);
-    // Both have one position in the file.
+    // Both descriptors share one position in the file.
     let mut same = maps.file.try_clone().unwrap();
 
     assert!(matches!(maps.read(100), Err(FileError::TooLarge { limit: 100 })));

@@ -58,7 +58,7 @@ struct Arriving {
     exchange: Arc<Exchange>,
 }
 
-/// The body of an answer, or its place before it is there. When it is dropped, the exchange is over.
+/// The body of an answer; it is empty until the router has answered. When it is dropped, the exchange is over.
 struct Answer {
     body: Body,
     exchange: Arc<Exchange>,
@@ -126,7 +126,7 @@ impl Exchange {
         }
     }
 
-    /// A part of the answer is passed to the connection, or its header is.
+    /// The header or a part of the answer was passed to the connection.
     fn passed_on(&self) {
         let mut progress = self.progress.lock();
         if *progress == Progress::Answering {
@@ -144,7 +144,7 @@ impl Exchange {
         }
     }
 
-    /// The answer was passed on, or nothing receives it any more.
+    /// The whole answer was passed to the connection, or the connection does not want the rest of it.
     fn over(&self) {
         self.polled();
         let before = std::mem::replace(&mut *self.progress.lock(), Progress::Over);

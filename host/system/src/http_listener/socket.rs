@@ -57,7 +57,7 @@ impl Socket {
                 Ok(Self::Tcp(listener, address))
             }
             HttpAddress::Unix(path) => {
-                // Two processes that replace the socket of a dead one would otherwise remove each other's.
+                // Without the lock, two processes that replace the socket of a process that has ended could remove each other's socket.
                 let _lock = lock(path.parent().unwrap_or(Path::new("."))).await?;
                 remove_stale(&path).await?;
                 let socket = UnixSocket::new_stream()?;

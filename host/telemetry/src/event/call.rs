@@ -19,7 +19,7 @@ pub(super) struct Ended {
 // === impl Ended ===
 
 impl Ended {
-    /// Returns `None` for another step.
+    /// Returns `None` if the step is not the end of a call.
     pub(super) fn of(step: &Step) -> Option<Self> {
         match step {
             Step::Called { verb, cause, attempt, took, failure, then, .. } => {

@@ -66,7 +66,7 @@ async fn a_collector_that_is_down_costs_spans_and_nothing_else() {
     let stop = CancellationToken::new();
     let running = tokio::spawn(exporter.clone().run(pending, stop.clone()));
 
-    // More than there is room for: the queue drops, and no call waits.
+    // There are more spans than the queue has room for: the queue drops the others, and no call waits.
     (0..WAITING + 100).for_each(|_| drop(event(&spans)));
     sleep(2 * EVERY).await;
 

@@ -59,7 +59,7 @@ fn an_expression_that_is_not_supported_is_refused_with_the_reason() {
         ),
         (
             "object.a.all(x, object.a.all(y, object.a.all(z, true)))",
-            "there are more than two loops within one another, or calls that cost as much, at 1:45 of the expression; decide it in the plugin",
+            "there are more than two nested loops, or calls that cost as much as a loop, at 1:45 of the expression; decide it in the plugin",
         ),
         (
             "object.metadata.name.matches('(web')",
@@ -137,7 +137,7 @@ namespaces-labels = "team=shop,"
     assert_eq!(
         problems(text),
         r#"11:21: plugin.a.on[0].namespaces-labels: the [[watch]] of `v1/namespaces` leaves out namespaces by `labels`, and all have to be known; remove `labels` there, and write it under [[plugin.on]] instead
-14:21: plugin.a.on[1].namespaces-labels: a namespace is in no namespace; write `labels`
+14:21: plugin.a.on[1].namespaces-labels: `namespaces-labels` never selects a namespace; write `labels`
 20:21: plugin.b.on[0].namespaces-labels: `team=shop,` is not a label selector: there is nothing between two commas; write for example `app=web`, `tier!=db`, `env in (a, b)`, `app`, `!app`, joined by commas
 "#
     );

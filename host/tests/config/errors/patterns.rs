@@ -13,7 +13,7 @@ fn a_pattern_that_is_half_written_is_refused() {
         assert_eq!(
             problems(&format!("[[watch]]\ngvr = \"{half}\"\n")),
             format!(
-                "2:7: watch[0].gvr: `{half}` is not a resource: `*` stands for every version and every resource together; {remedy}\n"
+                "2:7: watch[0].gvr: `{half}` is not a resource: `*` must stand for both the version and the resource; {remedy}\n"
             )
         );
     }

@@ -15,7 +15,7 @@ pub(super) struct Digests {
     hashed: usize,
 }
 
-/// The values whose digests are wanted contain one another or are wanted in several forms, and have too many bytes together.
+/// The values to hash have too many bytes together, because they contain one another or are requested in several forms.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the digests of one call cover {bytes} bytes of the object, because their values contain one another or are wanted in several forms; at most {limit}"
@@ -28,11 +28,11 @@ pub struct TooMuchToHash {
 // === impl Digests ===
 
 impl Digests {
-    /// These digests of the values at these ranges.
+    /// Computes the digests of the values at these ranges of `text`, each in its form.
     ///
     /// # Errors
-    /// [`TooMuchToHash`] if the values have more than twice the bytes of the text together, and more than [`COVERED`]. Values that
-    /// do not contain one another never have, in one form.
+    /// [`TooMuchToHash`] if the values have more than twice the bytes of the text together, and more than [`COVERED`]. Values that do
+    /// not contain one another, all in one form, never exceed this limit.
     pub(super) fn new(
         text: &str,
         values: impl Iterator<Item = (DigestForm, Range<usize>)>,

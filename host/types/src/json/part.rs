@@ -13,7 +13,7 @@ use super::{
     locate,
 };
 
-/// What identifies an object and its version. It is kept of every object.
+/// The parts that identify an object and its version. A cache keeps these parts of every object.
 const IDENTITY: [&str; 11] = [
     "/apiVersion",
     "/kind",
@@ -28,8 +28,8 @@ const IDENTITY: [&str; 11] = [
     "/metadata/ownerReferences",
 ];
 
-/// A part of an object: the value at a JSON pointer (`/spec/replicas`), or a digest of that value (`sha256:/data`,
-/// `sha1-pairs:/data`, `sha1-base64-pairs:/data`), which says whether the value has changed and takes about 80 bytes in place of it.
+/// A part of an object: the value at a JSON pointer (`/spec/replicas`), or a digest of that value (`sha256:/data`, `sha1-pairs:/data`,
+/// `sha1-base64-pairs:/data`), which shows whether the value has changed and takes about 80 bytes in its place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     pointer: Pointer,
@@ -39,7 +39,7 @@ pub struct Part {
 /// What a plugin declares to read of the objects of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reads {
-    /// With what identifies an object.
+    /// The declared parts, and those that identify an object.
     parts: Vec<Part>,
     some_whole: bool,
 }
@@ -50,7 +50,7 @@ pub enum PartsError {
     /// The text is not JSON.
     #[error(transparent)]
     Json(#[from] InvalidJson),
-    /// Reading the digests takes too much time, because their values contain one another.
+    /// The values to hash have too many bytes together, because they contain one another or are requested in several forms.
     #[error(transparent)]
     TooMuchToHash(#[from] TooMuchToHash),
 }
@@ -165,8 +165,8 @@ impl fmt::Display for Part {
 // === impl Reads ===
 
 impl Reads {
-    /// These parts of every object, and what identifies it. If `some_whole` is true, the plugin has a condition for objects that
-    /// it reads as a whole.
+    /// The plugin reads these parts of every object, and those that identify the object. If `some_whole` is true, the plugin has a
+    /// condition for objects that it reads as a whole.
     pub fn new(parts: &[Part], some_whole: bool) -> Self {
         Self { parts: identity().chain(parts.iter().cloned()).collect(), some_whole }
     }

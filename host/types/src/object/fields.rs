@@ -112,7 +112,7 @@ fn part(name: &str, value: &str) -> Option<usize> {
 // === impl Fields ===
 
 impl<'a> Fields<'a> {
-    /// The name and the vocabulary are those that the text was written with.
+    /// Reads a text that was written with this name and this vocabulary.
     pub(super) fn new(text: &'a str, name: &'a str, vocabulary: Option<&'a Vocabulary>) -> Self {
         Self { name, vocabulary, text }
     }

@@ -16,7 +16,7 @@ pub struct TraceContext {
 pub struct HostCall<'a> {
     /// The span of the call of the handler or reconciler, during which the guest makes this call.
     pub parent: TraceContext,
-    /// The number of the span of this call, if it was sent to a server already.
+    /// The number of the span of this call, if the number was sent to a server already.
     pub span_id: Option<u64>,
     /// When it began.
     pub since: Instant,

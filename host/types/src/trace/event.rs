@@ -19,7 +19,7 @@ pub struct Traced {
     pub step: Step,
 }
 
-/// The trace of an event, if the event is sampled; the default is an event that is not. A clone copies a pointer.
+/// The trace of an event. It is empty if the event is not sampled, which is the default. A clone copies a pointer.
 ///
 /// The event ends when the last clone of its trace is dropped: no queue and no call has the event then.
 #[derive(Clone, Default)]
@@ -41,7 +41,8 @@ pub struct Observed {
     pub trace: EventTrace,
 }
 
-/// Receives what happens to one sampled event. `telemetry` implements it; dropping it ends the event.
+/// Receives what happens to one sampled event. `telemetry` implements this trait, and the event ends when its implementation is
+/// dropped.
 ///
 /// Each call must return at once, because stages call with their locks held.
 pub trait EventSpans: fmt::Debug + Send + Sync + 'static {

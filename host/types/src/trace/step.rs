@@ -62,8 +62,8 @@ pub enum Step {
         /// The number of listeners.
         listeners: usize,
     },
-    /// The processor notified only the listener of one plugin: it joined late, its resync period elapsed, or it
-    /// requested a replay.
+    /// The processor notified the listener of one plugin only, for example because the listener joined late, its resync period elapsed,
+    /// or it requested a replay.
     Notified {
         /// The kind of change.
         verb: &'static str,
@@ -193,13 +193,13 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Enqueued {
-    /// The key waits for a worker.
+    /// The key is ready.
     Waits,
-    /// The key was waiting already.
+    /// The key was dirty already: it is ready, or becomes ready after its call.
     WaitsAlready,
-    /// The key is in flight and will wait for a worker afterwards.
+    /// The key is in flight and becomes ready after its call.
     WaitsAfterCall,
-    /// The key will wait for a worker after a delay.
+    /// The key becomes ready after a delay.
     Delayed {
         /// The delay from now.
         #[serde(rename = "delay-ms", with = "millis")]
@@ -223,9 +223,9 @@ pub enum KeyThen {
     },
     /// The key is a dead letter until it is added again and reconciled.
     GivenUp,
-    /// The host cancelled the call, and the key waits as before.
+    /// The host cancelled the call, and the key is ready again.
     GivenBack,
-    /// The plugin is in quarantine: the failure does not count for the key, and the key waits.
+    /// The plugin is in quarantine: the failure does not count against the key, and the key stays in the queue.
     Spared,
     /// The workqueue is closed.
     Discarded,
@@ -259,7 +259,7 @@ pub enum Then {
         #[serde(skip)]
         superseded: bool,
     },
-    /// The plugin is in quarantine since this call or before. The notification waits, and the call does not count as an
+    /// The plugin is in quarantine since this call or before. The notification stays pending, and the call does not count as an
     /// attempt.
     Quarantined {
         /// The time until the next probe.
@@ -270,7 +270,7 @@ pub enum Then {
     DeadLetter,
     /// The notification is given up and dropped, as configured.
     Dropped,
-    /// The host cancelled the call, and the notification waits as before.
+    /// The host cancelled the call, and the notification is pending again.
     GivenBack,
     /// The queue was closed.
     Discarded,

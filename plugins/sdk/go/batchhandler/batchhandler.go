@@ -30,11 +30,11 @@ type Notification struct {
 	Attempt int
 }
 
-// An Outcome is what became of one notification. With its zero value it is handled.
+// An Outcome is the result for one notification. The zero value means that the notification is handled.
 type Outcome struct {
-	// Err is why it failed, as if a handler had returned it; see [informer.Terminal] and [informer.RetryAfter].
+	// Err is the error of the notification, as if a handler had returned it; see [informer.Terminal] and [informer.RetryAfter].
 	Err error
-	// Again delivers the object of a notification that is handled once more after this time, if it is not 0.
+	// Again is the time after which the object of a handled notification is delivered once more; 0 means not at all.
 	Again time.Duration
 }
 
@@ -44,5 +44,5 @@ type Func func(ctx context.Context, notifications []Notification) []Outcome
 
 var registered Func
 
-// Register makes a function the one that the host calls. Call it once, from an init function.
+// Register sets the function that the host calls. Call it once, from an init function.
 func Register(onBatch Func) { registered = onBatch }

@@ -1,8 +1,8 @@
 // Package client sends requests to the Kubernetes API server. The host sends them with its own credentials, which never enter the
 // plugin, and writes an audit record of each write. A component that uses it needs `write` under [plugin.grant], and `read` for reads.
 //
-// Reads here cost a round trip: prefer package lister. A write leads to a notification, for the plugin that wrote as well: compare
-// before writing, or skip what [Wrote] knows.
+// Reads here cost a round trip: prefer package lister. A write leads to a notification, for the plugin that wrote as well: compare before
+// writing, or skip the states for which [Wrote] returns true.
 package client
 
 import (
@@ -101,8 +101,8 @@ func List(gvr string, of Selector) iter.Seq2[*informer.Object, error] {
 	})
 }
 
-// Create creates an object, which is any value that encodes as one, and returns it as created. Its namespace is that of its
-// metadata. It fails with [informer.AlreadyExists] if the name is taken.
+// Create creates an object and returns it as the server answered. The object is any value whose JSON is an object of Kubernetes. Its
+// metadata name its namespace. It fails with [informer.AlreadyExists] if the name is taken.
 func Create(gvr string, object any, options ...Option) (*informer.Object, error) {
 	text, meta, err := encoded(gvr, object)
 	if err != nil {
@@ -135,7 +135,7 @@ func Apply(gvr string, object any, options ...Option) (*informer.Object, error) 
 	return written(gvr, write, meta.ResourceVersion)(host.Patch(gvr, host.Key(meta.Key()), host.ApplyPatch, text, write))
 }
 
-// MergePatch changes parts of an object by a JSON merge patch (RFC 7386): any value that encodes as one.
+// MergePatch changes parts of an object by a JSON merge patch (RFC 7386). The patch is any value whose JSON is a merge patch.
 func MergePatch(gvr string, key informer.Key, patch any, options ...Option) (*informer.Object, error) {
 	return patched(gvr, key, host.MergePatch, patch, options)
 }

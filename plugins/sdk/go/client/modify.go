@@ -11,7 +11,7 @@ import (
 	informer "github.com/informer-host/informer/plugins/sdk/go"
 )
 
-// attempts is how often a write is tried that conflicts with writes of others.
+// attempts is the most attempts of a write that conflicts with writes of other clients.
 const attempts = 5
 
 // RetryOnConflict calls a function that reads, changes and writes, again when it fails with [informer.Conflict], at most five times.
@@ -75,13 +75,13 @@ func Modify[T any](gvr string, key informer.Key, change func(object *T) error, o
 //		return err
 //	}
 //
-// It returns true if the object lives and has the finalizer: go on. It returns false if the object is being deleted; then cleanup was
-// called and the finalizer is removed, unless this had happened before. If cleanup fails, the finalizer stays and the call is repeated,
-// so cleanup may be called several times for an object. It returns false without a call of cleanup if the finalizer comes too late,
-// because the object was deleted after the state in object.
+// It returns true if the object lives and has the finalizer: go on with your work. It returns false if the object is being deleted. Then
+// cleanup was called and the finalizer is removed, unless an earlier call has done this. If cleanup fails, the finalizer stays and the call
+// is repeated, so cleanup may be called several times for an object. If the object was deleted after the state in object, a finalizer would
+// come too late: Finalize returns false, and does not call cleanup.
 //
-// The object is that of a notification, or of lister.Get. The finalizer is a name with a domain of yours. It needs the grants `read`
-// and `patch`. If the plugin declares what it reads, /metadata/finalizers must be among it.
+// The object comes from a notification or from lister.Get. The finalizer is a name with a domain of yours. The plugin needs the grants
+// `read` and `patch`. If it declares the fields that it reads, /metadata/finalizers must be one of them.
 func Finalize(object *informer.Object, finalizer string, cleanup func() error) (bool, error) {
 	var before struct {
 		Finalizers []string `pointer:"/metadata/finalizers"`
@@ -120,7 +120,7 @@ func Finalize(object *informer.Object, finalizer string, cleanup func() error) (
 	return keeps && err == nil, err
 }
 
-// finalized is what [Finalize] reads of an object, and the list that it changes.
+// finalized has the fields of an object that [Finalize] reads, and the list that it changes.
 type finalized struct {
 	Metadata struct {
 		UID               string   `json:"uid"`
@@ -129,8 +129,8 @@ type finalized struct {
 	} `json:"metadata"`
 }
 
-// AddFinalizer adds a finalizer to an object unless it has it, and returns true if it was added. Others' changes meanwhile lead to
-// another attempt, as in [Modify]. [Finalize] is simpler, and never touches a new object that has the name of a deleted one.
+// AddFinalizer adds a finalizer to an object that does not have it, and returns true if it was added. If another client changes the object
+// meanwhile, it tries again, as [Modify] does. [Finalize] is simpler, and never touches a new object that has the name of a deleted one.
 func AddFinalizer(gvr string, key informer.Key, finalizer string) (bool, error) {
 	return finalizers(gvr, key, func(found []string) []string {
 		if slices.Contains(found, finalizer) {

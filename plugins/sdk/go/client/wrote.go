@@ -34,14 +34,15 @@ func remember(object *informer.Object, before string) {
 //		return nil
 //	}
 //
-// Pending notifications are merged, so such a state may also contain a change of others that was made before the write. Skip it only
-// if the write was made from the state that it changed, as [Modify] and an Apply of all wanted fields do. A new instance remembers no
-// writes: handle such a state again without harm.
+// Pending notifications are merged, so such a state may also contain a change that another client made before the write. Skip the state
+// only if the plugin need not see that change: [Modify] reads it before it writes, and an Apply of all wanted fields does not depend on it.
+// A new instance remembers no writes, so the plugin must be able to handle such a state again.
 //
 // The API server answers a write that changes nothing with the present version, which another client may have written. That version is
 // no own write if the request had it in metadata.resourceVersion, as the requests of [Modify] do. Without a version in the request, as
 // in most requests of [Apply] and [MergePatch], it counts as an own write.
 //
-// Do not skip such a state at the start of a handler if the attempt is above 1, or if the cause is [informer.Resync] or
-// [informer.Replay]: an earlier attempt may have written it and failed afterwards, and to skip it now loses the rest of its work.
+// Do not skip such a state at the start of a handler if the attempt is above 1, or if the cause is [informer.Resync] or [informer.Replay]:
+// an earlier attempt may have written this state and failed afterwards. If the plugin skips the state then, the rest of the work of that
+// attempt is lost.
 func Wrote(object *informer.Object) bool { return known[version{object.UID, object.ResourceVersion}] }

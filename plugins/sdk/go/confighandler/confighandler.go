@@ -1,5 +1,5 @@
-// Package confighandler makes a plugin learn that a file of its config-files changed. A component that imports it exports the interface
-// config-handler, whatever its world is.
+// Package confighandler calls a plugin when a file of its config-files has changed. A component that imports this package exports the
+// interface config-handler, whatever its world is.
 package confighandler
 
 import (
@@ -8,12 +8,12 @@ import (
 	informer "github.com/informer-host/informer/plugins/sdk/go"
 )
 
-// A Func is called after a file changed, appeared or went, with the configuration that OnStart would receive now. The host calls it in one
-// instance: the others keep the variables that they have, so read configuration with package config in each call, and use this
-// function for what a change causes. A call that fails is made again, as for a notification.
+// A Func is called after a file changed, appeared or disappeared, with the configuration that OnStart would receive now. The host makes
+// this call in one instance, and the variables of the other instances stay as they are. Use this function for an action that a change must
+// cause once, and read the configuration with package config in each other call. A call that fails is made again, as for a notification.
 type Func func(ctx context.Context, config informer.Config) error
 
 var registered Func
 
-// Register makes a function the one that the host calls. Call it once, from an init function.
+// Register sets the function that the host calls. Call it once, from an init function.
 func Register(changed Func) { registered = changed }

@@ -17,7 +17,7 @@ import (
 	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
 )
 
-// A Request is what is sent.
+// A Request is an HTTP request.
 type Request struct {
 	// Method is GET if it is empty.
 	Method string
@@ -25,13 +25,13 @@ type Request struct {
 	URL string
 	// Header has the values of headers by their names.
 	Header map[string]string
-	// Body is what is sent behind the head. Nil means that there is none.
+	// Body is the body of the request. Nil means that there is none.
 	Body []byte
 	// Timeout is for the connection, the head of the answer, and each piece of its body. Zero means until the deadline of the call.
 	Timeout time.Duration
 }
 
-// An Answer is what the server has sent. Each status is an answer, also 404 or 500.
+// An Answer is the answer of the server. Each status is an answer, also 404 or 500.
 type Answer struct {
 	Status int
 	// Header has the values of headers by their names, which are in lower case. Values of one name are joined by commas.
@@ -68,7 +68,7 @@ func Do(request Request) (Answer, error) {
 	}
 	received, refused := host.SendHTTP(sent)
 	if refused != nil {
-		// The path of a webhook is often a secret, so that no error has it.
+		// The path of a webhook is often a secret, so no error contains it.
 		message := fmt.Sprintf("%s %s://%s: %s", method, address.Scheme, address.Host, reason(informer.Kind(refused.Kind)))
 		return Answer{}, &informer.Error{Kind: informer.Kind(refused.Kind), Message: message}
 	}

@@ -54,6 +54,6 @@ func (funcs Funcs) OnDelete(ctx context.Context, object *informer.Object) error 
 
 var registered Handler
 
-// Register makes a handler the one that the host calls. Call it once, from an init function. A component that imports this package
-// exports the interface of handlers, so its world has to have it.
+// Register sets the handler that the host calls. Call it once, from an init function. A component that imports this package exports the
+// interface of handlers, so its world has to have it.
 func Register(handler Handler) { registered = handler }

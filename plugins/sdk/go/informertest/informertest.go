@@ -14,9 +14,10 @@
 //		}
 //	}
 //
-// The cache and the API server are one store of objects. There are no grants, limits and deadlines. Label selectors are lists of
-// name=value; field selectors, indexes but namespace, JSON patches and strategic merge patches are refused. Server-side apply is a merge patch that
-// creates an object that does not exist. Tests that use a host do not run in parallel.
+// The cache and the API server are one store of objects. There are no grants and deadlines, and no limits but the
+// 1,000 keys of a GetMany. Label selectors are lists of name=value; field selectors, indexes but namespace, JSON patches and strategic
+// merge patches are refused. Server-side apply is a merge patch that creates an object that does not exist. Tests that use a host do not
+// run in parallel.
 package informertest
 
 import (
@@ -34,7 +35,7 @@ import (
 // PageSize is the number of items on a page of every list, so that a test with few objects has several pages.
 const PageSize = 2
 
-// T is what a host needs of the test: a *testing.T has it.
+// T has the methods of *testing.T that a host needs.
 type T interface {
 	Helper()
 	Cleanup(end func())
@@ -106,7 +107,7 @@ func (made *Host) Store(gvr, text string) *informer.Object {
 // Remove removes an object.
 func (made *Host) Remove(gvr string, key informer.Key) { delete(made.objects[gvr], host.Key(key)) }
 
-// SetSynced sets whether the first list of a resource is in the cache. It is, unless a test says otherwise.
+// SetSynced sets whether the first list of a resource is in the cache. Without this call, the list is in the cache.
 func (made *Host) SetSynced(gvr string, synced bool) { made.unsynced[gvr] = !synced }
 
 // SetConfig sets a value that package config returns.

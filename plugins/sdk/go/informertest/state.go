@@ -98,7 +98,14 @@ func (f fake) BucketIncrement(bucket, key string, delta uint64) (uint64, *host.E
 	return number, f.BucketSet(bucket, key, strconv.AppendUint(nil, number, 10))
 }
 
+// readKeys is the most keys that the host reads in one call.
+const readKeys = 1000
+
 func (f fake) BucketGetMany(bucket string, keys []string) (map[string][]byte, *host.Error) {
+	if len(keys) > readKeys {
+		message := fmt.Sprintf("%d keys in one read; at most %d are allowed", len(keys), readKeys)
+		return nil, &host.Error{Kind: "store-failed", Message: message}
+	}
 	values := map[string][]byte{}
 	for _, key := range keys {
 		if value, found := f.bucket(bucket)[key]; found {

@@ -55,7 +55,7 @@ func (bucket Bucket) Keys() iter.Seq2[string, error] {
 	})
 }
 
-// GetMany returns the values of those keys that have one, in one call.
+// GetMany returns the values of those keys that have one, in one call. There may be at most 1,000 keys.
 func (bucket Bucket) GetMany(keys ...string) (map[string][]byte, error) {
 	values, err := host.BucketGetMany(string(bucket), keys)
 	return values, informer.Refused(err)

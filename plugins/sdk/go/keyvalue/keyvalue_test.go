@@ -1,10 +1,12 @@
 package keyvalue_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	informer "github.com/informer-host/informer/plugins/sdk/go"
 	"github.com/informer-host/informer/plugins/sdk/go/config"
 	"github.com/informer-host/informer/plugins/sdk/go/informertest"
 	"github.com/informer-host/informer/plugins/sdk/go/keyvalue"
@@ -62,6 +64,18 @@ func TestKeysGoThroughAllPages(t *testing.T) {
 	}
 	if values, err := bucket.GetMany("a", "d"); err != nil || len(values) != 1 || values["a"][0] != 1 {
 		t.Error(values, err)
+	}
+}
+
+func TestGetManyReadsAtMostAThousandKeys(t *testing.T) {
+	informertest.New(t)
+	keys := make([]string, 1001)
+	if _, err := bucket.GetMany(keys[1:]...); err != nil {
+		t.Error(err)
+	}
+	const message = "1001 keys in one read; at most 1000 are allowed"
+	if _, err := bucket.GetMany(keys...); !errors.Is(err, informer.StoreFailed) || !strings.Contains(err.Error(), message) {
+		t.Error(err)
 	}
 }
 

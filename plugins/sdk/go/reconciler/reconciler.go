@@ -23,8 +23,8 @@ type Result struct {
 // that returns an error or panics is made again after the backoff of the key; see [informer.Terminal] and [informer.RetryAfter].
 type Func func(ctx context.Context, key informer.Key) (Result, error)
 
-// Register makes a function the one that the host calls. It passes the key without what it is of: with resource-in-key = true use
-// [RegisterText] and [informer.ParseWorkKey]. Call it once, from an init function. A component that imports this package
+// Register sets the function that the host calls. It passes the namespace and the name of a key only. With resource-in-key = true use
+// [RegisterText], and [informer.ParseWorkKey] for the whole key. Call it once, from an init function. A component that imports this package
 // exports the interface of reconcilers, so its world has to have it.
 func Register(reconcile Func) {
 	RegisterText(func(ctx context.Context, text string) (Result, error) {

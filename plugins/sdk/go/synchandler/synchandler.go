@@ -1,4 +1,4 @@
-// Package synchandler makes a plugin learn when its caches are complete. A component that imports it exports the interface
+// Package synchandler calls a plugin when its caches are complete. A component that imports this package exports the interface
 // sync-handler, whatever its world is.
 package synchandler
 
@@ -21,5 +21,5 @@ type Func func(ctx context.Context, synced Synced) error
 
 var registered Func
 
-// Register makes a function the one that the host calls. Call it once, from an init function.
+// Register sets the function that the host calls. Call it once, from an init function.
 func Register(synced Func) { registered = synced }

@@ -17,7 +17,7 @@ type Func func(ctx context.Context, name string) error
 
 var registered Func
 
-// Register makes a function the one that the host calls. Call it once, from an init function.
+// Register sets the function that the host calls. Call it once, from an init function.
 func Register(fires Func) { registered = fires }
 
 // After sets a timer that fires once, after a delay that is rounded up to whole milliseconds. If there is a timer of this name, the new

@@ -21,7 +21,8 @@ func AddAfter(key string, delay time.Duration) error {
 // AddRateLimited adds a key after its backoff, which doubles with each call until [Forget].
 func AddRateLimited(key string) error { return informer.Refused(host.QueueAddRateLimited(key)) }
 
-// Forget resets the backoff of a key. The host does so itself when a reconciliation succeeds.
+// Forget resets the backoff of a key. The host does so itself when a call returns without an error and without Requeue, and when the key
+// becomes a dead letter.
 func Forget(key string) { host.QueueForget(key) }
 
 // Requeues returns how often a key was added with a backoff since it was last forgotten.

@@ -1,4 +1,4 @@
-//! Which crate may depend on what; where the wall clock is read and unsafe code is written.
+//! The dependencies that each crate may have; the files that may read the wall clock or contain unsafe code.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -3,11 +3,11 @@
 //!
 //! | module | what it checks |
 //! |---|---|
-//! | `crates` | which crate may depend on what; where the wall clock is read and unsafe code is written |
+//! | `crates` | the dependencies that each crate may have; the files that may read the wall clock or contain unsafe code |
 //! | `files` | the length of files and functions, one home for each type, names of tests |
 //! | `cycles` | the modules of a crate use one another in one direction |
 //! | `codes` | codes of rules resolve in `host/docs/rules.md`, and a test shows each rule |
-//! | `words` | phrases that plain English does without |
+//! | `words` | phrases that the prose of this project avoids |
 //! | `documents` | links and file names in documents exist |
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests are tests too")]
 
@@ -57,7 +57,7 @@ fn rust_files(directory: &str) -> Vec<SourceFile> {
     found
 }
 
-/// Files that are not about themselves: the tests of tidy show what is wrong on purpose.
+/// Returns false for the sources of tidy, whose tests contain wrong examples on purpose.
 fn is_ours(file: &SourceFile) -> bool {
     !file.path.starts_with("tests/tidy/")
 }

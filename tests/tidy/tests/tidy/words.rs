@@ -1,4 +1,4 @@
-//! Phrases that plain English does without.
+//! Phrases that the prose of this project avoids.
 
 use informer_tidy::{prose, tree};
 

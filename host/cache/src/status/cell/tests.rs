@@ -60,3 +60,27 @@ async fn a_change_that_is_applied_before_its_receipt_is_recorded_is_no_lag() {
 
     assert_eq!(lag(&cell), Duration::ZERO);
 }
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new("shop", name)
+}
+
+/// An object that does not decode exists all the same (D-2).
+#[tokio::test]
+async fn the_quarantined_objects_are_unknown_if_not_all_of_them_are_listed_until_the_next_list() {
+    let cell = ReflectorCell::new(None);
+    for number in 0..MAX_LISTED {
+        cell.quarantine(Some(key(&number.to_string())), "bad".to_owned());
+    }
+    assert_eq!(cell.undecoded().unwrap().len(), MAX_LISTED);
+
+    cell.quarantine(Some(key("one more")), "bad".to_owned());
+    assert_eq!(cell.undecoded(), None);
+    cell.release(|| key("0"));
+    assert_eq!(cell.undecoded(), None, "the one that is not listed is still there");
+
+    cell.release_all();
+    assert_eq!(cell.undecoded(), Some(Vec::new()));
+    cell.quarantine(None, "an object with an unreadable key".to_owned());
+    assert_eq!(cell.undecoded(), None);
+}

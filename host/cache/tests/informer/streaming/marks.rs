@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use informer_cache::{Phase, WatchListMode};
+use informer_types::ObjectKey;
 use serde_json::json;
 
 use super::{asked, asks, end, mark, start, start_in};
@@ -225,6 +226,27 @@ async fn undecodable_objects_of_a_stream_are_quarantined_with_the_list() {
     let quarantined: Vec<String> = status.reflectors[0].quarantined.keys().map(ToString::to_string).collect();
     assert_eq!(quarantined, ["shop/a"]);
     assert_eq!(status.counters.skipped, 1);
+    assert!(!world.informer.undecoded().may_have(&ObjectKey::new("shop", "gone")));
+}
+
+/// An object that does not decode exists all the same (D-2).
+#[tokio::test(start_paused = true)]
+async fn any_object_may_exist_if_a_streamed_object_has_an_unreadable_key() {
+    let script = Script::new();
+    let nameless = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"namespace": "shop"}});
+    script.watch(Answer::watch(&[
+        event("ADDED", nameless.clone()),
+        event("ADDED", nameless),
+        event("ADDED", pod("a", "1")),
+        end("10"),
+    ]));
+    let world = start(script);
+
+    world.caches(&["shop/a@1"]).await;
+
+    assert!(world.informer.undecoded().may_have(&ObjectKey::new("shop", "gone")));
+    let status = world.informer.status();
+    assert_eq!((status.counters.quarantined, status.reflectors[0].quarantined.len()), (2, 0));
 }
 
 /// Scenarios 33 and 111: a streaming list is tried if the mode is not `Off`.

@@ -142,7 +142,7 @@ impl<'p> Walk<'p> {
         self.loops += 1;
         if self.loops > MAX_LOOPS {
             return Err(InvalidWhen(format!(
-                "there are more than two loops within one another, or calls that cost as much, at {} of the expression; decide it in the plugin",
+                "there are more than two nested loops, or calls that cost as much as a loop, at {} of the expression; decide it in the plugin",
                 self.position(id)
             )));
         }

@@ -57,7 +57,7 @@ pub enum WhenError {
     Unreadable,
     /// A list or map is too long for nested loops. Contains the number of its entries.
     #[error(
-        "the object has a list or map of {0} entries, and loops within one another, or calls in one that cost as much, look at {MAX_ENTRIES} at most"
+        "the object has a list or map of {0} entries; nested loops, and loops around a call that costs as much as a loop, accept {MAX_ENTRIES} at most"
     )]
     TooManyEntries(usize),
     /// The result is not true or false. Contains the type of the result.
@@ -110,9 +110,9 @@ impl WhenError {
                 Self::Failed("an index beyond the end of a list".to_owned())
             }
             ExecutionError::FunctionError { function, .. } => {
-                Self::Failed(format!("`{function}` failed on what it was given"))
+                Self::Failed(format!("`{function}` failed on its arguments"))
             }
-            _ => Self::Failed("an operation on values that it is not made for".to_owned()),
+            _ => Self::Failed("an operation on values of types that it does not accept".to_owned()),
         }
     }
 }

@@ -10,11 +10,12 @@ pub(in crate::queue) struct Item {
     pub(super) pending: Pending,
     /// The earliest time at which newer state is delivered while the object waits for a retry.
     pub(super) floor: Instant,
-    /// The changes that are delivered once the object is quiet. `None` if what is pending does not wait for that.
+    /// The changes that are delivered once the object is quiet. `None` if the pending notifications do not wait until then.
     pub(super) settling: Option<Box<Settling>>,
     /// The entry in flight, while there is one.
     pub(super) in_flight: Option<InFlight>,
-    /// The object is delivered alone, because a call for a batch with it failed, until a notification of it is done with.
+    /// The object is delivered alone, because a call for a batch with it failed, until one of its notifications is delivered or given
+    /// up.
     pub(super) alone: bool,
 }
 
@@ -34,8 +35,9 @@ impl Item {
         Self { pending: Pending::default(), floor: now, settling: None, in_flight: None, alone: false }
     }
 
-    /// Before an entry becomes pending: begins or prolongs the wait until the object is quiet, if the entry has to wait for
-    /// `quiet`. A deletion ends the wait. A change goes with what is pending and does not wait, unless that waits for a retry.
+    /// Begins or prolongs the wait until the object is quiet, if the entry has to wait for `quiet`. Call it before the entry becomes
+    /// pending. A deletion ends the wait. A change that finds a pending addition or update goes with it and begins no wait, unless
+    /// `is_retried`: then the pending notification waits for a retry.
     pub(super) fn note_change(
         &mut self,
         entry: &Entry,

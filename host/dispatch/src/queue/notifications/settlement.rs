@@ -67,8 +67,8 @@ impl Notifications {
         }
     }
 
-    /// Takes back a notification whose call for several failed. The call is no attempt, and the next one has only this
-    /// object.
+    /// Takes back a notification whose call for several notifications failed. The call does not count as an attempt, and the next call
+    /// has only this object.
     pub(in crate::queue) fn split(&mut self, taken: Taken, now: Instant) {
         if let Some(slot) = self.keyed.get_mut(taken.id) {
             slot.payload.alone = true;
@@ -164,14 +164,14 @@ impl Notifications {
         Settled::GaveUp { fate, letter }
     }
 
-    /// Repeats a call after `delay`. If newer state replaces the notification, it is delivered after `floor`, or if it waits until
-    /// the object is quiet, then or after `delay`.
+    /// Repeats a call after `delay`. Newer state that replaces the notification is delivered after `floor`. If the newer state waits
+    /// until the object is quiet, it is delivered then, but not before `floor`, and at the latest after `delay`.
     fn retry(&mut self, taken: Taken, delay: Duration, floor: Duration, now: Instant) -> Settled {
         self.counts.retried += u64::from(!self.closed);
         self.wait(taken, delay, floor, now)
     }
 
-    /// Makes a notification pending again, and its object wait.
+    /// Makes a notification pending again. Its object waits until the call is repeated.
     fn wait(&mut self, taken: Taken, delay: Duration, floor: Duration, now: Instant) -> Settled {
         let Taken { id, entry, .. } = taken;
         if self.closed {

@@ -216,8 +216,8 @@ impl Keys {
         self.dropped.keep(DroppedKey::new(Arc::clone(&taken.key), attempts, failure));
     }
 
-    /// The host cut the call short. The key becomes ready again even after the shutdown, so that it is counted as left. A key
-    /// that is skipped does not.
+    /// The host cut the call short. The key becomes ready again even after the shutdown, so that it is counted as left. A key that was
+    /// skipped does not become ready.
     pub(super) fn put_back(&mut self, taken: &Taken, now: Instant) {
         if self.keyed.get(taken.id).is_some_and(|slot| slot.payload.skipped) {
             return self.end(taken, None, KeyThen::Done, now);

@@ -12,19 +12,25 @@ use crate::{
 /// A call holds at most two objects for each of its notifications: the old and the new one of an update.
 const MOST_OF_A_CALL: u32 = 2 * MAX_BATCH as u32;
 
+/// Once the unpacked texts of a call have more bytes than this, the next read of another object forgets them. The objects of a batch may
+/// have more than 1 MB each, and all of them together would fill the memory of the host.
+const UNPACKED_BYTES: usize = 8 << 20;
+
 /// The objects of one call. Tokens count up for as long as the instance lives, so the token of an earlier call is never
 /// a token of this call.
 #[derive(Default)]
 pub(crate) struct Objects {
     first: u32,
     held: Vec<Held>,
+    /// Bytes of the texts that `held` keeps.
+    unpacked_bytes: usize,
 }
 
 pub(super) struct Held {
     pub(super) source: Source,
     pub(super) object: Arc<Object>,
     sight: Sight,
-    /// Unpacked at most once per call.
+    /// The text, from the first read until the texts of the call take too much memory.
     seen: OnceLock<Seen>,
 }
 
@@ -35,6 +41,7 @@ impl Objects {
     pub(crate) fn renew(&mut self) {
         self.first = self.next();
         self.held.clear();
+        self.unpacked_bytes = 0;
     }
 
     /// Returns true if the call holds this object.
@@ -54,6 +61,26 @@ impl Objects {
         let token = self.next();
         self.held.push(Held { source, object, sight, seen: OnceLock::new() });
         token
+    }
+
+    /// Unpacks the objects that a call of the guest is about to read. Before it unpacks one, it forgets all texts if they take too much
+    /// memory. Objects that are unpacked stay so, however large they are: a handler reads field after field of one object.
+    pub(super) fn unpack(&mut self, ids: &[u32]) -> Result<(), Error> {
+        let is_unpacked = |id: &u32| self.get(*id).is_ok_and(|held| held.seen.get().is_some());
+        if ids.iter().all(is_unpacked) {
+            return Ok(());
+        }
+        if self.unpacked_bytes > UNPACKED_BYTES {
+            self.held.iter_mut().for_each(|held| drop(held.seen.take()));
+            self.unpacked_bytes = 0;
+        }
+        for id in ids {
+            let held = self.get(*id)?;
+            if held.seen.get().is_none() {
+                self.unpacked_bytes += held.seen()?.bytes();
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn get(&self, id: u32) -> Result<&Held, Error> {
@@ -107,6 +134,34 @@ mod tests {
         for stale in [old, new + 1, u32::MAX] {
             assert_eq!(objects.get(stale).err().unwrap().code, ErrorCode::StaleToken, "{stale}");
         }
+    }
+
+    #[test]
+    fn the_texts_that_a_call_keeps_take_a_bounded_amount_of_memory() {
+        let text = format!(r#"{{"data":"{}"}}"#, "x".repeat(1 << 20));
+        let (bytes, mut objects) = (text.len(), Objects::default());
+        let mut hold = || {
+            let object = Object::new(&Header::default(), Body::Raw(text.as_str().into())).unwrap();
+            objects.hold(source(), Arc::new(object), Sight::Whole)
+        };
+        let tokens: Vec<u32> = (0..30).map(|_| hold()).collect();
+        let kept = |objects: &Objects| objects.held.iter().filter(|held| held.seen.get().is_some()).count();
+
+        for pair in tokens.chunks(2) {
+            objects.unpack(pair).unwrap();
+            let before = kept(&objects);
+            objects.unpack(pair).unwrap();
+
+            assert_eq!(kept(&objects), before, "objects that are read again are not unpacked again");
+            assert_eq!(objects.unpacked_bytes, before * bytes, "each text counts once");
+            assert!(objects.unpacked_bytes <= UNPACKED_BYTES + 2 * bytes, "{before} are kept");
+        }
+
+        // A text that was forgotten is unpacked again.
+        objects.unpack(&tokens[..1]).unwrap();
+        assert_eq!(objects.get(tokens[0]).unwrap().seen().unwrap().text(), text);
+        objects.renew();
+        assert_eq!(objects.unpacked_bytes, 0);
     }
 
     #[test]

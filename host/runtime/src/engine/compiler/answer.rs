@@ -34,9 +34,9 @@ pub(super) enum Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) work: Work,
-    /// In bytes.
+    /// The limit of memory in bytes.
     pub(super) memory: u64,
-    /// Time of all processors together.
+    /// The limit of processor time, summed over all processors.
     pub(super) cpu_seconds: u64,
     /// Bytes of the input.
     pub(super) input: u64,
@@ -46,7 +46,7 @@ pub(super) struct Task {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Done(Vec<u8>),
-    /// At most [`REASON_BYTES`].
+    /// The reason, which has at most [`REASON_BYTES`].
     Invalid(String),
     OutOfMemory,
 }

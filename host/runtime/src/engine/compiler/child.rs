@@ -35,11 +35,11 @@ const LAST_WORDS: usize = 4096;
 /// A process that compiles, in a process group of its own. Dropping it kills the group.
 struct Process(Child);
 
-/// Why the process gave no code.
+/// Why the process gave no result.
 enum Fault {
-    /// It ended without a whole answer.
+    /// The process ended without a whole answer.
     Ended,
-    /// It answered so, or with nonsense, or this process cannot receive the answer.
+    /// The process answered with a refusal or with invalid bytes, or this process could not receive the answer.
     Refused(NotCompiled),
 }
 

@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompileLimits {
     pub(crate) time: Duration,
-    /// Time of all processors together. `None` means `time` on each processor that the process uses.
+    /// The limit of processor time, summed over all processors. `None` means `time` on each processor that the process uses.
     pub(crate) cpu_seconds: Option<u64>,
     /// Memory of the process that compiles, in bytes.
     pub(crate) memory: u64,

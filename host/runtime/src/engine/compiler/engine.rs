@@ -4,7 +4,7 @@
 /// than twice as large as the data.
 const SPARSE_IMAGE: u64 = 1 << 20;
 
-/// How code is made of a component.
+/// The compiler of wasmtime that makes the code of a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codegen {
     /// The optimising compiler, Cranelift: calls are fast.

@@ -64,7 +64,8 @@ pub fn compile_on_stdio() -> io::Result<()> {
 /// Gives up all resources of this process that its work does not need. There is no limit on address space: it would count
 /// reservations.
 fn confine(task: Task) -> io::Result<()> {
-    // If the machine runs out of memory, the kernel ends this process and not the host. Without /proc it chooses itself.
+    // If the machine runs out of memory, the kernel ends this process and not the host. Without /proc, the kernel chooses the process by
+    // itself.
     fs::write("/proc/self/oom_score_adj", "1000").ok();
     nice(NICE)?;
     let limits = [

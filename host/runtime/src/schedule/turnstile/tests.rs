@@ -296,20 +296,20 @@ proptest! {
             let guest = &mut plugins[plugin][guest];
             match act {
                 Act::Enters => drop(guest.enters()),
-                Act::IsInterrupted if guest.turn.stage == Stage::Holding => guest.turn.interrupt(TURN * took),
+                Act::IsInterrupted if guest.turn.phase == Phase::Holding => guest.turn.interrupt(TURN * took),
                 Act::Leaves => guest.turn.leave(TURN * took),
                 Act::IsGone => guest.turn = Turn::new(&turnstile, guest.turn.lane),
                 Act::IsInterrupted => {}
             }
             // Guests that were given a turn use it, as their task does once it is woken.
-            let woken = |guest: &Guest| matches!(guest.turn.stage, Stage::Waiting(waiter) if matches!(turnstile.0.lock().waiters[waiter], Waiter::Called));
+            let woken = |guest: &Guest| matches!(guest.turn.phase, Phase::Waiting(waiter) if matches!(turnstile.0.lock().waiters[waiter], Waiter::Called));
             for guest in plugins.iter_mut().flatten().filter(|guest| woken(guest)) {
                 prop_assert!(guest.enters());
             }
             let (mut holding, mut waiting) = (0, 0);
             for guest in plugins.iter().flatten() {
-                holding += usize::from(guest.turn.stage == Stage::Holding);
-                waiting += usize::from(matches!(guest.turn.stage, Stage::Waiting(_)));
+                holding += usize::from(guest.turn.phase == Phase::Holding);
+                waiting += usize::from(matches!(guest.turn.phase, Phase::Waiting(_)));
             }
             let state = turnstile.0.lock();
             prop_assert_eq!(turns.cast_signed() - holding.cast_signed(), state.free);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use informer_cache::InformerStatus;
 use informer_dispatch::workqueue::WorkqueueStats;
 use informer_runtime::{PluginStats, capabilities::HttpStats};
-use informer_types::Histogram;
+use informer_types::{Histogram, counted};
 
 use super::super::plugin::{plugin as status_of, workqueue};
 use crate::{
@@ -112,8 +112,11 @@ fn grants(plugin: &RunningPlugin, calls: &PluginStats) -> Vec<PluginGrant> {
     if let Some(write) = &granted.write {
         let client = &calls.client;
         let used = format!(
-            "{} requests, {} failed, {} refused, {} over the limit",
-            client.requests, client.failed, client.refused, client.limited
+            "{}, {} failed, {} refused, {} over the limit",
+            counted(client.requests, "request"),
+            client.failed,
+            client.refused,
+            client.limited
         );
         add("write", write.iter().map(ToString::to_string).collect(), Some(used));
     }
@@ -126,7 +129,8 @@ fn grants(plugin: &RunningPlugin, calls: &PluginStats) -> Vec<PluginGrant> {
     }
     if let Some(bytes) = granted.keyvalue {
         let stats = &calls.keyvalue;
-        let used = format!("{} reads, {} writes, {} refused", stats.reads, stats.writes, stats.refused);
+        let (reads, writes) = (counted(stats.reads, "read"), counted(stats.writes, "write"));
+        let used = format!("{reads}, {writes}, {} refused", stats.refused);
         add("keyvalue", vec![format!("{bytes} bytes")], Some(used));
     }
     grants
@@ -134,7 +138,8 @@ fn grants(plugin: &RunningPlugin, calls: &PluginStats) -> Vec<PluginGrant> {
 
 fn requests(http: &HttpStats) -> String {
     let total: u64 = http.requests.values().sum();
-    format!("{total} requests, {} in flight, {} bytes received", http.in_flight, http.received_bytes)
+    let requests = counted(total, "request");
+    format!("{requests}, {} in flight, {} bytes received", http.in_flight, http.received_bytes)
 }
 
 /// The bound, in milliseconds, at or below which this part of the observations is. `None` if there are none.

@@ -1,10 +1,10 @@
 //! The place of an object in one plugin.
 
 use informer_dispatch::{ObjectRef, Standing, Stands, workqueue::KeyStanding};
-use informer_types::{Gvr, ObjectKey, Source, WorkKey};
+use informer_types::{Gvr, ObjectKey, WorkKey, counted};
 
 use crate::{
-    admin::types::{self, Chosen, DeadLetter, ExplainRequest, OwnKey},
+    admin::types::{Chosen, DeadLetter, OwnKey, PluginExplanation},
     app::{
         probe::{
             dead_letters::{dead_letter, dropped_key},
@@ -16,16 +16,15 @@ use crate::{
 
 /// Returns the place of the object, and whether the plugin has anything about it. Returns `None` if the plugin has nothing to
 /// do with the resource, unless the request names the plugin.
-pub(super) fn standing(
+pub(super) fn explanation(
     plugin: &RunningPlugin,
-    request: &ExplainRequest,
+    object: &ObjectRef,
     cached: bool,
     by_name: bool,
-) -> Option<(types::Standing, bool)> {
-    let ExplainRequest { gvr, key, .. } = request;
-    let object = ObjectRef { source: Source::new(gvr.clone()), key: key.clone() };
+) -> Option<(PluginExplanation, bool)> {
+    let (gvr, key) = (object.source.gvr(), &object.key);
     let interest = plugin.subscriptions().interest(gvr, key);
-    let queue = plugin.queue().standing(&object);
+    let queue = plugin.queue().standing(object);
     let chosen = Chosen { gvr: Some(gvr.to_string()), key: Some(key.to_string()), ..Chosen::default() };
     let letter = plugin.letters().events(&chosen).pop().as_ref().map(dead_letter);
     let own_key = if plugin.subscriptions().contains(gvr) {
@@ -51,7 +50,7 @@ pub(super) fn standing(
     if stats.paused {
         words.push("no calls are made yet: the plugin or a cache that it reads is not ready".to_owned());
     }
-    let standing = types::Standing {
+    let explanation = PluginExplanation {
         plugin: plugin.name().to_owned(),
         subscribed: interest != Interest::None,
         excluded_by: match interest {
@@ -65,7 +64,7 @@ pub(super) fn standing(
         paused: stats.paused,
         stands: words.join("; "),
     };
-    Some((standing, known))
+    Some((explanation, known))
 }
 
 fn selected(interest: Interest, cached: bool) -> String {
@@ -100,7 +99,7 @@ fn key_in_words(standing: &KeyStanding) -> String {
     let KeyStanding { stands, again, failed } = standing;
     let failed = match failed {
         0 => String::new(),
-        failed => format!(", after {failed} failed calls"),
+        failed => format!(", after {}", counted((*failed).into(), "failed call")),
     };
     match stands {
         Stands::Ready => format!("its key waits for a worker{failed}"),
@@ -130,8 +129,9 @@ fn in_words(standing: &Standing) -> String {
             format!("{pending} waits for its first call, for {since:.1?}")
         }
         Stands::Delayed { retry_in } => {
+            let times = counted((*attempts).into(), "time");
             format!(
-                "{pending} failed {attempts} times and is repeated in {retry_in:.1?}; it is pending for {since:.1?}"
+                "{pending} failed {times} and is called again in {retry_in:.1?}; it is pending for {since:.1?}"
             )
         }
         Stands::InFlight { lasting } if pending.is_empty() => format!("in flight for {lasting:.1?}"),
@@ -140,7 +140,8 @@ fn in_words(standing: &Standing) -> String {
 }
 
 fn given_up(what: &str, DeadLetter { attempts, failure, .. }: &DeadLetter) -> String {
-    format!("{what} ({attempts} calls): {}", failure.lines().next().unwrap_or_default())
+    let calls = counted((*attempts).into(), "call");
+    format!("{what} ({calls}): {}", failure.lines().next().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -161,7 +162,22 @@ mod tests {
             words(0, Some(retry_in)),
             "update waits until the object is quiet, which is in 1.3s if it does not change; it is pending for 2.7s"
         );
-        let failed = "update failed 1 times and is repeated in 1.3s; it is pending for 2.7s";
+        let failed = "update failed 1 time and is called again in 1.3s; it is pending for 2.7s";
         assert_eq!((words(1, Some(retry_in)).as_str(), words(1, None).as_str()), (failed, failed));
+    }
+
+    #[test]
+    fn one_failed_call_is_singular() {
+        let words = |failed| key_in_words(&KeyStanding { stands: Stands::Ready, again: false, failed });
+        let letter = |attempts| {
+            let failure = "trap: unreachable\nbacktrace".to_owned();
+            given_up("dead letter of add", &DeadLetter { attempts, failure, ..DeadLetter::default() })
+        };
+
+        assert_eq!(words(0), "its key waits for a worker");
+        assert_eq!(words(1), "its key waits for a worker, after 1 failed call");
+        assert_eq!(words(2), "its key waits for a worker, after 2 failed calls");
+        assert_eq!(letter(1), "dead letter of add (1 call): trap: unreachable");
+        assert_eq!(letter(2), "dead letter of add (2 calls): trap: unreachable");
     }
 }

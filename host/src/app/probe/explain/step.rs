@@ -1,6 +1,6 @@
 //! One step, in words and as values.
 
-use informer_types::{Cause, Enqueued, Failure, KeyThen, Step, Then};
+use informer_types::{Cause, Enqueued, Failure, KeyThen, Step, Then, counted};
 use jiff::Timestamp;
 
 use crate::{admin::types, app::trace::Recorded};
@@ -37,8 +37,7 @@ fn decision(step: &Step) -> (&'static str, String) {
         }
         Step::Removed { cause, last: Some(last) } => ("removed", format!("version {last} ({cause})")),
         Step::Distributed { verb, cause, listeners } => {
-            let plural = if *listeners == 1 { "" } else { "s" };
-            ("notified", format!("{verb} ({cause}) to {listeners} listener{plural}"))
+            ("notified", format!("{verb} ({cause}) to {}", counted(*listeners as u64, "listener")))
         }
         Step::Notified { verb, cause } => ("notified", format!("{verb} ({cause}) to this listener alone")),
         Step::Withheld { verb, version, known } => {

@@ -21,6 +21,11 @@ impl Subscriptions {
     pub(in crate::app) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
         let ObjectRef { source, key } = &letter.object;
         let (informer, registration) = self.certain(source.gvr(), key)?;
+        // Read first: an object that decodes again meanwhile is in the cache.
+        let undecoded = informer.undecoded();
+        if undecoded.may_have(key) && informer.lister().get(key).is_none() {
+            return Err(NotReplayed::NotDecoded);
+        }
         let mut verb = None;
         let offered = informer.replay_object(&registration, key, Cause::Replay, |cached| {
             let change = again(letter, cached)?;
@@ -51,7 +56,7 @@ impl Subscriptions {
                 });
                 true
             }
-            Err(why) => why != NotReplayed::NotSynced,
+            Err(why) => !matches!(why, NotReplayed::NotSynced | NotReplayed::NotDecoded),
         }
     }
 
@@ -62,8 +67,12 @@ impl Subscriptions {
         let listening = claim.listening.as_ref().ok_or(NotReplayed::NotSubscribed)?;
         let informer = claim.subscription.informer();
         // An object that is not in an incomplete cache may exist all the same.
-        if listening.is_behind(key) || !informer.has_synced() {
+        if !informer.has_synced() {
             return Err(NotReplayed::NotSynced);
+        }
+        if listening.is_behind(key) {
+            let may_exist = informer.undecoded().may_have(key);
+            return Err(if may_exist { NotReplayed::NotDecoded } else { NotReplayed::NotSynced });
         }
         Ok((informer.clone(), listening.registration.clone()))
     }

@@ -57,7 +57,8 @@ pub(super) struct Listening {
     pub(super) registration: Registration,
     /// Tracks which objects the plugin has seen.
     pub(super) filter: Arc<Filter<Queue>>,
-    /// Stands before the filter until the informer has caught up with the informer that it replaced.
+    /// Stands before the filter until the informer has caught up with the informer that it replaced. It stays if there are objects
+    /// that the informer cannot decode.
     pub(super) successor: Option<Arc<Successor>>,
     /// True once the plugin is notified that the initial notifications are settled.
     pub(super) announced: bool,
@@ -99,11 +100,11 @@ impl Listening {
         let source = Source::new(new.key().gvr.clone());
         let successor = Arc::new(Successor::new(source, received, sink, tracer.clone()));
         // Read first: the cache has reached at least this version once the listener receives it.
-        let reached = new.last_synced_version().ok().flatten();
+        let (reached, undecoded) = (new.last_synced_version().ok().flatten(), new.undecoded());
         let config = settings::listener(plugin, &self.on);
         let registration = subscription.add_listener(config, Arc::clone(&successor) as _);
         if registration.is_ok() {
-            successor.reached(reached.as_deref());
+            successor.reached(reached.as_deref(), |key| undecoded.may_have(key));
         }
         // Kept on failure too: the next informer continues with what was not delivered.
         self.successor = Some(successor);
@@ -111,17 +112,20 @@ impl Listening {
         Ok(())
     }
 
-    /// Delivers a deletion for each object that only the informer before had, and removes the [`Successor`].
+    /// Delivers a deletion for each object that only the informer before had, and removes the [`Successor`]. An object that the
+    /// informer cannot decode exists, so the successor stays until the next informer.
     pub(super) fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
         let Some(successor) = self.successor.take() else { return };
         let config = settings::listener(plugin, &self.on);
+        let undecoded = informer.undecoded();
         let sink = || -> Arc<dyn NotificationSink> {
             // Every notification of the listener was offered before.
-            successor.finish();
-            Arc::clone(&self.filter) as _
+            successor.finish(|key| undecoded.may_have(key));
+            if successor.is_finished() { Arc::clone(&self.filter) as _ } else { Arc::clone(&successor) as _ }
         };
-        if !informer.retarget_listener(&self.registration, config, sink, |_| None) {
-            // The informer has ended meanwhile: the next one continues with what was not delivered.
+        let is_retargeted = informer.retarget_listener(&self.registration, config, sink, |_| None);
+        if !is_retargeted || !successor.is_finished() {
+            // If the informer has ended meanwhile, the next one continues with what was not delivered.
             self.successor = Some(successor);
         }
     }

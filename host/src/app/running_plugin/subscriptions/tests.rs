@@ -3,8 +3,9 @@
 use std::{collections::HashMap, time::SystemTime};
 
 use informer_devserver::DevServer;
-use informer_dispatch::{DeadLetter, ObjectRef};
-use informer_types::{Body, Cause, Failure, FailureKind, Header, Source};
+use informer_dispatch::{DeadLetter, FilterConfig, ObjectRef, Receipt, Receipts};
+use informer_types::{Body, Cause, Failure, FailureKind, Header, Notification, Source};
+use tokio::sync::oneshot;
 
 use super::*;
 use crate::app::{
@@ -17,6 +18,20 @@ use crate::app::{
 };
 
 const KEY: &str = "default/web";
+
+/// Far above every version that the informer reaches.
+const UNREACHED: &str = "1000000";
+
+fn web(version: &str) -> Arc<Object> {
+    let header = Header {
+        namespace: "default".into(),
+        name: "web".into(),
+        uid: "u".into(),
+        resource_version: version.into(),
+        ..Header::default()
+    };
+    Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap())
+}
 
 /// A host whose plugin has received an object that is in no cache: the informer before this one delivered it.
 struct Stage {
@@ -32,17 +47,8 @@ impl Stage {
         let app = start(&server, config("")).await;
         let plugin = app.applier.plugins().find("a").unwrap();
         let informer = app.factory.informers().remove(0);
-        let header = Header {
-            namespace: "default".into(),
-            name: "web".into(),
-            uid: "u".into(),
-            // Far above every version that this informer reaches.
-            resource_version: "1000000".into(),
-            ..Header::default()
-        };
-        let web = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
         let view = View::of(&config::Subscription::default());
-        let received = Received { cached: vec![web], newer: HashMap::new(), until: None, view };
+        let received = Received { cached: vec![web(UNREACHED)], newer: HashMap::new(), until: None, view };
         let source = Source::new(informer.key().gvr.clone());
         let mut claims = plugin.subscriptions().claims.lock();
         let listening =
@@ -57,6 +63,21 @@ impl Stage {
         let claims = self.plugin.subscriptions().claims.lock();
         let listening = claims.get(&self.informer.key().gvr).and_then(|claim| claim.listening.as_ref());
         listening.unwrap().is_behind(&KEY.parse().unwrap())
+    }
+
+    fn registration(&self) -> Registration {
+        let claims = self.plugin.subscriptions().claims.lock();
+        let listening = claims.get(&self.informer.key().gvr).and_then(|claim| claim.listening.as_ref());
+        listening.unwrap().registration.clone()
+    }
+
+    /// A filter whose plugin acknowledged this version of the object in an earlier process.
+    fn recalling(&self, version: &str) -> Arc<Filter<Queue>> {
+        let source = Source::new(self.informer.key().gvr.clone());
+        let recalled = HashMap::from([(web(version).key(), Receipt::of(&web(version)).unwrap())]);
+        let config = FilterConfig { initial: Initial::Changed, ..FilterConfig::default() };
+        let filter = Filter::new(config, self.plugin.queue().clone());
+        Arc::new(filter.recalling(source, Receipts::default(), recalled))
     }
 
     async fn end(self) {
@@ -103,5 +124,66 @@ async fn objects_not_delivered_yet_are_kept_if_the_next_informer_fails_too() {
     assert!(stage.plugin.replace_informer(next).is_err());
 
     assert!(stage.is_behind());
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_replay_includes_the_objects_that_the_informer_has_not_reached() {
+    let stage = Stage::new().await;
+    let offered = || stage.plugin.queue().stats().offered;
+    let before = offered();
+
+    stage.plugin.subscriptions().replay_all(|_| SyncToken::new(|| {}));
+
+    let cached = u64::try_from(stage.informer.cached().len()).unwrap();
+    assert_eq!(offered() - before, cached + 1);
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn an_informer_that_ends_before_it_has_reached_an_acknowledged_state_does_not_make_its_object_gone() {
+    let stage = Stage::new().await;
+    let filter = stage.recalling(UNREACHED);
+    stage.app.factory.stop(&stage.informer).await;
+
+    end_recall(stage.informer.clone(), Arc::clone(&filter)).await;
+
+    assert_eq!((filter.recalls(), filter.stats().gone), (true, 0));
+    stage.end().await;
+}
+
+/// The controller writes the cache first and then notifies the listeners (C-5).
+#[tokio::test]
+async fn no_object_counts_as_gone_while_the_changes_in_the_cache_are_being_offered() {
+    let stage = Stage::new().await;
+    // A version without an order is not waited for.
+    let filter = stage.recalling("x");
+    let (locked, is_locked) = oneshot::channel();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let (informer, registration, sink) = (stage.informer.clone(), stage.registration(), Arc::clone(&filter));
+    let offering = std::thread::spawn(move || {
+        // The informer's lock is held meanwhile.
+        informer.replay_object(&registration, &KEY.parse().unwrap(), Cause::Live, |_| {
+            locked.send(()).unwrap();
+            released.recv().unwrap();
+            sink.offer(Notification {
+                source: Source::new(informer.key().gvr.clone()),
+                change: Change::Added { object: web("x") },
+                cause: Cause::Live,
+                initial: None,
+                observed: std::time::Instant::now().into(),
+            });
+            None
+        });
+    });
+    is_locked.await.unwrap();
+
+    let mut ending = tokio::spawn(end_recall(stage.informer.clone(), Arc::clone(&filter)));
+    assert!(timeout(Duration::from_millis(200), &mut ending).await.is_err(), "it waits for the offer");
+    release.send(()).unwrap();
+    ending.await.unwrap();
+
+    offering.join().unwrap();
+    assert_eq!((filter.recalls(), filter.stats().gone), (false, 0));
     stage.end().await;
 }

@@ -1,4 +1,4 @@
-// Package failure turns errors and panics of a call into what the host is told.
+// Package failure turns the errors and panics of a call into failures for the host.
 package failure
 
 import (

@@ -96,7 +96,7 @@ type HTTPRequest struct {
 	Millis          uint32
 }
 
-// HTTPAnswer is the answer to it.
+// HTTPAnswer is the answer to an HTTPRequest.
 type HTTPAnswer struct {
 	Status uint16
 	Header [][2]string

@@ -1,0 +1,123 @@
+//! The watched resource that a person names.
+
+use std::collections::BTreeMap;
+
+use informer_types::{Gvr, some_of};
+
+use crate::config::{names_resource, nearest};
+
+/// Returns the watched resource with this name, and its value. The name is the full one, or another one that kubectl accepts. It may
+/// belong to several resources of which only one is watched.
+///
+/// # Errors
+/// A sentence for the caller: no watched resource has the name, or several do.
+pub(super) fn watched<'a, T>(
+    resources: &'a BTreeMap<Gvr, T>,
+    name: &str,
+) -> Result<(&'a Gvr, &'a T), String> {
+    if let Some(exact) = resources.iter().find(|(gvr, _)| gvr.to_string() == name) {
+        return Ok(exact);
+    }
+    let named: Vec<(&Gvr, &T)> = resources.iter().filter(|(gvr, _)| names_resource(name, gvr)).collect();
+    match named.as_slice() {
+        [] => Err(unwatched(&resources.keys().collect::<Vec<_>>(), name)),
+        [found] => Ok(*found),
+        several => {
+            let several: Vec<String> = several.iter().map(|(gvr, _)| format!("`{gvr}`")).collect();
+            Err(format!("`{name}` names several watched resources; write {}", several.join(" or ")))
+        }
+    }
+}
+
+fn unwatched(resources: &[&Gvr], name: &str) -> String {
+    let full: Vec<String> = resources.iter().map(ToString::to_string).collect();
+    let remedy = if full.is_empty() {
+        "there are no watches".to_owned()
+    } else {
+        let quoted: Vec<String> = full.iter().map(|gvr| format!("`{gvr}`")).collect();
+        format!("watched are {}", some_of(&quoted))
+    };
+    let plurals = || resources.iter().map(|gvr| gvr.resource.as_str());
+    let by_plural = || {
+        let like = nearest(name, plurals())?;
+        plurals().zip(&full).find_map(|(plural, gvr)| (plural == like).then_some(gvr.as_str()))
+    };
+    let like = nearest(name, full.iter().map(String::as_str)).or_else(by_plural).filter(|_| full.len() > 1);
+    let question = like.map(|like| format!("; did you mean `{like}`?")).unwrap_or_default();
+    format!("`{name}` is not watched for any plugin; {remedy}{question}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resources(names: &[&str]) -> BTreeMap<Gvr, ()> {
+        names.iter().map(|name| (name.parse().unwrap(), ())).collect()
+    }
+
+    #[test]
+    fn a_watched_resource_is_found_by_the_names_that_kubectl_accepts() {
+        let resources = resources(&[
+            "v1/pods",
+            "v1/configmaps",
+            "v1/events",
+            "apps/v1/deployments",
+            "cert-manager.io/v1/certificates",
+            "example.com/v1/network-policies",
+            "example.com/v1/proxies",
+            "gateway.networking.k8s.io/v1/gateways",
+        ]);
+        let full = |name: &str| watched(&resources, name).map(|(gvr, ())| gvr.to_string());
+        for (name, expected) in [
+            ("v1/pods", "v1/pods"),
+            ("po", "v1/pods"),
+            ("pod", "v1/pods"),
+            ("Pod", "v1/pods"),
+            ("pods.v1.", "v1/pods"),
+            ("core/v1/pods", "v1/pods"),
+            ("cm", "v1/configmaps"),
+            // The short name of `events.k8s.io/v1/events` too, which is not watched.
+            ("ev", "v1/events"),
+            ("deploy", "apps/v1/deployments"),
+            ("deployments.apps", "apps/v1/deployments"),
+            ("Deployment.v1.apps", "apps/v1/deployments"),
+            ("apps/deployment", "apps/v1/deployments"),
+            ("certificates", "cert-manager.io/v1/certificates"),
+            ("Certificate", "cert-manager.io/v1/certificates"),
+            ("certificate.cert-manager.io", "cert-manager.io/v1/certificates"),
+            ("cert-manager.io/certificates", "cert-manager.io/v1/certificates"),
+            ("proxy", "example.com/v1/proxies"),
+            ("Gateway", "gateway.networking.k8s.io/v1/gateways"),
+        ] {
+            assert_eq!(full(name).as_deref(), Ok(expected), "{name}");
+        }
+        for name in ["", "v1/", "apps/", "pods.apps", "deployments.v2.apps", "nodes", "apps/pods", "a/b/c/d"]
+        {
+            assert!(full(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_resource_that_is_not_watched_is_reported_with_the_watches() {
+        let refused = |names: &[&str], name: &str| watched(&resources(names), name).unwrap_err();
+        let two = ["v1/configmaps", "apps/v1/deployments"];
+
+        assert_eq!(refused(&[], "po"), "`po` is not watched for any plugin; there are no watches");
+        assert_eq!(
+            refused(&two[..1], "po"),
+            "`po` is not watched for any plugin; watched are `v1/configmaps`"
+        );
+        for name in ["deplyments", "apps/v1/deplyments"] {
+            assert_eq!(
+                refused(&two, name),
+                format!(
+                    "`{name}` is not watched for any plugin; watched are `v1/configmaps`, `apps/v1/deployments`; did you mean `apps/v1/deployments`?"
+                )
+            );
+        }
+        assert_eq!(
+            refused(&["v1/events", "events.k8s.io/v1/events"], "ev"),
+            "`ev` names several watched resources; write `v1/events` or `events.k8s.io/v1/events`"
+        );
+    }
+}
