@@ -138,5 +138,10 @@ fn capabilities() -> Value {
         "--no-first-run",
         "--window-size=1280,900",
     ];
-    json!({"goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}})
+    json!({
+        "goog:chromeOptions": {"args": arguments},
+        "goog:loggingPrefs": {"browser": "ALL"},
+        // The default for a script that calls its last argument is 30 s.
+        "timeouts": {"script": PATIENCE.as_secs() * 1_000},
+    })
 }

@@ -212,8 +212,8 @@ impl RealCluster {
         let client = self.client(User::Admin).await?;
         let request = http::Request::get("/readyz").body(Vec::new())?;
         let answer =
-            time::timeout(ASK_WITHIN, client.request_text(request)).await.context("ask /readyz")??;
-        if answer == "ok" { Ok(()) } else { bail!("/readyz says `{answer}`") }
+            time::timeout(ASK_WITHIN, client.request_text(request)).await.context("request /readyz")??;
+        if answer == "ok" { Ok(()) } else { bail!("/readyz answers `{answer}`") }
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::{
 
 use crate::cluster::Process;
 
-/// How long it may take until it listens.
+/// How long the collector may take until it listens.
 const LISTENS_WITHIN: Duration = Duration::from_secs(60);
 
 /// A running collector on loopback ports. Dropping it kills the process and removes its directory.
@@ -30,7 +30,7 @@ pub struct Collector {
 // === impl Collector ===
 
 impl Collector {
-    /// Starts it, and waits until it listens. Builds the program first if it is not in the cache.
+    /// Starts a collector, and waits until it listens. Builds the program first if it is not in the cache.
     ///
     /// # Errors
     /// The program is not available, ended early, or does not listen in time.
@@ -51,7 +51,7 @@ impl Collector {
         bail!("the collector does not listen\n{}", collector.process.log_tail())
     }
 
-    /// The messages that it received so far, in the JSON of OTLP.
+    /// The messages that the collector has received so far, in the JSON of OTLP.
     ///
     /// # Errors
     /// Its output cannot be read.

@@ -47,7 +47,7 @@ impl Daemon {
             .args(["run", "--config"])
             .arg(configuration)
             .env_clear()
-            // As in the image.
+            // The image sets this variable too.
             .env("GLIBC_TUNABLES", informer_image::contents::ALLOCATOR)
             .stdin(Stdio::null())
             .stdout(output.try_clone().unwrap())

@@ -14,7 +14,7 @@ pub struct Deployments(Api<Deployment>);
 // === impl Deployments ===
 
 impl Deployments {
-    /// Those of the server at `url`.
+    /// The deployments of the server at `url`.
     pub fn at(url: &str) -> Self {
         let config = kube::Config::new(url.parse().unwrap());
         Self(Api::namespaced(Client::try_from(config).unwrap(), "default"))

@@ -184,7 +184,7 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn connection(stream: TcpStream, shared: Arc<Shared>) {
-    // Without it, a small answer waits until the previous one is acknowledged.
+    // Without this option, a small answer waits until the client has acknowledged the previous one.
     stream.set_nodelay(true).ok();
     let service = service_fn(move |request| answer(Arc::clone(&shared), request));
     // A client may go at any time, and a fault ends its connection.
@@ -228,7 +228,7 @@ async fn answer(
 impl Shared {
     async fn forward(&self, request: http::Request<Incoming>) -> Result<Response<AnswerBody>, Broken> {
         let (mut head, body) = request.into_parts();
-        // They belong to the connection of the client.
+        // These headers belong to the connection of the client.
         for name in [header::HOST, header::CONNECTION, header::TRANSFER_ENCODING, header::CONTENT_LENGTH] {
             head.headers.remove(name);
         }

@@ -194,7 +194,8 @@ impl TestHost {
     }
 }
 
-/// Compiles in this process, because it is no `informer`, and keeps the code for all tests.
+/// The engine of a test: it compiles in this process, because the test binary cannot compile for another process as `informer` can. It
+/// keeps the code for all tests.
 fn engine(host: &Host) -> EngineConfig {
     let directory = std::env::temp_dir().join("informer-tests-compiled");
     let cache = CodeCache { directory, key: CodeKey::from_bytes([0; CodeKey::BYTES]) };
@@ -241,7 +242,7 @@ impl Lines {
         let seen = timeout(PATIENCE, looking).await;
         let said = self.of(plugin);
         let tail = said.get(said.len().saturating_sub(40)..).unwrap_or_default();
-        assert!(seen.is_ok(), "{plugin} never said {what}; it said, at the end: {tail:#?}");
+        assert!(seen.is_ok(), "{plugin} never logged {what}; its last lines are: {tail:#?}");
     }
 
     /// Waits until one plugin has a line with this start and this end.

@@ -9,7 +9,8 @@ use std::{
 /// The fragments of these plugins as they are shipped, as one text. `component` is the file of the component of a plugin, and
 /// `adjust` may change the text of the fragment of a plugin before that.
 ///
-/// A resource that several fragments watch is watched once: whole, if one of them needs more than its metadata.
+/// If several fragments watch a resource, the text has one watch of it. This watch keeps whole objects if one of the fragments needs more
+/// than the metadata.
 ///
 /// # Errors
 /// A fragment cannot be read.

@@ -24,7 +24,7 @@ const REQUEST_BYTES: usize = 1 << 20;
 /// The most bytes that a call logs. The host cuts the log of a call at 64 KiB.
 const LOG_BYTES: usize = 48 << 10;
 
-/// If the number of failed attempts of the first Event of a queue is a multiple of this one, the next call sends another Event
+/// When the number of failed attempts of the first Event of a queue reaches a multiple of this number, the next call sends another Event
 /// first.
 const ATTEMPTS: usize = 10;
 
@@ -67,7 +67,7 @@ impl Delivery<'_> {
         let begun = (self.now)();
         if let Some(until) = self.state.paused(self.name)? {
             let rest = Duration::try_from(until.duration_since(begun)).unwrap_or_default();
-            // A pause that is longer than any began before the clock was set back.
+            // A pause that is longer than the longest one shows that the clock was set back after the pause began. Such a pause is ignored.
             if !rest.is_zero() && rest <= LONGEST_PAUSE {
                 return Ok(Reconciled::RequeueAfter(rest));
             }
@@ -121,16 +121,16 @@ impl Delivery<'_> {
         }
     }
 
-    /// Makes the first Event the suspect of the call if this call finds out whether the Event or the receiver is the reason of its
-    /// failures. Another Event then moves to the front of the queue. Each time it is a different one, because that one may fail by
-    /// its own fault as well. If the call before ended after the receiver had accepted another Event, the suspect is next.
+    /// Begins a test if the first Event of the queue has failed often: is the Event the reason, or the receiver? The Event becomes the
+    /// suspect of the call, and another Event moves to the front of the queue. Each test takes a different Event, because that Event may be
+    /// the reason of its failures as well. If the receiver has accepted another Event in an earlier call, the suspect is sent at once.
     fn find_suspect(&self, queue: &mut [String], call: &mut Call) -> Result<(), StateError> {
         let Some(stuck) = self.state.stuck(self.name)?.filter(|stuck| queue.first() == Some(&stuck.key))
         else {
             return Ok(());
         };
         if stuck.others_pass {
-            // It counts once: the receiver may fail later.
+            // The acceptance of the other Event counts once, because the receiver may fail later.
             self.state.set_stuck(self.name, &Stuck { others_pass: false, ..stuck.clone() })?;
             (call.suspect, call.accepted) = (Some(stuck.key), true);
             return Ok(());
@@ -160,7 +160,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// Loads the Events of the next request. What cannot be read is removed.
+    /// Loads the Events of the next request. An entry that cannot be read is removed.
     fn load(&self, left: &mut &[String], call: &Call) -> Result<Vec<Item>, Stop> {
         let (most, bytes) = match self.destination {
             Destination::Stdout(_) => (AT_ONCE, LOG_BYTES),
@@ -268,7 +268,7 @@ impl Delivery<'_> {
                 Verdict::Busy(why, pause) => later = Some((why, pause)),
             }
         }
-        // This comes first: a refused Event needs room on the disk.
+        // The sent Events are removed first, because a refused Event needs room on the disk.
         self.state.remove(&sent)?;
         call.accepted |= !sent.is_empty();
         self.count("events_sent_total", sent.len());
@@ -294,7 +294,7 @@ impl Delivery<'_> {
         let before = self.state.stuck(self.name)?.filter(|stuck| stuck.key == key);
         let attempts = before.map_or(0, |stuck| stuck.attempts).saturating_add(1);
         let stuck = Stuck { key: key.to_owned(), attempts, others_pass: false };
-        // The failure of the receiver is what the operator needs to see, so it is not replaced by this one.
+        // The operator needs to see the failure of the receiver, so this error does not replace it.
         if let Err(error) = self.state.set_stuck(self.name, &stuck) {
             log::warn!(receiver = self.name; "a failed attempt is not counted: {error}");
         }

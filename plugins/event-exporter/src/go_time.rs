@@ -5,7 +5,7 @@ use jiff::{Timestamp, civil::DateTime, tz::Offset};
 /// A part of a layout, and how a time shows it.
 type Part = (&'static str, fn(&DateTime) -> String);
 
-/// The parts of a layout, longer ones before their beginnings.
+/// The parts of a layout. A part comes before each shorter part that it begins with.
 const PARTS: &[Part] = &[
     ("2006", |at| format!("{:04}", at.year())),
     ("January", |at| month(at).to_owned()),

@@ -44,7 +44,7 @@ pub(crate) enum Verdict {
     Sent,
     /// Another attempt may succeed, after this time if the receiver named one.
     Later(String, Option<Duration>),
-    /// The same, and the reason is the load of the receiver and not the event.
+    /// Another attempt may succeed. The reason is the load of the receiver, and not the event.
     Busy(String, Option<Duration>),
     /// Another attempt of the same event cannot succeed.
     Never(String),

@@ -38,7 +38,8 @@ fn is_out_of_reach(error: &Error) -> bool {
     matches!(error.code(), Some(ErrorCode::UnknownResource | ErrorCode::NotGranted))
 }
 
-/// Waits until the cache is as new as the version that the Event names. Returns false if there is nothing to wait for.
+/// Waits until the cache is as new as the version that the Event names. Returns true if the cache is as new, and false if the Event names
+/// no version, or if the wait fails or takes too long.
 fn arrives(gvr: &str, involved: &Involved) -> bool {
     let version = &involved.resource_version;
     let is_number = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit());

@@ -131,7 +131,7 @@ impl Settings {
             };
             let destination = Destination::new(&kind, table).map_err(|why| at(format!("{kind}: {why}")))?;
             if receivers.insert(name.clone(), destination).is_some() {
-                return Err(at("there are two of this name".to_owned()));
+                return Err(at("another receiver has this name".to_owned()));
             }
         }
         if let Some(name) = keys.route.named().into_iter().find(|name| !receivers.contains_key(*name)) {

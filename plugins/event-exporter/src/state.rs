@@ -55,7 +55,7 @@ pub(crate) struct Refused {
     pub(crate) record: Record,
 }
 
-/// Behind the number of attempts of a [`Stuck`], if other Events pass, and if that is not known.
+/// The mark behind the number of attempts of a [`Stuck`]: `PASS` if the receiver accepts other Events, and `NO_PASS` if that is not known.
 const PASS: char = '+';
 const NO_PASS: char = '-';
 
@@ -134,7 +134,7 @@ impl State {
             if key.starts_with(&prefix) {
                 found.push(key.to_owned());
             }
-            // The keys after the queue are of no interest.
+            // No key after the queue belongs to it, so the walk ends there.
             found.len() < at_most && (key.starts_with(&prefix) || key < prefix.as_str())
         })?;
         Ok(found)

@@ -26,7 +26,7 @@ pub(crate) fn key_of(receiver: &str) -> String {
     format!("send {receiver}")
 }
 
-/// Adds the receivers whose queues hold Events and the refused Events that are not reported yet, and forgets what is no longer
+/// Adds the receivers whose queues hold Events and the refused Events that are not reported yet, and removes entries that are no longer
 /// needed.
 pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError> {
     for receiver in state.waiting_receivers()? {
@@ -38,7 +38,7 @@ pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError
     }
     let (events, mut refused) = state.kept()?;
     state.forget(&gone(events)?)?;
-    // Behind the receiver, a key has the time.
+    // The part of a key after the receiver is the time.
     refused.sort_by_key(|key| key.split('/').nth(2).map(str::to_owned));
     let newest = refused.split_off(refused.len().saturating_sub(REFUSED));
     state.remove(&refused)?;

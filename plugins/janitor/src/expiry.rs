@@ -71,7 +71,7 @@ impl Facts {
         self.annotations.as_ref()?.get(name).filter(|value| !value.is_empty())
     }
 
-    /// The object is being deleted already.
+    /// Returns true if the object is being deleted already.
     pub(crate) fn is_deleted(&self) -> bool {
         self.deletion_timestamp.is_some()
     }

@@ -141,8 +141,8 @@ impl Janitor {
         Ok(wait(now, expiry.at))
     }
 
-    /// Announces the deletion of an object by an Event, and marks the object, so that this happens once. The Event comes first: the
-    /// mark says that it exists. Its name is the same in each attempt, so a second attempt after a crash makes no second Event.
+    /// Announces the deletion of an object by an Event, and then marks the object. The mark says that the Event exists, so each deletion is
+    /// announced once. The name of the Event is the same in each attempt, so a second attempt after a crash makes no second Event.
     fn announce(&self, key: &Key, expiry: &Expiry) -> std::result::Result<(), ReconcileError> {
         let note = format!("{key} is deleted at {}: {}", expiry.at, expiry.cause.announced());
         if self.settings.dry_run {
@@ -164,7 +164,7 @@ impl Janitor {
             Err(error) if is_passing(&error) || error.api_code() == Some(ApiCode::Conflict) => {
                 return Err(error.into());
             }
-            // The object must not outlive its time because of a mark. The next attempt makes no second Event.
+            // The object must be deleted in time even if it cannot be marked. A later announcement makes no second Event.
             Err(error) => {
                 log::warn!("{key} is not marked as announced: {error}");
                 return Ok(());
@@ -246,7 +246,7 @@ impl Janitor {
     }
 }
 
-/// Logs that there is no Event. The deletion or announcement stands.
+/// Logs that there is no Event. The object is deleted, or marked, all the same.
 fn warn_without_event(key: &Key, recorded: std::result::Result<(), Error>) {
     if let Err(error) = recorded {
         log::warn!("no Event about {key}: {error}");

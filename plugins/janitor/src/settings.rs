@@ -14,7 +14,7 @@ const ALL: &str = "all";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct Settings {
-    /// If true, what would be deleted is only logged and counted.
+    /// If true, the janitor changes nothing: it logs and counts the objects that it would delete.
     pub(crate) dry_run: bool,
     /// How long before a deletion an Event announces it.
     pub(crate) delete_notification: Option<Ttl>,

@@ -67,7 +67,7 @@ pub struct Reloader {
     relevant: Vec<String>,
     pace: Pace,
     rollouts: Rollouts,
-    /// This instance has looked for workloads that went away while the host was down.
+    /// True if this instance has looked for workloads that went away while the host was down.
     has_swept: bool,
     now: fn() -> Timestamp,
 }

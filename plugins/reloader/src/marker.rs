@@ -167,7 +167,7 @@ pub(crate) fn mark(
         if !marked.is_empty() {
             return Some(json!({"spec": {"containers": marked}}));
         }
-        // A rollback restored variables with these hashes. Without another change of the template, the pods would stay.
+        // A rollback has restored variables with these hashes. Without another change of the template, the pods would not be replaced.
     }
     let change = changes.last()?;
     let container = containers.get(change.container).or_else(|| containers.first())?;

@@ -13,7 +13,7 @@ use crate::{
     store::{self, Unavailable},
 };
 
-/// The hash of a source whose content in the pods is not known. No source has it.
+/// The hash of a source whose content in the pods is not known. No real source has this hash.
 pub(crate) const UNKNOWN: &str = "?";
 
 /// The memory of one workload.

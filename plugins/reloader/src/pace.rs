@@ -23,7 +23,7 @@ pub(crate) struct Pace {
 // === impl Pace ===
 
 impl Pace {
-    /// The workload has changes. Returns the time to wait before its roll, or `None` if it may be rolled now.
+    /// Returns the time to wait before the roll of a workload that has changes, or `None` if it may be rolled now.
     pub(crate) fn wait(&mut self, workload: &Workload, settings: &Settings, now: Timestamp) -> Option<Wait> {
         let first = self.first_seen.entry(workload.clone()).or_insert(now);
         // If the clock was set back, the settle time begins anew, and only once.
@@ -47,13 +47,13 @@ impl Pace {
         }
     }
 
-    /// The workload was rolled.
+    /// Records that the workload was rolled.
     pub(crate) fn rolled(&mut self, workload: &Workload, now: Timestamp) {
         self.calm(workload);
         self.rolls.push_back(now);
     }
 
-    /// The workload has no changes.
+    /// Records that the workload has no changes.
     pub(crate) fn calm(&mut self, workload: &Workload) {
         self.first_seen.remove(workload);
     }

@@ -115,7 +115,7 @@ pub(crate) fn create(workload: &Workload, memory: &Memory, job: &Value) -> Resul
             lister::wait_until(workload.gvr(), namespace, version, PATIENCE).ok();
             Ok(Progress::Created)
         }
-        // A person was faster, or the namespace is gone.
+        // Another client has created the Job, or the namespace is gone.
         Err(error) if matches!(error.api_code(), Some(ApiCode::AlreadyExists | ApiCode::NotFound)) => {
             Ok(Progress::Other)
         }

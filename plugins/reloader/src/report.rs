@@ -15,7 +15,7 @@ use crate::{
     settings::{Alert, Settings, Sink},
 };
 
-/// The workload was rolled. `how` says what was done, such as `was rolled`.
+/// Reports that the workload was rolled. `how` says what was done, such as `was rolled`.
 pub(crate) fn reloaded(settings: &Settings, workload: &Workload, changes: &[Change], how: &str) {
     let why = reasons(changes);
     log::info!("{workload} {how}: {why}");
@@ -29,7 +29,7 @@ pub(crate) fn reloaded(settings: &Settings, workload: &Workload, changes: &[Chan
     }
 }
 
-/// The workload could not be rolled. The roll is tried again.
+/// Reports that a roll failed. The plugin tries it again.
 pub(crate) fn failed(settings: &Settings, workload: &Workload, changes: &[Change], error: &str) {
     let why = format!("{}, and the roll failed: {error}", reasons(changes));
     count(settings, workload, false);
@@ -37,13 +37,13 @@ pub(crate) fn failed(settings: &Settings, workload: &Workload, changes: &[Change
     record(workload, event, &why);
 }
 
-/// The pause of a Deployment has ended.
+/// Reports that the pause of a Deployment has ended.
 pub(crate) fn resumed(workload: &Workload) {
     log::info!("{workload} was resumed: its pause is over");
     counter("reloader_action", &[("action", "resume"), ("kind", workload.kind.plural())]);
 }
 
-/// The roll waits or does not happen.
+/// Reports that a roll waits or does not happen.
 pub(crate) fn skipped(workload: &Workload, changes: &[Change], reason: &'static str) {
     log::debug!("{workload} is not rolled now, {reason}: {}", reasons(changes));
     counter("reloader_skipped", &[("reason", reason)]);
@@ -65,7 +65,8 @@ pub(crate) fn problems(workload: &Workload, problems: &[String]) {
     }
 }
 
-/// A `reload` list of the workload has too many regular expressions. Only its author can change that, and may not see the log.
+/// Records an Event about a workload whose `reload` list has too many regular expressions. Only the author of the workload can change the
+/// list, and may not see the log.
 pub(crate) fn cut(workload: &Workload) {
     let event = ObjectEvent::new(workload.gvr(), &workload.key(), "InvalidAnnotation", "Reloading").warning();
     let note = "a list of sources has too many regular expressions, and the last ones name nothing: join some of them with `|`";

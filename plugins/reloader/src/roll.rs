@@ -23,7 +23,7 @@ use crate::{
 /// The result of a roll.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Rolled {
-    /// It happened.
+    /// The workload was rolled.
     Done {
         /// What was done.
         how: &'static str,
@@ -62,8 +62,8 @@ pub(crate) fn can_be_written_from_the_cache(subject: &Subject, settings: &Settin
 
 /// Rolls a workload for all changes of a plan at once.
 ///
-/// Each write names the version or the UID that was judged, or is the same when it is repeated. So a change of another client is
-/// never overwritten, and a roll that was not remembered is not made twice.
+/// Each write names the version or the UID that was judged, or has the same effect when it is repeated. So a roll never overwrites a change
+/// of another client, and a roll whose end was not recorded is not made twice.
 pub(crate) fn roll(
     subject: &mut Subject,
     plan: &Plan,

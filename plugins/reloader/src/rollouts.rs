@@ -45,19 +45,19 @@ struct Status {
     desired_number_scheduled: u64,
     updated_number_scheduled: u64,
     number_available: u64,
-    /// Only Argo Rollouts have one.
+    /// The phase of an Argo Rollout; empty for other workloads.
     phase: String,
 }
 
 /// A workload as the cache has it.
 #[derive(Debug, Default)]
 struct State {
-    /// The controller has seen the newest template.
+    /// True if the controller has seen the newest template.
     is_observed: bool,
     replicas: u64,
     /// The pods of a StatefulSet that keep the old template.
     partition: u64,
-    /// The update strategy is `OnDelete`: a pod gets the new template only after it is deleted.
+    /// True if the update strategy is `OnDelete`: a pod gets the new template only after it is deleted.
     on_delete: bool,
     status: Status,
 }
@@ -93,7 +93,7 @@ impl Rollouts {
         Ok((others >= most).then_some(Wait { time: LOOK_AGAIN, why: "`rolls-at-a-time` is reached" }))
     }
 
-    /// The workload was rolled, and has this generation since.
+    /// Records that the workload was rolled. `generation` is the generation after the roll.
     pub(crate) fn began(&mut self, workload: &Workload, generation: u64, now: Timestamp) {
         // Without a limit nothing is counted.
         if let Some(under_way) = &mut self.under_way {

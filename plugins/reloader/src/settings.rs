@@ -17,21 +17,21 @@ use crate::{
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the original")]
 pub(crate) struct Settings {
-    /// Workloads without an annotation of their own are treated as `auto: "true"`.
+    /// If true, workloads without an annotation of their own are treated as `auto: "true"`.
     pub(crate) auto_reload_all: bool,
     pub(crate) reload_strategy: Strategy,
-    /// A source that is created is a change.
+    /// If true, the creation of a source counts as a change.
     pub(crate) reload_on_create: bool,
-    /// A source that is deleted is a change.
+    /// If true, the deletion of a source counts as a change.
     pub(crate) reload_on_delete: bool,
     resources_to_ignore: Option<Ignored>,
     ignored_workload_types: Vec<Plural>,
-    /// Only workloads of these namespaces. Empty means all.
+    /// Only workloads of these namespaces are rolled. Empty means all.
     namespaces: Vec<String>,
     namespaces_to_ignore: Vec<String>,
-    /// Only workloads of namespaces with these labels.
+    /// Only workloads of namespaces with these labels are rolled.
     pub(crate) namespace_selector: Selector,
-    /// Only sources with these labels.
+    /// Only changes of sources with these labels count.
     pub(crate) resource_label_selector: Selector,
     /// The time between the first change that is found and the roll, so that further changes join it.
     settle: Span,
@@ -44,7 +44,7 @@ pub(crate) struct Settings {
     /// A request to this URL replaces each roll.
     pub(crate) webhook_url: Option<String>,
     pub(crate) alert: Option<Alert>,
-    /// Count reloads by namespace as well.
+    /// If true, reloads are counted by namespace as well.
     pub(crate) count_by_namespace: bool,
     pub(crate) annotations: Names,
 }

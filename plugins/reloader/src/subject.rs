@@ -26,7 +26,7 @@ pub(crate) struct Subject {
     pub(crate) annotations: Annotations,
     template_annotations: Annotations,
     choices: Choices,
-    /// It is the state that the API server has, and not that of a cache, which may be older.
+    /// True if the state comes from the API server. The state of a cache may be older.
     is_live: bool,
     /// The invalid values in its annotations, for the log.
     pub(crate) problems: Vec<String>,

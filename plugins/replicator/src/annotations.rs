@@ -98,7 +98,7 @@ impl Annotations {
         text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect()
     }
 
-    /// The object may be the source of copies.
+    /// Returns true if the object may be the source of copies.
     pub(crate) fn is_source(&self) -> bool {
         OF_SOURCES.iter().any(|name| self.0.contains_key(name))
     }

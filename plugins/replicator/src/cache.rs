@@ -102,12 +102,12 @@ pub(crate) fn find(
     }
 }
 
-/// The plugin may read no object of the resource, so it has nothing to do with it.
+/// Returns true if the plugin may read no object of the resource, and so ignores the resource.
 pub(crate) fn is_unserved(error: &Error) -> bool {
     matches!(error.code(), Some(ErrorCode::UnknownResource | ErrorCode::NotGranted))
 }
 
-/// The values of the object are masked, because `secrets` of the grant does not name it.
+/// Returns true if the host masks the values of the object, because `secrets` of the grant does not name the object.
 pub(crate) fn is_masked(kind: &Kind, object: &Value) -> bool {
     let values = object.get("data").and_then(Value::as_object);
     kind.name == "Secret" && values.is_some_and(|values| values.values().any(|value| value == MASK))

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use informer_sdk::ObjectKey;
 
-/// What to look at. No part of a key contains a space.
+/// A key of the workqueue: the objects to compare. No part of a key contains a space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     /// One target and one source. Only this key leads to a write.

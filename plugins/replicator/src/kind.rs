@@ -1,6 +1,6 @@
 //! The kinds of objects that are copied, and the fields that a copy gets.
 
-/// A kind. What it does not name is neither copied nor compared.
+/// A kind of object. Fields that a kind does not name are neither copied nor compared.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     /// The resource as in `informer.toml`.
@@ -68,7 +68,7 @@ impl Kind {
         KINDS.iter().find(|kind| kind.gvr == gvr)
     }
 
-    /// The object has keys, so that a copy may have keys of its own.
+    /// Returns true if objects of this kind have keys, so that a copy may have keys of its own.
     pub(crate) fn has_keys(&self) -> bool {
         !self.maps.is_empty()
     }

@@ -8,7 +8,7 @@ use informer_sdk::patterns::Patterns;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct Settings {
-    /// If true, what would be written is only logged.
+    /// If true, the plugin only logs what it would write.
     pub(crate) dry_run: bool,
     /// If true, `replicate-from` needs no permission of the source.
     pub(crate) allow_all: bool,

@@ -63,7 +63,7 @@ impl Target {
     }
 }
 
-/// The object looks like a copy that kubernetes-replicator pushed: its annotations do not name its source.
+/// Returns true if the object looks like a copy that kubernetes-replicator pushed: the annotations of such a copy do not name its source.
 pub(crate) fn is_unnamed_copy(annotations: &Annotations) -> bool {
     [REPLICATED_AT, REPLICATED_FROM_VERSION].iter().any(|name| annotations.get(name).is_some())
         && [REPLICATE_FROM, REPLICATED_FROM, REFLECTS].iter().all(|name| annotations.filled(name).is_none())

@@ -69,8 +69,8 @@ impl Writer<'_> {
             Err(error) => error,
         };
         match error.api_code() {
-            // The target is gone, and its deletion adds the key again. A creation fails so if the namespace or the role of a
-            // binding is missing, and is tried again.
+            // The target is gone, and its deletion adds the key again. A creation fails like this if the namespace or the role of a binding
+            // is missing; then the call is repeated.
             Some(ApiCode::NotFound) if done != "created" => Ok(Reconciled::Done),
             // The cache does not have the newest state yet.
             Some(ApiCode::Conflict | ApiCode::AlreadyExists) => {

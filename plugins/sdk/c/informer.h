@@ -3,14 +3,14 @@
 // A plugin is a WebAssembly component that the host calls when a Kubernetes object changes. It defines some of the functions under
 // "What the host calls"; `informer build` compiles it with the files of this folder.
 //
-// Ownership. Everything that a function of this header returns, and every argument of a call, belongs to the current call: it is valid
-// until the call returns, and then all of it is freed at once. Never free any of it. What has to live longer is copied into memory of
-// your own (strdup, malloc). Arguments that you pass are only read.
+// Ownership. The memory of all results of the functions in this header, and of all arguments of a call, belongs to the current call. It is
+// valid until the call returns, and is then freed at once, so never free it. Copy data that must live longer into memory of your own
+// (strdup, malloc). The functions only read the arguments that you pass.
 //
 // Texts end with a zero byte, so that printf and strcmp take them. Namespaces are "" for cluster-scoped objects.
 //
-// Errors. A function that can fail returns an informer_kind, which is INFORMER_OK or why the host refused. informer_message() is then
-// the sentence of the host, until the next failure.
+// Errors. A function that can fail returns an informer_kind: INFORMER_OK, or the reason why the host refused. After a refusal,
+// informer_message() returns the sentence of the host, until the next failure.
 //
 // JSON. There is no JSON parser here: the host reads fields by JSON pointers (RFC 6901), and the functions below turn numbers, truth
 // values and texts into values of C. informer_json_at finds the text of one value in an answer of the API server.
@@ -79,8 +79,9 @@ const char *informer_key_text(informer_key key);
 // Reads what informer_key_text writes. Returns false if the text is no key.
 bool informer_key_parse(const char *text, informer_key *key);
 
-// Reads a key that the host added to the workqueue of a subscription with `resource-in-key = true`: `v1/pods shop/web`. `of` is what
-// the key is of, or NULL if the text is NAMESPACE/NAME or NAME alone. Returns false if the text is no key.
+// Reads a key that the host added to the workqueue of a subscription with `resource-in-key = true`: `v1/pods shop/web`. `of` is the
+// resource of the object, or the kind of its controller; NULL if the text is NAMESPACE/NAME or NAME alone. Returns false if the text is no
+// key.
 bool informer_work_key_parse(const char *text, const char **of, informer_key *key);
 
 typedef struct {
@@ -134,8 +135,8 @@ const char *informer_text(informer_value value, const char *otherwise);
 // A text as a JSON string, with quotes.
 const char *informer_json_string(const char *text);
 
-// The value at a JSON pointer in JSON text, as the host or an API server wrote it. In text that is not JSON it finds some part of the text,
-// or no value.
+// The value at a JSON pointer in JSON text, as the host or an API server wrote it. If the text is not JSON, the result is some part of the
+// text, or no value.
 informer_value informer_json_at(const char *json, const char *pointer);
 
 // A text made as by printf.
@@ -166,8 +167,8 @@ informer_result informer_again(uint32_t millis);
 informer_result informer_requeue(void);
 informer_result informer_requeue_after(uint32_t millis);
 
-// The plugin defines what it needs of these. A handler that is not defined answers informer_done(). A world with handlers calls the
-// first three, one with a reconciler the fourth.
+// The plugin defines the functions that it needs. A handler that is not defined answers informer_done(). The host calls the first three
+// functions if the world of the plugin has handlers, and the fourth if the world has a reconciler.
 informer_result informer_on_add(const informer_object *object);
 informer_result informer_on_update(const informer_object *old, const informer_object *object);
 informer_result informer_on_delete(const informer_object *object);
@@ -204,8 +205,8 @@ typedef struct {
 informer_result informer_on_synced(const informer_synced *synced);
 // A timer fires: one of [[plugin.timer]], or one of informer_timer.
 informer_result informer_on_timer(const char *name);
-// A file of config-files changed. `config` is what informer_start would receive now. The host calls it in one instance, so use it for what
-// a change causes, and read configuration by informer_config in each call.
+// A file of config-files changed. `config` is what informer_start would receive now. The host makes this call in one instance. Use it for
+// an action that a change must cause once, and read the configuration by informer_config in each other call.
 informer_result informer_on_config(const char *config);
 // Prepares an instance, before any other call. `config` is [plugin.config] as JSON. Returns NULL, or why it cannot work.
 const char *informer_start(const char *config);
@@ -245,17 +246,18 @@ informer_kind informer_observe(const char *histogram, double value, size_t count
 // The number of the attempt, which is 1 for the first. In informer_on_batch it is the highest of the notifications, in informer_start 0.
 uint32_t informer_attempt(void);
 
-// Asks for another call of the handler for the object of this call, this time after the call returns informer_done().
-// informer_on_update gets the object as the cache has it then, twice, with the cause INFORMER_RESYNC. Any other call for the object ends the
-// wait, and may ask anew. The wait survives instances and reloads, not the host: informer_on_add may ask again. INFORMER_INVALID
-// outside calls of handlers; a reconciler returns informer_requeue_after instead.
+// Requests another call of the handler for the object of this call, `millis` milliseconds after this call returns informer_done(). The host
+// then delivers the object as a resync does: it calls informer_on_update with the cause INFORMER_RESYNC, and both the old and the new state
+// are the state that the cache has then. Any other call for the object cancels the request, and may make a new one. A request survives the
+// end of the instance and reloads of the plugin, but not a restart of the host: make it again in informer_on_add. Fails with
+// INFORMER_INVALID outside calls of handlers; a reconciler returns informer_requeue_after instead.
 informer_kind informer_call_again(uint32_t millis);
 
 // === Timers of a plugin that has informer_on_timer ===
 
-// Sets a timer that fires once. If there is a timer of this name, the new time replaces the old one. A timer survives reloads, not the host:
-// set it again in informer_on_add or informer_on_synced. INFORMER_INVALID if the name is empty, has more than 512 bytes or is that of a
-// [[plugin.timer]]; INFORMER_LIMIT_EXCEEDED if there are 1,000 timers.
+// Sets a timer that fires once. If there is a timer of this name, the new time replaces the old one. A timer survives reloads of the
+// plugin, but not a restart of the host: set it again in informer_on_add or informer_on_synced. INFORMER_INVALID if the name is empty, has
+// more than 512 bytes or is that of a [[plugin.timer]]; INFORMER_LIMIT_EXCEEDED if there are 1,000 timers.
 informer_kind informer_timer(const char *name, uint32_t millis);
 // Removes a timer. Nothing happens if there is none.
 void informer_cancel_timer(const char *name);
@@ -275,7 +277,7 @@ informer_kind informer_cached(const char *gvr, informer_key key, const char **js
 informer_kind informer_cached_fields(const char *gvr, informer_key key, size_t count, const char *const pointers[],
                                      informer_value values[]);
 
-// A list that fetches its pages as the loop goes on. `kind` is why it ended early:
+// A list that fetches its pages as the loop goes on. `kind` is the reason if the list ended early:
 //
 //     informer_list list = informer_list_of("v1/pods", (informer_selector){.namespace_ = "shop"});
 //     for (const informer_meta *meta; (meta = informer_next_meta(&list));) { ... }
@@ -327,7 +329,7 @@ informer_kind informer_state(const char *gvr, informer_cache *state);
 // True if the first list of the resource is in the cache. Until then, lists are incomplete.
 informer_kind informer_has_synced(const char *gvr, bool *synced);
 
-// Waits until the cache has the version that a write returned. `arrived` is false if that takes longer.
+// Waits until the cache is at least as new as the version that a write returned. `arrived` is false if the wait takes too long.
 informer_kind informer_wait(const char *gvr, const char *namespace_, const char *resource_version, uint32_t millis, bool *arrived);
 
 // === Requests to the API server. They need `write` of the grant, and `read` for reads. ===
@@ -371,12 +373,12 @@ typedef informer_result informer_cleanup(const char *json, void *context);
 //     informer_result result = informer_finalize("v1/pods", json, "example.com/cleanup", clean_up, NULL, &lives);
 //     if (!lives) return result;
 //
-// `json` is the object, of informer_json in a handler, or of informer_cached in a reconciler. `lives` is true if the object lives and has
-// the finalizer: go on. It is false if the object is being deleted; then `cleanup` was called and the finalizer is removed, unless this
-// had happened before. If `cleanup` fails, its result is returned, the finalizer stays and the call is repeated, so `cleanup` may be
-// called several times for an object. `lives` is false without a call of `cleanup` if the finalizer comes too late, because the object was
-// deleted after the state in `json`. It needs the grants `read` and `patch`. If the plugin declares what it reads, /metadata/finalizers
-// must be among it.
+// `json` is the object: from informer_json in a handler, or from informer_cached in a reconciler. `lives` is true if the object lives and
+// has the finalizer: go on with your work. `lives` is false if the object is being deleted. Then `cleanup` was called and the finalizer is
+// removed, unless an earlier call has done this. If `cleanup` fails, its result is returned, the finalizer stays and the call is repeated,
+// so `cleanup` may be called several times for an object. If the object was deleted after the state in `json`, a finalizer would come too
+// late: `lives` is false, and `cleanup` is not called. The plugin needs the grants `read` and `patch`. If it declares the fields that it
+// reads, /metadata/finalizers must be one of them.
 informer_result informer_finalize(const char *gvr, const char *json, const char *finalizer, informer_cleanup *cleanup, void *context,
                                   bool *lives);
 
@@ -386,11 +388,11 @@ informer_kind informer_add_finalizer(const char *gvr, informer_key key, const ch
 informer_kind informer_remove_finalizer(const char *gvr, informer_key key, const char *finalizer);
 
 // True if this state of the object is the answer to one of the last 256 writes of this instance. Another instance, and a plugin that was
-// started again, does not remember them. Pending notifications are merged, so the state may also contain a change that others made before
-// the write: skip it only after a write that was made from the state that it changed, as informer_modify does.
+// started again, does not remember them. Pending notifications are merged, so the state may also contain a change that another client made
+// before the write. Skip the state only if the write was made from a state with that change, as the writes of informer_modify are.
 //
 // Never skip an own write in a retry (informer_attempt() is above 1), a resync or a replay. An earlier attempt may have written this state
-// and failed afterwards. To skip it then turns the failed attempt into a success, and the rest of its work is lost:
+// and failed afterwards. If the plugin skips the state then, the failed attempt becomes a success, and the rest of its work is lost:
 //
 //     bool first = object->cause == INFORMER_LIVE && informer_attempt() == 1;
 //     if (first && informer_wrote(&object->meta)) return informer_done();
@@ -412,7 +414,8 @@ informer_kind informer_queue_add(const char *key);
 informer_kind informer_queue_add_after(const char *key, uint32_t millis);
 // Adds a key after its backoff, which doubles with each call until informer_queue_forget.
 informer_kind informer_queue_add_rate_limited(const char *key);
-// Resets the backoff of a key. The host does so itself when informer_reconcile returns informer_done() or informer_requeue_after.
+// Resets the backoff of a key. The host does so itself when informer_reconcile returns informer_done() or informer_requeue_after, and when
+// the key becomes a dead letter.
 void informer_queue_forget(const char *key);
 
 // === Key-values on the disk of the host. They need `keyvalue` of the grant. ===

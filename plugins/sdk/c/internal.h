@@ -5,7 +5,7 @@
 #include "informer.h"
 #include "plugin.h"
 
-// While a function of the host runs, and between calls, what the host places in the memory of the plugin belongs to the call.
+// True while a function of the host runs, and between calls: memory that the host places in the plugin then belongs to the call.
 extern bool informer_collecting;
 #define HOST(call) (informer_collecting = true, informer_collected(call))
 static inline bool informer_collected(bool done) {

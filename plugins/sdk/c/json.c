@@ -5,7 +5,7 @@
 
 #include "informer.h"
 
-// Nesting that is followed. The host refuses objects that are nested deeper.
+// The deepest nesting that is followed. The host refuses objects that are nested deeper.
 #define DEPTH 256
 
 static const char *space(const char *at) {

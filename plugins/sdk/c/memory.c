@@ -16,7 +16,7 @@ typedef struct chunk {
 
 static chunk *chunks;
 
-// It is set when the constructors have run: what the adapter of WASI allocates during them stays.
+// False while the constructors run, so memory that the adapter of WASI allocates during that time stays allocated.
 bool informer_collecting = false;
 
 __attribute__((__constructor__)) static void begin(void) { informer_collecting = true; }

@@ -3,7 +3,7 @@
 
 #include "internal.h"
 
-// A write is tried this often if it conflicts with writes of others.
+// The most attempts of a write that conflicts with writes of other clients.
 #define ATTEMPTS 5
 // The writes that an instance remembers, and the space for a UID and for a version.
 #define WRITES 256
@@ -249,7 +249,7 @@ informer_kind informer_remove_finalizer(const char *gvr, informer_key key, const
     return kind == INFORMER_NOT_FOUND ? INFORMER_OK : kind;
 }
 
-// What informer_finalize reads of an object, and what it knows of the state that the plugin has.
+// The fields of an object that informer_finalize reads, and its facts about the state that the plugin has.
 static const char *const FINALIZED[] = {"/metadata/finalizers", "/metadata/uid", "/metadata/deletionTimestamp"};
 
 struct finalizing {

@@ -34,7 +34,7 @@ pub struct Recipe {
     pub page_size: usize,
     /// The seed; the same seed generates the same objects.
     pub seed: u64,
-    /// A fifth of the objects are deleted and created instead of updated.
+    /// If true, a fifth of the objects are deleted and created instead of updated.
     pub churn: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Collection {
     kind: Kind,
     pages: Vec<Bytes>,
     items: Vec<Item>,
-    /// What a frame has between the type of the event and the object's first field.
+    /// The text of a frame between the type of the event and the first field of the object.
     object_start: String,
     managed_fields_bytes: usize,
     churn: bool,

@@ -50,7 +50,7 @@ pub async fn report(options: &DensityOptions, programs: &Path, component: &Path)
 /// The rows of the report.
 ///
 /// # Errors
-/// Those of [`report`].
+/// Fails as [`report`] does.
 pub async fn measure(options: &DensityOptions, informer: &Path, component: &Path) -> Result<Vec<Row>> {
     ensure!(options.components > 0, "plugins without a component: --components must be 1 or more");
     let component = std::fs::read(component)

@@ -45,7 +45,7 @@ pub async fn report(options: &Options) -> Result<()> {
 /// after the same one.
 ///
 /// # Errors
-/// Those of [`report`].
+/// Fails as [`report`] does.
 pub async fn compare(options: &Options, objects: usize) -> Result<Comparison> {
     ensure!(options.rounds > 0 && !options.subjects.is_empty(), "nothing to run");
     let is_peer = |subject: &&SubjectName| !subject.is_ours();

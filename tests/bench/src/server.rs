@@ -70,7 +70,7 @@ pub async fn run(recipe: Recipe) -> Result<()> {
     };
     let served = Served::new(collection, recipe.page_size);
     let ended = input_ended();
-    writeln!(std::io::stdout(), "{}", serde_json::to_string(&greeting)?).context("cannot say where it is")?;
+    writeln!(std::io::stdout(), "{}", serde_json::to_string(&greeting)?).context("cannot print the URL")?;
     // Do not wait for connections, because a watch never ends by itself.
     tokio::select! {
         biased;

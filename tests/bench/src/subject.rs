@@ -68,9 +68,9 @@ pub struct Plan {
 /// How a subject treats `metadata.managedFields`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ManagedFields {
-    /// Drop it before the object is cached.
+    /// The subject drops `managedFields` before it caches the object.
     Drop,
-    /// Keep it.
+    /// The subject keeps `managedFields`.
     Keep,
 }
 

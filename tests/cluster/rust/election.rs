@@ -20,7 +20,7 @@ use tokio::{
 };
 
 /// The duration of the lease on both sides. A busy machine may keep a leader from renewing for seconds.
-const DURATION: Duration = Duration::from_secs(9);
+const DURATION: Duration = Duration::from_secs(15);
 
 /// A process with client-go's leader election.
 struct ClientGo {

@@ -9,10 +9,10 @@ pub struct Options {
     ///
     /// Without the watch cache a compaction has an effect at once: a watch from an older version gets status 410.
     pub watch_cache: bool,
-    /// Whether kube-controller-manager runs too, so that deployments create pods. Defaults to false.
+    /// If true, kube-controller-manager runs too, so that deployments create pods. Defaults to false.
     pub controllers: bool,
-    /// Whether pods run on a [`Node`](crate::node::Node), which also needs `controllers`. Then pods get tokens of their ServiceAccounts. Defaults to
-    /// false.
+    /// If true, pods run on a [`Node`](crate::node::Node), which also needs `controllers`. Then pods get tokens of their ServiceAccounts.
+    /// Defaults to false.
     pub node: bool,
     /// More flags for kube-apiserver, such as `--feature-gates=ShardedListAndWatch=true`. The last of two equal flags wins.
     pub apiserver_flags: Vec<String>,

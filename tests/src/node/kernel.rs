@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// The kubelet writes these at its start.
+/// The settings that the kubelet writes when it starts.
 const SETTINGS: [&str; 6] = [
     "vm/overcommit_memory",
     "vm/panic_on_oom",

@@ -50,7 +50,7 @@ impl Runtime {
         Ok(runtime)
     }
 
-    /// Its address for the kubelet.
+    /// The address of containerd for the kubelet.
     pub(super) fn endpoint(&self) -> String {
         format!("unix://{}", self.socket())
     }
@@ -92,7 +92,7 @@ impl Runtime {
 }
 
 impl Drop for Runtime {
-    /// Containers outlive containerd, so they end first. Nothing can be done about a failure.
+    /// Containers outlive containerd, so the containers end first. Failures are ignored.
     fn drop(&mut self) {
         for container in self.control_now(&["containers", "list", "--quiet"]).lines() {
             self.control_now(&["tasks", "delete", "--force", container]);
@@ -105,7 +105,7 @@ impl Drop for Runtime {
             .filter_map(|line| line.split(' ').nth(1))
             .filter(|place| place.starts_with(&own))
             .collect();
-        // What was mounted last is inside the others.
+        // The last mounts are inside the first ones, so they are unmounted first.
         places.reverse();
         for place in places {
             let _ = Command::new("umount").args(["--lazy", place]).output();

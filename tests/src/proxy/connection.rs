@@ -31,7 +31,7 @@ pub(super) struct Connection {
 /// One direction of a connection.
 struct Direction {
     settings: watch::Receiver<Setting>,
-    /// Whether the bytes go to the client. Only these count for [`Mode::CutAfter`].
+    /// True if the bytes go to the client. Only these bytes count for [`Mode::CutAfter`].
     to_client: bool,
     /// The number of bytes that may still pass before the connection is reset.
     remaining: Option<u64>,

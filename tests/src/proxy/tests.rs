@@ -9,7 +9,7 @@ use tokio::{
 use super::*;
 
 /// The longest time of one step, unless something is broken.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 /// Long enough for a byte on loopback to arrive.
 const NEVER: Duration = Duration::from_millis(100);
 

@@ -12,14 +12,14 @@ use crate::{
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     if let Some((first, rest)) = arguments.split_first() {
         match first.as_str() {
-            // As in the image.
+            // The host is built with the profile of the image.
             "--ready-made" => return load("ready-made", "dist", &[], rest),
             "--languages" => return load("languages", "release", &["--sdk", "plugins/sdk/rust"], rest),
             _ => {}
         }
     }
     guests::build_all()?;
-    // All Rust subjects are built as the image is.
+    // All subjects in Rust are built with the profile of the image.
     let build = ["--profile", "dist", "--package", "informer-bench", "--features", "jemalloc"];
     cargo(&[["build"].as_slice(), &build, &["--bins"]].concat()).run(&Step::new("build the benchmark"))?;
     if arguments.iter().any(|argument| argument.split('=').next() == Some("--plugins")) {

@@ -64,7 +64,7 @@ impl Run {
         // One lock for all of it, so that outputs do not mix.
         let mut stdout = io::stdout().lock();
         let printed = [format!("==> {}\n", step.0).as_bytes(), &output.stderr, &output.stdout].concat();
-        // A closed stdout has no reader to inform.
+        // If stdout is closed, no reader misses the output.
         stdout.write_all(&printed).ok();
         if !output.status.success() {
             return Err(format!("`{}` failed ({}): {}", step.0, output.status, self.line()));
@@ -138,7 +138,8 @@ pub(crate) fn cargo(arguments: &[&str]) -> Run {
     Run::of(informer_guests::cargo(), arguments)
 }
 
-/// The root of the workspace. Cargo sets the variable: a program that was compiled in another clone must not work on that one.
+/// The root of the workspace, from the variable that cargo sets at run time. So a program that was compiled in another clone does not work
+/// on that clone.
 pub(crate) fn root() -> PathBuf {
     let own = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     PathBuf::from(own).join("../..")

@@ -31,9 +31,10 @@ const CXX: Tool = Tool {
 /// How a run chooses its inputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Search {
-    /// From a random seed and what earlier runs kept, so each run searches further.
+    /// The run begins with a random seed and with the inputs that earlier runs kept, so each run searches further.
     Further,
-    /// From a constant seed and the corpus of the repository, so runs are alike as far as the machine gets.
+    /// The run begins with a constant seed and with the corpus of the repository, so all runs search in the same order. A faster machine
+    /// gets further.
     Again,
 }
 

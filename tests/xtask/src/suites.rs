@@ -99,10 +99,13 @@ const SUITES_AT_ONCE: usize = 2;
 /// Number of tests of one binary that run at the same time for each processor. Most tests wait for time to pass.
 const TESTS_PER_PROCESSOR: usize = 3;
 
+/// The variables with the seeds of random tests: the one of proptest, which other random tests read too, and the one of shuttle.
+const SEEDS: [&str; 2] = ["PROPTEST_RNG_SEED", "SHUTTLE_RANDOM_SEED"];
+
 /// The memory that each process of a test may write to: an attack that takes more fails its test instead of the machine.
 const MEMORY: u64 = 8 << 30;
 
-/// What most suites have.
+/// The fields that most suites have in common.
 const PLAIN: Suite = Suite {
     test: "",
     shows: "",
@@ -113,7 +116,7 @@ const PLAIN: Suite = Suite {
     measures: false,
 };
 
-/// It builds cosign, which takes several minutes of CPU time, so it is no part of the gate.
+/// The suite with the real cosign. The build of cosign takes several minutes of CPU time, so the suite is no part of the gate.
 const COSIGN: Suite = Suite {
     test: "registries",
     shows: "signatures by the real cosign in real registries, built from their Go modules",
@@ -147,7 +150,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         // The last step runs them, with stricter limits.
         tests.extend(["--", "--skip", "hostile::"]);
     }
-    tests_at_once(cargo(&tests), TESTS_PER_PROCESSOR).run(&Step::new("run the tests"))?;
+    pinned(tests_at_once(cargo(&tests), TESTS_PER_PROCESSOR)).run(&Step::new("run the tests"))?;
     pictures::run(&["--check".to_owned()])?;
     let Some(programs) = programs else { return Ok(()) };
     programs.wait();
@@ -179,6 +182,16 @@ fn tests_at_once(tests: Run, for_each_processor: usize) -> Run {
     }
     let threads = available_parallelism().map_or(1, usize::from) * for_each_processor;
     tests.env(THREADS, &threads.to_string())
+}
+
+/// Sets the seeds of random tests, unless the environment has them, so that each run of the gate makes the same tests.
+fn pinned(mut tests: Run) -> Run {
+    for variable in SEEDS {
+        if std::env::var_os(variable).is_none() {
+            tests = tests.env(variable, "1");
+        }
+    }
+    tests
 }
 
 /// Counts the instructions of the hot paths with callgrind. These tests are in the crates that own the paths.
@@ -233,7 +246,7 @@ impl Programs {
 impl Drop for Programs {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
-            // It has ended, or the tests failed.
+            // The program has ended, or the tests have failed.
             child.kill().ok();
         }
     }

@@ -120,7 +120,7 @@ fn a_configuration_with_a_mistake_is_refused_with_the_reason() {
     refused(receiver(json!({"name": "a", "stdout": {"deDott": true}})), "unknown field `deDott`");
     refused(
         json!({"receivers": [{"name": "a", "stdout": {}}, {"name": "a", "stdout": {}}]}),
-        "two of this name",
+        "another receiver has this name",
     );
     refused(webhook(json!({})), "receiver `w`: webhook: missing field `endpoint`");
     refused(webhook(json!({"endpoint": "alerts"})), "an address begins with");

@@ -93,7 +93,7 @@ fn a_crash_while_a_refused_event_moves_neither_loses_nor_repeats_it() {
 
     let moved = state.refuse(&key, &record, "why").unwrap();
     assert_eq!(state.unreported(&[key.clone(), moved.clone()]), Ok(vec![moved.clone()]));
-    // What a crash in the middle of the move leaves behind is not sent again.
+    // An entry that a crash in the middle of the move leaves behind is not sent again.
     disk.entries.borrow_mut().insert(key.clone(), Vec::new());
     assert_eq!(state.load(&key), Ok(None));
 

@@ -16,7 +16,7 @@ impl TemplateError {
 
     /// A function does not take these arguments.
     pub(super) fn arguments(arguments: &[Value]) -> Self {
-        Self(format!("{} arguments are not what it takes", arguments.len()))
+        Self(format!("the arguments do not fit ({} given)", arguments.len()))
     }
 
     /// The same error in this function.

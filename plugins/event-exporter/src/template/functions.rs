@@ -204,7 +204,7 @@ pub(super) fn method_of_time(text: &str, name: &str) -> Option<Value> {
     }
 }
 
-/// A field of a value that is absent. Only `IsZero` is not absent as well.
+/// A field of an absent value. `IsZero` is true, and each other field is absent as well.
 pub(super) fn method_of_nothing(name: &str) -> Value {
     if name == IS_ZERO { Value::Bool(true) } else { Value::Null }
 }

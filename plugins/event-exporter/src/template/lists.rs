@@ -138,11 +138,11 @@ fn split(name: &str, separator: &str, text: &str) -> Result<Value, TemplateError
 
 fn slice(value: &Value, from: &Value, to: Option<&Value>) -> Result<Value, TemplateError> {
     let place = |value: &Value| {
-        usize::try_from(whole(value)?).map_err(|_| TemplateError::new("a place is not negative"))
+        usize::try_from(whole(value)?).map_err(|_| TemplateError::new("a position must not be negative"))
     };
     let from = place(from)?;
     let to = to.map(place).transpose()?;
-    let outside = || TemplateError::new("the places are outside of the value");
+    let outside = || TemplateError::new("the positions are outside of the value");
     match value {
         Value::String(text) => {
             let part = text.get(from..to.unwrap_or(text.len())).ok_or_else(outside)?;

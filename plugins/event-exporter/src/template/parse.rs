@@ -160,7 +160,7 @@ impl Parser {
             Ended::Else(tokens) => tokens,
         };
         match tokens.first() {
-            // The block of `else if` ends with the `end` of the whole.
+            // A block of `else if` has no `end` of its own: it ends with the `end` of the first `if`.
             Some(Token::Word(word)) if word == "if" || word == "with" => {
                 let word = word.clone();
                 Ok(vec![self.block(&word, tokens.split_off(1))?])

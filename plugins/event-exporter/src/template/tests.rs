@@ -219,7 +219,7 @@ fn no_part_of_a_template_panics() {
     let places: Vec<usize> = whole.char_indices().map(|(at, _)| at).collect();
     for from in &places {
         for to in places.iter().filter(|to| *to > from) {
-            // It may be valid or not.
+            // The template may be valid or not.
             render(&whole[*from..*to]).ok();
         }
     }

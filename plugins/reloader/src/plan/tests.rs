@@ -56,12 +56,12 @@ fn a_change_is_found_by_the_memory_or_by_the_marker() {
         (Some("1"), Some("1"), false),
         (Some("1"), None, false),
         (None, Some("1"), false),
-        // Rolled, and killed before it was remembered.
+        // The workload was rolled, and the host was killed before the memory was written.
         (Some("1"), Some("0"), false),
-        // Rolled and remembered, and then the template of an older revision was restored.
+        // The workload was rolled, the memory was written, and then a rollback restored an older template.
         (Some("0"), Some("1"), false),
         (None, Some("0"), true),
-        // Changed while neither the original nor this plugin ran.
+        // The source changed while neither the original nor this plugin ran.
         (Some("0"), None, true),
         (Some("0"), Some("0"), true),
     ] {

@@ -23,7 +23,7 @@ fn source(metadata: Value, content: Value) -> Value {
     object
 }
 
-/// What the API server has after the plan.
+/// The object on the API server after the plan.
 fn after(bond: &Bond<'_>, target: &Value) -> Value {
     let mut target = target.clone();
     match bond.plan(&target, NOW) {

@@ -22,7 +22,7 @@ fn source(data: &Value) -> Value {
     object("shop/web", &json!({}), data)
 }
 
-/// What the cache has of the source if the host keeps only parts of it: this in place of the data.
+/// The source in a cache that keeps only parts of it, with this value in place of the data.
 fn parts(data: &Value) -> Found {
     Found { object: source(data), extent: Extent::Parts }
 }
@@ -48,7 +48,7 @@ fn server(source: Option<Value>) -> TestHost {
     host
 }
 
-/// Decides about the pair for what the cache has of both objects.
+/// Decides about the pair with these cached states of both objects.
 fn decide(allow_all: bool, source: Found, target: Found) -> ReconcileResult {
     let settings: Settings = serde_json::from_value(json!({"allow-all": allow_all})).unwrap();
     let pair = Pair {

@@ -22,8 +22,8 @@ import { KubeObject, before } from "./object.js";
  */
 
 /**
- * The outcome of one notification: nothing if it is handled, `{ again: MILLISECONDS }` if it is handled and the object is delivered once
- * more after that time, or an error, with which it has failed as if a handler had thrown it.
+ * The outcome of one notification: nothing if it is handled, `{ again: MILLISECONDS }` if it is handled and its object is delivered once
+ * more after that time, or an error if it has failed, as if a handler had thrown the error.
  *
  * @typedef {void | undefined | null | { again: number } | Error} Outcome
  */
@@ -34,8 +34,8 @@ import { KubeObject, before } from "./object.js";
  */
 
 /**
- * Makes the answer to a batch. If `onBatch` throws, it has no outcomes: the host then delivers each notification alone, and what a batch of
- * one throws is the failure of its notification.
+ * Makes the answer to a batch. If `onBatch` throws, the answer has no outcomes, so the host delivers each notification alone. If it throws
+ * for a batch of one notification, the notification has failed with this error.
  *
  * @internal
  * @param {any[]} notifications

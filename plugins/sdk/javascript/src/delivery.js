@@ -14,9 +14,10 @@ export function delivery() {
 }
 
 /**
- * Asks for another call for the object of this call, this time after the handler returns without an exception. `onUpdate` gets the object
- * as the cache has it then, twice, with the cause `resync`. Any other call for the object ends the wait, and may ask anew. The wait
- * survives instances and reloads, not the host: `onAdd` may ask again. The longest time is about 24.8 days.
+ * Requests another call for the object of this call, `millis` milliseconds after the handler returns without an exception. The host then
+ * delivers the object as a resync does: it calls `onUpdate` with the cause `resync`, and both the old and the new state are the state that
+ * the cache has then. Any other call for the object cancels the request, and may make a new one. A request survives the end of the instance
+ * and reloads of the plugin, but not a restart of the host: make it again in `onAdd`. The longest time is about 24.8 days.
  *
  * The host refuses it outside calls of `onAdd`, `onUpdate` and `onDelete`. A reconciler returns `{ requeueAfter }` instead.
  *

@@ -59,7 +59,7 @@ export class ApiError extends HostError {
 }
 
 /**
- * Another attempt cannot help. It makes the notification, the key or the signal of the call a dead letter at once. The key is reconciled
+ * Another attempt cannot help. The notification, the key or the signal of the call becomes a dead letter at once. The key is reconciled
  * again when it is added again, for example because its object changes.
  */
 export class PermanentError extends Error {
@@ -74,8 +74,8 @@ export class PermanentError extends Error {
 }
 
 /**
- * Another attempt may help after a time. The host has no such failure for reconcilers: thrown by `reconcile`, the error is logged as a
- * warning, and the key is reconciled again after the time, without a failed attempt that is counted.
+ * Another attempt may help after a time. The host has no such failure for reconcilers: if `reconcile` throws this error, the SDK logs a
+ * warning, and the key is reconciled again after the time. This does not count as a failed attempt.
  */
 export class RetryAfterError extends Error {
   /**

@@ -1,6 +1,6 @@
-// Objects as JSON text whose numbers stay as they are. JavaScript rounds a whole number above 9,007,199,254,740,991, and `JSON.parse` of the
-// engines does not show the digits. So the text of an answer of `client` is kept as long as its object, and a write takes such numbers
-// from it.
+// Objects as JSON text whose numbers stay as they are. JavaScript rounds a whole number above 9,007,199,254,740,991, and `JSON.parse` of
+// the engines does not show the digits. So this module keeps the text of an answer of `client` as long as its object lives, and a write
+// takes the digits of such numbers from the text.
 
 /**
  * The texts of the objects that were read, by the object and by its metadata, which a shallow copy shares.
@@ -12,7 +12,7 @@ const texts = new WeakMap();
 /** A number in the text between two strings. */
 const NUMBER = /-?\d[\d.eE+-]*/g;
 
-/** The nesting that a body may have is far below it. A value that refers to itself is above. */
+/** The deepest nesting of a value. Bodies are nested far less deeply. A value that refers to itself exceeds it. */
 const DEEPEST = 1000;
 
 /**

@@ -144,8 +144,8 @@ export function hasSynced(gvr) {
 }
 
 /**
- * Waits until the cache is at least as new as a resource version, for example that of a write. Returns false if the time is over
- * before.
+ * Waits until the cache is at least as new as a resource version, for example the version of a write. Returns false if the wait takes
+ * longer than the time.
  *
  * @param {string} gvr
  * @param {string} resourceVersion

@@ -9,13 +9,13 @@ import { formatKey } from "./object.js";
 /**
  * Keeps a finalizer on an object that lives, and cleans up when the object is deleted.
  *
- * Returns true if the object lives and has the finalizer: go on. Returns false if the object is being deleted; then `cleanup` was called
- * and the finalizer is removed, unless this had happened before. If `cleanup` throws, the finalizer stays and the call is repeated. So
- * `cleanup` may be called several times for an object. Returns false without a call of `cleanup` if the finalizer came too late, because
- * the object was deleted after the state in `object`.
+ * Returns true if the object lives and has the finalizer: go on with your work. Returns false if the object is being deleted. Then
+ * `cleanup` was called and the finalizer is removed, unless an earlier call has done this. If `cleanup` throws, the finalizer stays and the
+ * call is repeated. So `cleanup` may be called several times for an object. If the object was deleted after the state in `object`, a
+ * finalizer would come too late: the result is false, and `cleanup` is not called.
  *
- * It needs `update` of the resource in the grant, and a live read. If the plugin declares what it reads, `/metadata/finalizers` must be
- * among it.
+ * The plugin needs `update` of the resource in the grant, and a live read. If it declares the fields that it reads, `/metadata/finalizers`
+ * must be one of them.
  *
  * @param {string} gvr
  * @param {Resource} object parsed: of `lister.get`, or `body` of a notification

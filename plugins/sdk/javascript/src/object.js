@@ -10,8 +10,8 @@ import { call, text } from "./errors.js";
  */
 
 /**
- * The key of an object in a workqueue. `of` is what it is of, if the subscription has `resource-in-key = true`: `v1/pods`, or
- * `apps/v1/ReplicaSet` for the kind of an owner.
+ * The key of an object in a workqueue. If the subscription has `resource-in-key = true`, `of` is the resource of the object, such as
+ * `v1/pods`, or the kind of its controller, such as `apps/v1/ReplicaSet`.
  * @typedef {{ of?: string, namespace: string, name: string }} WorkKey
  */
 
@@ -179,8 +179,8 @@ export function keyOf(name) {
 }
 
 /**
- * Parses the key of a workqueue: `namespace/name`, or `name`, with what it is of and a blank before it if the subscription has
- * `resource-in-key = true`.
+ * Parses the key of a workqueue: `namespace/name`, or `name`. If the subscription has `resource-in-key = true`, the resource of the object
+ * or the kind of its controller, and a blank, come before it.
  *
  * @param {string} key
  * @returns {WorkKey}

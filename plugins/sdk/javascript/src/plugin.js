@@ -12,7 +12,8 @@ import { isOwnWrite } from "./own_writes.js";
 /** @import { Cause } from "./object.js" */
 
 /**
- * What `reconcile` returns: nothing if the key is done, or when it is reconciled again. The longest `requeueAfter` is about 24.8 days.
+ * The result of `reconcile`: nothing if the key is done, or the time at which the host reconciles it again. The longest `requeueAfter` is
+ * about 24.8 days.
  * @typedef {void | undefined | { requeue: true } | { requeueAfter: number }} Reconciled
  */
 
@@ -28,8 +29,8 @@ import { isOwnWrite } from "./own_writes.js";
  */
 
 /**
- * What a plugin does. All functions are optional, and synchronous. What a handler throws is a failure, and the notification is delivered
- * again after a backoff; throw a `PermanentError` or a `RetryAfterError` for something else.
+ * The functions of a plugin. All of them are optional and synchronous. If a handler throws, the call has failed, and the host delivers the
+ * notification again after a backoff. Throw a `PermanentError` for a dead letter, or a `RetryAfterError` to choose the time.
  *
  * @typedef {object} Definition
  * @property {string} [name] the name that the host shows beside that of the configuration
@@ -49,7 +50,7 @@ import { isOwnWrite } from "./own_writes.js";
  *   one instance. Export `configHandler` too
  * @property {boolean} [ignoreOwnWrites] if true, `onUpdate` is not called for a version that this instance has written. It is called
  *   for a second attempt, and for the causes `resync` and `replay`, because an earlier attempt may have written the version and failed
- *   afterwards. A state that is left out may contain a change of another client too, which merged with the own one
+ *   afterwards. A version that is left out may also contain a change of another client, which merged with the own change
  */
 
 // Each interface that calls the plugin, with the functions behind it. An interface without any would do nothing.

@@ -41,7 +41,8 @@ export function addRateLimited(key) {
 }
 
 /**
- * Resets the backoff of a key. The host does so itself when `reconcile` returns nothing or `requeueAfter`.
+ * Resets the backoff of a key. The host does so itself when `reconcile` returns nothing or `requeueAfter`, and when the key becomes a dead
+ * letter.
  *
  * @param {ObjectName} key
  */

@@ -13,8 +13,8 @@
  *   attempt: number }} Notification
  */
 /**
- * The outcome of one notification: nothing if it is handled, `{ again: MILLISECONDS }` if it is handled and the object is delivered once
- * more after that time, or an error, with which it has failed as if a handler had thrown it.
+ * The outcome of one notification: nothing if it is handled, `{ again: MILLISECONDS }` if it is handled and its object is delivered once
+ * more after that time, or an error if it has failed, as if a handler had thrown the error.
  *
  * @typedef {void | undefined | null | { again: number } | Error} Outcome
  */
@@ -23,8 +23,8 @@
  * @typedef {{ tag: "handled" } | { tag: "again", val: number } | { tag: "failed", val: ReturnType<typeof failure> }} WireOutcome
  */
 /**
- * Makes the answer to a batch. If `onBatch` throws, it has no outcomes: the host then delivers each notification alone, and what a batch of
- * one throws is the failure of its notification.
+ * Makes the answer to a batch. If `onBatch` throws, the answer has no outcomes, so the host delivers each notification alone. If it throws
+ * for a batch of one notification, the notification has failed with this error.
  *
  * @internal
  * @param {any[]} notifications
@@ -51,8 +51,8 @@ export type Notification = {
     attempt: number;
 };
 /**
- * The outcome of one notification: nothing if it is handled, `{ again: MILLISECONDS }` if it is handled and the object is delivered once
- * more after that time, or an error, with which it has failed as if a handler had thrown it.
+ * The outcome of one notification: nothing if it is handled, `{ again: MILLISECONDS }` if it is handled and its object is delivered once
+ * more after that time, or an error if it has failed, as if a handler had thrown the error.
  */
 export type Outcome = void | undefined | null | {
     again: number;

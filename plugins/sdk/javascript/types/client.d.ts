@@ -121,8 +121,8 @@ export function deleteObject(gvr: string, name: ObjectName, { dryRun, uid, resou
  */
 export function recordEvent(gvr: string, about: ObjectName, { reason, action, note, warning }: ObjectEvent): void;
 /**
- * Calls a function again if it throws an `ApiError` with the code `conflict`, at most five times in all. The function must read anew
- * what it changes: from `client`, because the cache may still have the old version.
+ * Calls a function again if it throws an `ApiError` with the code `conflict`, at most five times in all. In each call, the function must
+ * read the object anew from `client`, because the cache may still have the old version.
  *
  * @template T
  * @param {() => T} attempt
@@ -131,8 +131,8 @@ export function recordEvent(gvr: string, about: ObjectName, { reason, action, no
 export function retryOnConflict<T>(attempt: () => T): T;
 /**
  * Reads an object, changes it and replaces it, again after a conflict. `change` changes the parsed object, or returns another one. If
- * nothing is different afterwards, nothing is sent. Everything else in the object stays exactly as it is, large numbers included.
- * Returns the object as it is then.
+ * nothing is different afterwards, nothing is sent. Everything else in the object stays exactly as it is, large numbers included. Returns
+ * the object after the write.
  *
  * @param {string} gvr
  * @param {ObjectName} name

@@ -98,8 +98,8 @@ export function state(gvr: string): CacheState;
  */
 export function hasSynced(gvr: string): boolean;
 /**
- * Waits until the cache is at least as new as a resource version, for example that of a write. Returns false if the time is over
- * before.
+ * Waits until the cache is at least as new as a resource version, for example the version of a write. Returns false if the wait takes
+ * longer than the time.
  *
  * @param {string} gvr
  * @param {string} resourceVersion

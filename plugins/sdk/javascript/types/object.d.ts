@@ -12,8 +12,8 @@ export function before(id: number): KubeObject;
  */
 export function keyOf(name: ObjectName): ObjectKey;
 /**
- * Parses the key of a workqueue: `namespace/name`, or `name`, with what it is of and a blank before it if the subscription has
- * `resource-in-key = true`.
+ * Parses the key of a workqueue: `namespace/name`, or `name`. If the subscription has `resource-in-key = true`, the resource of the object
+ * or the kind of its controller, and a blank, come before it.
  *
  * @param {string} key
  * @returns {WorkKey}
@@ -42,8 +42,8 @@ export function texts(pointers: unknown): string[];
  * @typedef {{ namespace: string, name: string }} ObjectKey
  */
 /**
- * The key of an object in a workqueue. `of` is what it is of, if the subscription has `resource-in-key = true`: `v1/pods`, or
- * `apps/v1/ReplicaSet` for the kind of an owner.
+ * The key of an object in a workqueue. If the subscription has `resource-in-key = true`, `of` is the resource of the object, such as
+ * `v1/pods`, or the kind of its controller, such as `apps/v1/ReplicaSet`.
  * @typedef {{ of?: string, namespace: string, name: string }} WorkKey
  */
 /**
@@ -160,8 +160,8 @@ export type ObjectKey = {
     name: string;
 };
 /**
- * The key of an object in a workqueue. `of` is what it is of, if the subscription has `resource-in-key = true`: `v1/pods`, or
- * `apps/v1/ReplicaSet` for the kind of an owner.
+ * The key of an object in a workqueue. If the subscription has `resource-in-key = true`, `of` is the resource of the object, such as
+ * `v1/pods`, or the kind of its controller, such as `apps/v1/ReplicaSet`.
  */
 export type WorkKey = {
     of?: string;

@@ -1,6 +1,6 @@
 /**
- * Remembers the version of a write. The functions of `client` do it. A write that changes nothing is answered with the version that was
- * there before, which another client may have written.
+ * Remembers the version of a write. The functions of `client` do it. The server answers a write that changes nothing with the version
+ * before the write, which another client may have written.
  *
  * @internal
  * @param {string | undefined} resourceVersion
@@ -8,12 +8,12 @@
  */
 export function wrote(resourceVersion: string | undefined, before?: string): void;
 /**
- * Returns true if this instance of the plugin has written exactly this version of an object: the notification shows its own change.
- * A plugin that was restarted has forgotten it, so compare before a write all the same.
+ * Returns true if this instance of the plugin has written exactly this version of an object: the notification shows its own change. A
+ * plugin that was restarted does not remember its writes, so compare before a write all the same.
  *
  * Pending notifications merge, so such a state may also contain a change that another client made before the write. Do not skip it at the
  * start of a handler if the attempt of `delivery()` is above 1, or if the cause is `resync` or `replay`: an earlier attempt may have
- * written this version and failed afterwards, and to skip it now loses the rest of its work.
+ * written this version and failed afterwards. If the handler skips the version then, the rest of the work of that attempt is lost.
  *
  * @param {{ resourceVersion: string } | { metadata: { resourceVersion?: string } }} object
  */

@@ -56,7 +56,8 @@ export function definePlugin(definition: Definition): {
     };
 };
 /**
- * What `reconcile` returns: nothing if the key is done, or when it is reconciled again. The longest `requeueAfter` is about 24.8 days.
+ * The result of `reconcile`: nothing if the key is done, or the time at which the host reconciles it again. The longest `requeueAfter` is
+ * about 24.8 days.
  */
 export type Reconciled = void | undefined | {
     requeue: true;
@@ -77,8 +78,8 @@ export type Synced = {
     resourceVersion: string;
 };
 /**
- * What a plugin does. All functions are optional, and synchronous. What a handler throws is a failure, and the notification is delivered
- * again after a backoff; throw a `PermanentError` or a `RetryAfterError` for something else.
+ * The functions of a plugin. All of them are optional and synchronous. If a handler throws, the call has failed, and the host delivers the
+ * notification again after a backoff. Throw a `PermanentError` for a dead letter, or a `RetryAfterError` to choose the time.
  */
 export type Definition = {
     /**
@@ -135,7 +136,7 @@ export type Definition = {
     /**
      * if true, `onUpdate` is not called for a version that this instance has written. It is called
      * for a second attempt, and for the causes `resync` and `replay`, because an earlier attempt may have written the version and failed
-     * afterwards. A state that is left out may contain a change of another client too, which merged with the own one
+     * afterwards. A version that is left out may also contain a change of another client, which merged with the own change
      */
     ignoreOwnWrites?: boolean | undefined;
 };

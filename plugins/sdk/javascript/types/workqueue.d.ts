@@ -19,7 +19,8 @@ export function addAfter(key: ObjectName, millis: number): void;
  */
 export function addRateLimited(key: ObjectName): void;
 /**
- * Resets the backoff of a key. The host does so itself when `reconcile` returns nothing or `requeueAfter`.
+ * Resets the backoff of a key. The host does so itself when `reconcile` returns nothing or `requeueAfter`, and when the key becomes a dead
+ * letter.
  *
  * @param {ObjectName} key
  */

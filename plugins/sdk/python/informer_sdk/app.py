@@ -54,8 +54,8 @@ class Synced:
 class App:
     """A plugin: functions that the host calls, which are registered by decorators.
 
-    What a function raises is a failure, and the notification is delivered again after a backoff. Raise a `PermanentError` or a
-    `RetryAfter` for something else. Functions are synchronous.
+    If a function raises, the call has failed, and the host delivers the notification again after a backoff. Raise a `PermanentError` for
+    a dead letter, or a `RetryAfter` to choose the time. Functions are synchronous.
 
     The names that the world exports must exist in the module: `Plugin, Handler = app.Plugin, app.Handler`. A plugin with `on_batch` has
     `BatchHandler` instead of `Handler`, in the world `batch-event-handler` of informer-plugin.toml. A plugin has `SyncHandler`,
@@ -66,7 +66,8 @@ class App:
         """With `ignore_own_writes`, an update is left out if this instance has written the version.
 
         It is not left out at a second attempt, and with the causes `resync` and `replay`, because an earlier attempt may have written the
-        version and failed afterwards. A state that is left out may contain a change of another client too, which merged with the own one.
+        version and failed afterwards. A version that is left out may also contain a change of another client, which merged with the own
+        change.
         """
         self.name = name
         self.version = version
@@ -131,7 +132,7 @@ class App:
         raise AttributeError(f"an App has no `{name}`; it has {known}")
 
     def _check_exports(self, names: Container[str]) -> None:
-        """The build calls it with the names in the module: a function whose class is missing would never be called."""
+        """Raises if a class is missing in the module, because the host would never call its function. The build calls this method."""
         for function, name in _OPTIONAL.items():
             if function in self._functions and name not in names:
                 raise TypeError(f"@app.{function} is registered, and the module has no `{name} = app.{name}`")

@@ -36,13 +36,13 @@ class Again:
 
 
 Outcome = Union[None, Again, Exception]
-"""The outcome of one notification: `None` if it is handled, an `Again`, or an exception, with which it has failed as if a function had
-raised it."""
+"""The outcome of one notification: `None` if it is handled, an `Again`, or an exception if it has failed, as if a function had raised the
+exception."""
 
 
 def answers(exports: Any, notifications: Sequence[Any], on_batch: Callable[[List[Notification]], Sequence[Outcome]]) -> List[Any]:
-    """The answer to a batch. If the function raises, it has no outcomes: the host then delivers each notification alone, and what a batch
-    of one raises is the failure of its notification."""
+    """The answer to a batch. If the function raises, the answer has no outcomes, so the host delivers each notification alone. If it raises
+    for a batch of one notification, the notification has failed with this exception."""
     try:
         outcomes = on_batch([_notification(one) for one in notifications])
         if not isinstance(outcomes, (list, tuple)):

@@ -130,7 +130,7 @@ def record_event(gvr: str, about: ObjectName, reason: str, action: str, note: st
 def retry_on_conflict(attempt: Callable[[], T]) -> T:
     """Calls a function again if it raises an `ApiError` with the code `conflict`, at most five times in all.
 
-    The function must read anew what it changes: from `client`, because the cache may still have the old version.
+    In each call, the function must read the object anew from `client`, because the cache may still have the old version.
     """
     for left in reversed(range(_ATTEMPTS)):
         try:
@@ -146,8 +146,8 @@ def modify(
 ) -> Resource:
     """Reads an object, changes it and replaces it, again after a conflict.
 
-    `change` changes the parsed object, or returns another one. If nothing is different afterwards, nothing is sent. Returns the object as
-    it is then.
+    `change` changes the parsed object, or returns another one. If nothing is different afterwards, nothing is sent. Returns the object
+    after the write.
     """
 
     def attempt() -> Resource:

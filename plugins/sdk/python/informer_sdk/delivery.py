@@ -29,10 +29,11 @@ def current() -> Delivery:
 
 
 def call_again(seconds: float) -> None:
-    """Asks for another call for the object of this call, this time after the handler returns without an exception.
+    """Requests another call for the object of this call. The time begins when the handler returns without an exception.
 
-    `on_update` gets the object as the cache has it then, twice, with the cause `resync`. Any other call for the object ends the wait, and
-    may ask anew. The wait survives instances and reloads, not the host: `on_add` may ask again.
+    The host then delivers the object as a resync does: it calls `on_update` with the cause `resync`, and both the old and the new state
+    are the state that the cache has then. Any other call for the object cancels the request, and may make a new one. A request survives
+    the end of the instance and reloads of the plugin, but not a restart of the host: make it again in `on_add`.
 
     The host refuses it outside calls of handlers. A reconciler returns a `Requeue` instead.
     """

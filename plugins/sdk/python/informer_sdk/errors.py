@@ -59,7 +59,7 @@ class ApiError(HostError):
 class PermanentError(Exception):
     """Another attempt cannot help.
 
-    It makes the notification, the key or the signal of the call a dead letter at once. The key is reconciled again when it is added
+    The notification, the key or the signal of the call becomes a dead letter at once. The key is reconciled again when it is added
     again, for example because its object changes.
     """
 
@@ -67,8 +67,8 @@ class PermanentError(Exception):
 class RetryAfter(Exception):
     """Another attempt may help after a time.
 
-    The host has no such failure for reconcilers: raised by a reconciler, the error is logged as a warning, and the key is reconciled
-    again after the time, without a failed attempt that is counted.
+    The host has no such failure for reconcilers: if a reconciler raises this error, the SDK logs a warning, and the key is reconciled
+    again after the time. This does not count as a failed attempt.
     """
 
     seconds: float
@@ -124,7 +124,7 @@ def _message(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as other:
-        # It would replace the failure by a trap.
+        # An exception here would replace the failure by a trap.
         return f"(its text raises {type(other).__name__})"
 
 

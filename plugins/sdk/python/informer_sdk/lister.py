@@ -135,8 +135,8 @@ def has_synced(gvr: str) -> bool:
 
 
 def wait_until(gvr: str, resource_version: str, *, namespace: Optional[str] = None, seconds: float = 1.0) -> bool:
-    """Waits until the cache is at least as new as a resource version, for example that of a write. Returns false if the time is over
-    before."""
+    """Waits until the cache is at least as new as a resource version, for example the version of a write. Returns false if the wait takes
+    longer than the time."""
     place = None if namespace is None else text(namespace, "namespace")
     version = text(resource_version, "resource_version")
     return call(host.wait_until, text(gvr, "gvr"), place, version, millis(seconds, "seconds"))

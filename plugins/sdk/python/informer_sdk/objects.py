@@ -140,7 +140,9 @@ def key_of(name: ObjectName) -> ObjectKey:
 
 
 def parse_key(key: str) -> Tuple[Optional[str], ObjectKey]:
-    """Parses a key that the host added to the workqueue: what it is of, if the subscription has `resource-in-key = true`, and the object.
+    """Parses a key that the host added to the workqueue.
+
+    Returns the resource of the object, or the kind of its controller, if the subscription has `resource-in-key = true`, and the object.
 
     `v1/pods shop/web` gives `("v1/pods", ObjectKey("shop", "web"))`, and `shop/web` gives `None` first.
     """

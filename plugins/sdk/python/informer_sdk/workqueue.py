@@ -28,7 +28,8 @@ def add_rate_limited(key: ObjectName) -> None:
 
 
 def forget(key: ObjectName) -> None:
-    """Resets the backoff of a key. The host does so itself when the reconciler returns `None` or `Requeue(after=...)`."""
+    """Resets the backoff of a key. The host does so itself when the reconciler returns `None` or `Requeue(after=...)`, and when the
+    key becomes a dead letter."""
     call(host.forget, _wire(key))
 
 

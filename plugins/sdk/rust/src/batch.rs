@@ -51,7 +51,7 @@ pub trait BatchHandler: Sized + 'static {
     fn stop(&mut self) {}
 }
 
-/// What became of a notification of a batch. The [`Failure`] decides whether the notification is delivered again.
+/// The result of a notification of a batch. The [`Failure`] decides whether the notification is delivered again.
 pub type BatchResult = Result<Handled, Failure>;
 
 /// A notification of a batch.
@@ -82,7 +82,7 @@ pub enum Change {
     },
 }
 
-/// What follows for a notification that was handled.
+/// What the host does after a notification that was handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handled {
     /// Nothing.

@@ -35,14 +35,14 @@ pub enum OwnerError {
 
 /// Keeps a finalizer on an object that lives, and cleans up when the object is deleted.
 ///
-/// Returns true if the object lives and has the finalizer: go on. Returns false if the object is being deleted; then `cleanup`
-/// was called and the finalizer is removed, unless this had happened before. If `cleanup` fails, the finalizer stays and the call
-/// is repeated, so `cleanup` may be called several times for an object. Returns false without a call of `cleanup` if the finalizer
-/// comes too late, because the object was deleted after the state in `object`.
+/// Returns true if the object lives and has the finalizer: go on with your work. Returns false if the object is being deleted. Then
+/// `cleanup` was called and the finalizer is removed, unless an earlier call has done this. If `cleanup` fails, the finalizer stays and the
+/// call is repeated, so `cleanup` may be called several times for an object. If the object was deleted after the state in `object`, a
+/// finalizer would come too late: the result is false, and `cleanup` is not called.
 ///
-/// `object` is the parsed object, for example from [`lister::get`](crate::lister::get). `finalizer` is a name with a domain of
-/// yours, such as `example.com/cleanup`. The plugin needs the resource in `read`, and its verb `update` in `write` of the grant. If
-/// the plugin declares what it reads, `/metadata/finalizers` must be among it.
+/// `object` is the parsed object, for example from [`lister::get`](crate::lister::get). `finalizer` is a name with a domain of yours, such
+/// as `example.com/cleanup`. The plugin needs the resource in `read`, and its verb `update` in `write` of the grant. If the plugin declares
+/// the fields that it reads, `/metadata/finalizers` must be one of them.
 ///
 /// ```no_run
 /// use informer_sdk::{ObjectKey, Result, lister, metadata};

@@ -15,7 +15,7 @@ pub struct Synced {
     pub resource_version: String,
 }
 
-/// A plugin that learns when its caches are complete. It also implements [`Handler`](crate::Handler) or
+/// A plugin that is notified when its caches are complete. It also implements [`Handler`](crate::Handler) or
 /// [`Reconciler`](crate::Reconciler); [`export_synced!`](crate::export_synced) exports this trait besides it.
 ///
 /// The host may make this call in another instance than the calls before, so `self` may have seen none of the objects.

@@ -23,7 +23,7 @@ use crate::usage::Usage;
 /// The time between two looks at the threads of a host that starts.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The looks between two requests of its status.
+/// The number of looks between two requests of the status of the host.
 const LOOKS: u64 = 10;
 
 /// The longest start of a host.
@@ -116,7 +116,7 @@ async fn ready(informer: &Path, server: &ApiServer, directory: &Path) -> Result<
     let mut command = Command::new(informer);
     command.args(["--log", "warn", "run", "--config"]).arg(&config);
     command.arg("--kubeconfig").arg(&server.kubeconfig).stdout(Stdio::null()).kill_on_drop(true);
-    // As in the image.
+    // The image sets this variable too.
     command.env("GLIBC_TUNABLES", informer_image::contents::ALLOCATOR);
     let mut child = command.spawn().context("cannot start the host")?;
     let process = child.id().context("the host has ended")?;

@@ -19,7 +19,7 @@ pub struct Row {
     pub peak_bytes: u64,
     /// The resident memory of the idle host, in bytes.
     pub settled_bytes: u64,
-    /// The part of it that belongs to no file, in bytes.
+    /// The part of the resident memory of the idle host that belongs to no file, in bytes.
     pub anonymous_bytes: u64,
     /// The processors that the idle host uses: 0.01 is 1 % of one.
     pub idle_cores: f64,

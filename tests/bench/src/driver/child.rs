@@ -22,7 +22,7 @@ pub(super) struct Programs {
     directory: PathBuf,
     guests: PathBuf,
     code_cache: TempDir,
-    /// `None` if no subject needs it.
+    /// The program with client-go. `None` if no subject needs it.
     client_go: Option<PathBuf>,
 }
 

@@ -107,7 +107,7 @@ impl Options {
     /// The directory of the components.
     ///
     /// # Errors
-    /// Those of [`programs`](Self::programs).
+    /// Fails as [`programs`](Self::programs) does.
     pub fn guests(&self) -> Result<PathBuf> {
         self.guests.clone().map_or_else(|| Ok(self.programs()?.join(GUESTS)), Ok)
     }
@@ -115,7 +115,7 @@ impl Options {
     /// The component whose handler receives one notification in a call.
     ///
     /// # Errors
-    /// Those of [`programs`](Self::programs).
+    /// Fails as [`programs`](Self::programs) does.
     pub fn component(&self) -> Result<PathBuf> {
         Ok(self.guests()?.join(COMPONENT))
     }

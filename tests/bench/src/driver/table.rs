@@ -16,9 +16,9 @@ use crate::{
 
 const MIB: f64 = 1_048_576.0;
 
-/// The goal: our informer needs at most this share of a peer's CPU time for the same events ...
+/// The goal for CPU time: our informer needs at most this share of the CPU time of a peer for the same events.
 const CPU_GOAL: f64 = 1.0 / 2.0;
-/// ... and at most this share of its memory for the same objects.
+/// The goal for memory: our informer needs at most this share of the memory of a peer for the same objects.
 const MEMORY_GOAL: f64 = 1.0 / 10.0;
 
 /// One run of a subject.

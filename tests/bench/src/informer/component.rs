@@ -26,7 +26,7 @@ pub async fn compile(component: &Path, code_cache: &Path) -> Result<()> {
 /// A plugin that reads two fields of this kind in the component, with the host's default limits and instances.
 ///
 /// # Errors
-/// Those of [`compile`], or the component cannot be started.
+/// Fails as [`compile`] does, or if the component cannot be started.
 pub async fn load(component: &Path, code_cache: &Path, kind: Kind) -> Result<Plugin> {
     let (engine, component) = load_code(component, code_cache).await?;
     let config = PluginConfig {

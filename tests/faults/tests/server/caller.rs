@@ -8,7 +8,7 @@ use kube::client::Body;
 use serde_json::Value;
 
 /// The deadline of each step.
-pub(crate) const SOON: Duration = Duration::from_secs(10);
+pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 /// An answer that is read chunk by chunk.
 pub(crate) struct Answer {

@@ -25,9 +25,9 @@ struct Versions {
 ///
 /// Pending notifications merge, so such a state may also contain a change that another client made before the write.
 ///
-/// Never skip an own write in a retry (the attempt of [`delivery::current`](crate::delivery::current) is above 1), a resync or a
-/// replay. An earlier attempt may have written this version and failed afterwards. To skip it then turns the failed attempt into
-/// a success, and the rest of its work is lost.
+/// Never skip an own write in a retry (the attempt of [`delivery::current`](crate::delivery::current) is above 1), a resync or a replay. An
+/// earlier attempt may have written this version and failed afterwards. If the handler skips the version then, the failed attempt becomes a
+/// success, and the rest of its work is lost.
 ///
 /// ```
 /// use informer_sdk::{Cause, Result, Update, client, delivery};

@@ -249,7 +249,7 @@ fn a_write_may_name_the_version_and_the_uid_that_it_is_about() {
     patch(json!({"uid": "u", "resourceVersion": "7"})).unwrap();
 }
 
-/// A delay survives that its key is taken as a ready key (W-7).
+/// A key that is both ready and delayed stays delayed when it is taken as a ready key (W-7).
 #[test]
 fn a_key_that_is_ready_and_delayed_is_taken_twice() {
     let host = TestHost::new();
