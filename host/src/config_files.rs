@@ -29,7 +29,7 @@ const SWAPS: usize = 10;
 /// The most files of a directory.
 const FILES: usize = 10_000;
 
-/// The most reads of one plugin at a time. A directory on a disk that hangs takes no more threads from the other plugins.
+/// The most reads of one plugin at a time. If the disk hangs, the plugin takes no more threads than that from the other plugins.
 const READS: usize = 2;
 
 /// The configuration files of one plugin.
@@ -83,7 +83,8 @@ impl ConfigFiles {
         self.files().await.map(|files| hasher.hash_one(files))
     }
 
-    /// Runs the work outside the threads of the executor, and the plugin pays its processor time. Without paths there is nothing to do.
+    /// Runs the work outside the threads of the executor. If a call of the plugin waits for it, its processor time counts for `cpu`.
+    /// Without paths there is nothing to do.
     fn blocking<T: Default + Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, ConfigFilesError> + Send + 'static,

@@ -336,7 +336,8 @@ impl std::fmt::Debug for State {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StateError> + Send + 'static,
 ) -> Result<T, StateError> {
-    // The task does not panic, and it is cancelled only when the process ends. A plugin pays for the reads of its own key-values.
+    // The task does not panic, and it is cancelled only when the process ends. The processor time of a read of key-values
+    // counts for the `cpu` of the plugin whose call waits for it.
     informer_runtime::blocking_work(work).await.unwrap_or(Err(StateError::Stopping))
 }
 

@@ -75,7 +75,7 @@ async fn every_control_has_a_name_and_each_view_one_heading() {
         .map((one) => one.outerHTML)";
     for view in ["overview", "informers", "plugins", "letters", "explain", "log", "configuration"] {
         page.view(view).await;
-        // The browser handles a new address later.
+        // The page shows the view some time after its address has changed.
         page.until(view, &format!("return !document.getElementById('view-{view}').hidden")).await;
         assert_eq!(page.run(nameless, &[]).await, serde_json::json!([]), "{view}");
         let headings = "return document.querySelectorAll('main section:not([hidden]) h2').length";

@@ -194,7 +194,7 @@ impl TestHost {
     }
 }
 
-/// The engine of a test: it compiles in this process, because the test binary cannot compile for another process as `informer` can. It
+/// The engine of a test. It compiles in this process, because the program of a compiler process is `informer`, and a test binary is not. It
 /// keeps the code for all tests.
 fn engine(host: &Host) -> EngineConfig {
     let directory = std::env::temp_dir().join("informer-tests-compiled");

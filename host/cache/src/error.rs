@@ -206,7 +206,7 @@ fn is_refused(error: &(dyn Error + 'static)) -> bool {
     causes::<io::Error>(error).any(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// Returns those of this type among the error and its causes.
+/// The errors of type `E` among the error and its causes.
 fn causes<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a E> {
     iter::successors(Some(error), |&error| error.source()).filter_map(|error| error.downcast_ref())
 }

@@ -43,7 +43,7 @@ impl ListExtent {
         Self { limit, ceiling, used: 0, keys, undecodable, repeated: 0, empty: 0 }
     }
 
-    /// Checks the size of the list so far. `bytes` and `objects` are those of the page that is still arriving.
+    /// Checks the size of the list so far, and the ceiling. `bytes` and `objects` are those of the page that is still arriving.
     pub(crate) fn check(&self, bytes: u64, objects: usize) -> Result<(), Problem> {
         if self.used.saturating_add(size(bytes, objects)) > self.limit {
             return Err(Problem::ListTooLarge(self.limit));

@@ -56,7 +56,7 @@ impl ListWatch {
 
     /// Lists at `resource_version`, page by page. No part of the list is visible before the last page has arrived. The list has the
     /// resource version of the first page, and the items of all pages in order. The flag is true if the list had more than one
-    /// page. A list fails if it becomes too large, or if too many of its pages bring no new object (D-14).
+    /// page. A list fails if it becomes too large, repeats a continue token, or has too many pages without a new object (D-14).
     pub(crate) async fn list(
         &self,
         decoder: &Decoder,

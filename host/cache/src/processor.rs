@@ -283,7 +283,8 @@ impl Registration {
     }
 
     /// Returns true once the informer has synced and every initial notification offered to this listener is settled: acknowledged,
-    /// given up, or dropped without a call, alone or merged with later ones (P-16, D-8). It never becomes false again.
+    /// given up, or dropped without a call (P-16, D-8). A notification that merged is settled with the result. The value never
+    /// becomes false again.
     pub fn has_synced(&self) -> bool {
         *self.sync.borrow() == SyncState::Synced
     }

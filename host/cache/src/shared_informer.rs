@@ -386,8 +386,8 @@ impl SharedInformer {
         self.inner.endings.lock().keeps_ending()
     }
 
-    /// The objects that exist and cannot be decoded (D-2). A caller that takes an object for deleted because the cache does not
-    /// have it must look here first.
+    /// The objects that exist and cannot be decoded (D-2). A caller that treats an object as deleted because the cache does not
+    /// have it must read them before it reads the cache.
     pub fn undecoded(&self) -> Undecoded {
         Undecoded::of(self.inner.cells.iter().map(|cell| cell.undecoded()))
     }

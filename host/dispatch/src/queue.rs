@@ -51,9 +51,9 @@ use notifications::{Notifications, Taken};
 /// If [`QueueConfig::settle`] has a time for the source, a change of an object is delivered once the object has not changed for that
 /// time, and at the latest [`SETTLES_WITHIN`] times that time after the first change that was not delivered. Its changes merge
 /// meanwhile, and a quiet object goes to the end of its lane. A deletion is delivered at once, and so are first lists, resyncs and
-/// replays. If a change merges with a notification that does not wait, both are delivered together. A change that comes after the
-/// object has become quiet does not begin another wait. A retry is not delayed by the quiet time: newer state is delivered with the
-/// retry, or earlier, once the object is quiet.
+/// replays. If a change merges with a notification that does not wait, both are delivered together. A change that comes while a
+/// quiet object is pending is delivered with the object, without another wait. A retry is not delayed by the quiet time: newer state
+/// is delivered with the retry, or earlier, once the object is quiet.
 ///
 /// # Bound
 /// At most two pending notifications and one in flight for each distinct object, whatever the rate, plus what

@@ -287,7 +287,8 @@ impl Receipts {
         }
     }
 
-    /// Keeps withheld changes that were not written until the plugin acknowledges the state before each of them.
+    /// Takes back withheld changes that could not be written, because another state is on disk. Each of them waits until the plugin
+    /// acknowledges the state before it.
     pub fn wait(&self, source: &Source, skips: impl IntoIterator<Item = (ObjectKey, Skip)>) {
         if let Some(kept) = self.0.book.lock().of(source) {
             for (key, skip) in skips {
@@ -428,7 +429,7 @@ impl Unwritten {
             None => self.write = Some(Write::Begun(receipt)),
             // This write also replaces the row of the earlier object.
             Some(Write::Gone) => self.write = Some(Write::State(receipt)),
-            // There will be a row, so the plugin is known to know the object.
+            // There will be a row, which is enough: it shows that the plugin may know the object.
             Some(Write::State(_) | Write::Skip(_) | Write::Begun(_)) => {}
         }
     }

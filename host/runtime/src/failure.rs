@@ -128,7 +128,7 @@ fn too_much_memory(guest: &Guest) -> String {
 fn ceiling_reached(guest: &Guest) -> String {
     let ceiling = guest.memory.ceiling_bytes();
     format!(
-        "there is no room for this plugin in the memory of all guests, {ceiling} bytes: raise `guest-memory` under [host], or lower `memory` or `instances` under [plugin.limits]"
+        "this plugin does not fit into the memory of all guests together, {ceiling} bytes: raise `guest-memory` under [host], or lower `memory` or `instances` under [plugin.limits]"
     )
 }
 

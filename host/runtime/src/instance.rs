@@ -99,8 +99,8 @@ impl Instance {
         }
     }
 
-    /// Returns false after a trap, a missed deadline, a refused allocation, a failed `start` or an unfinished call, and if the tokens may
-    /// run out.
+    /// Returns false after a trap, a missed deadline, a refused allocation, a failed `start` or an unfinished call, and if the tokens of
+    /// objects may run out.
     pub(crate) fn usable(&self) -> bool {
         !self.spoiled
     }

@@ -508,8 +508,8 @@ fn note_watches(plan: &Plan, report: &mut Report) {
     }
 }
 
-/// Waits until an informer has reached these versions. If none of the objects that it selects has such a version, only a bookmark shows
-/// that it has reached the version. Returns at once if the versions have no order or the resource is not served.
+/// Waits until an informer has reached these versions. If no object that it selects is that new, it has to wait for a bookmark.
+/// Returns at once if the versions have no order or the resource is not served.
 async fn catch_up(new: &SharedInformer, versions: impl Iterator<Item = String>) {
     if new.has_synced() {
         let versions: Vec<String> = versions.collect();

@@ -152,14 +152,13 @@ impl HostProbe {
         (compiled, refused)
     }
 
-    /// The sentences of [`unready`](Probe::unready) that neither a watch nor a plugin of [`Status`] has.
+    /// The sentences of [`unready`](Probe::unready) that no other part of [`Status`] shows.
     fn host_unready(&self, compiled: Vec<String>) -> Vec<String> {
         let stopping = self.stop.is_cancelled().then(|| "the host stops".to_owned());
         stopping.into_iter().chain(self.kinds.unready()).chain(compiled).collect()
     }
 
-    /// The sentences of [`degraded`](Probe::degraded) that neither a watch nor a plugin of [`Status`] has, without the one about
-    /// traces.
+    /// The sentences of [`degraded`](Probe::degraded) that no other part of [`Status`] shows.
     fn host_degraded(&self) -> Vec<String> {
         let plugins = self.plugins.of_file();
         let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));

@@ -18,7 +18,8 @@ Examples:
 
 Exit status: 0 no plugin is in quarantine, 1 a plugin is in quarantine or no host answers.";
 
-/// The columns from `PENDING` to `RETRIED` are about notifications, `KEYS` is about the workqueue, and `DEAD-LETTERS` about both.
+/// The columns from `PENDING` to `RETRIED` are about notifications, and `KEYS` is about the workqueue. `DEAD-LETTERS` counts those of
+/// notifications, keys and signals.
 const HEADER: [&str; 10] = [
     "PLUGIN",
     "DELIVERY",

@@ -34,7 +34,7 @@ pub struct Settings {
     pub sample: f64,
 }
 
-/// Why an exporter cannot be made. The collector is not the reason.
+/// Why an exporter cannot be made. The collector is not the reason, because no connection is made yet.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectorError {
     /// The endpoint is no URL, or TLS cannot be used.

@@ -158,7 +158,7 @@ impl Event {
         }
     }
 
-    /// Adds a span for a decision: of a filter, or of a queue that drops the event.
+    /// Adds a span for a decision of the filter, or for the end of the event in a queue without a call.
     fn decided(&self, traced: &Traced, since: Instant, name: &'static str, about: Vec<KeyValue>) {
         let own = traced.plugin.as_ref().map(plugin);
         self.child(name, since, own.into_iter().chain(about).collect());

@@ -8,7 +8,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The watch sent an event, or the labels of the namespace changed, so that the object entered or left the subscription.
+    /// The watch sent an event. Another case: the labels of the namespace changed, and with that the object entered or left the
+    /// subscription.
     Live,
     /// The first list, or the replay to a listener that joined late (client-go's `isInInitialList`, C-11, P-11). Only the first
     /// notification of an object has this cause.

@@ -58,7 +58,10 @@ async fn after_connection_failures_the_cache_and_the_handler_reach_the_final_sta
     let host = stage.host(WITNESS, "", "[plugin.queue]\nworkers = 3").await;
     host.synced().await;
 
-    let (mut there, mut rng) = ([false; OBJECTS], Rng::with_seed(7));
+    let seed =
+        std::env::var("PROPTEST_RNG_SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
+    println!("PROPTEST_RNG_SEED={seed}");
+    let (mut there, mut rng) = ([false; OBJECTS], Rng::with_seed(seed));
     for n in 0..STEPS {
         match n % 60 {
             20 => drop(stage.wire.cut().await),

@@ -248,7 +248,7 @@ async fn thousands_of_objects_beyond_the_quota_change_nothing_for_others() {
         shop.create(&name).await;
         stage.host.lines.said("shop/good", &format!("add shop/{name} "), "").await;
         let took = began.elapsed();
-        assert!(took < most, "round {round} took {took:?}, at most {most:?} are right");
+        assert!(took < most, "round {round} took {took:?}, more than {most:?}");
     }
 
     stage.host.until("the verdict about all", |status| status["objects"]["refused"] == 1997).await;

@@ -32,7 +32,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// The longest time of a connection, on a busy machine too. The server ends a quiet one after ten seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Begins a connection of HTTP/2.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";

@@ -37,7 +37,7 @@ pub(crate) fn go(world: &mut World, module: &str) -> Result<Generated, NoBinding
         return Ok(Generated::new());
     }
     let mut files = packages(world, &format!("{module}/bindings"))?;
-    // The SDK contains the exports of a plugin.
+    // The SDK contains the bindings of the interfaces that a plugin exports.
     files.retain(|(path, _)| !path.starts_with("wit_exports/"));
     Ok(files)
 }

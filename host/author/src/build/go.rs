@@ -12,7 +12,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let go_mod = String::from_utf8_lossy(&Build::read(&build.project.join("go.mod"))?).into_owned();
     let module =
         module(&go_mod).ok_or_else(|| BuildError::Project("go.mod has no line `module NAME`".to_owned()))?;
-    // The SDK contains the bindings of its own interfaces.
+    // The SDK contains the bindings of its interfaces. This writes the bindings of the other interfaces.
     build.bindings(&bindings::go(&mut build.world()?, module)?)?;
     let core = build.scratch("core.wasm");
     // -w: Go has no lines for WebAssembly that others can read. The names of functions stay.

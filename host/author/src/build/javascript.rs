@@ -25,10 +25,10 @@ const SDK_PACKAGE: &str = "informer-sdk";
 /// The module that the component starts with.
 const ENTRY: &str = "entry.js";
 
-/// The first line of the stack that Node.js prints behind an error of the sources.
+/// The beginning of the stack that Node.js prints behind an error of the sources.
 const STACK_OF_THE_TOOLCHAIN: &str = "\n    at componentize (";
 
-/// The prefix of the interfaces that QuickJS cannot import, because its toolchain does not connect their resources.
+/// The beginning of the names of the interfaces that QuickJS cannot import, because its toolchain does not connect their resources.
 const HTTP: &str = "wasi:http/";
 
 /// The report of esbuild about the module that it has made.
@@ -54,7 +54,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let engine = build.manifest.engine.unwrap_or_default();
     let source = match build.manifest.language {
         Language::Ts => {
-            // A component may use each interface that the host serves, whatever the world imports.
+            // A component may use any interface that the host serves, whatever its world imports.
             let mut world = build.world()?;
             world.import_all_of_the_host();
             world.export_optional(|_| true);

@@ -209,8 +209,8 @@ impl StreamingList<'_> {
         }
     }
 
-    /// Records an object that did not decode (D-2). The list reports it at its end, because it empties the quarantine then. The list
-    /// reports only the first object whose key is unreadable, and counts the others.
+    /// Records an object that did not decode (D-2). A list empties the quarantine at its end, so the object is kept until then and
+    /// quarantined afterwards. If several objects have an unreadable key, only the first is kept, and the others are counted at once.
     fn refuse_initial(
         &self,
         store: &mut TemporaryStore,

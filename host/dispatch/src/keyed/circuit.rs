@@ -154,8 +154,8 @@ impl Circuit {
         matches!(was, State::Open(_))
     }
 
-    /// The call gives no verdict about a probe: the handler refused for good (`answered`), or the host cut the call short. So another
-    /// probe may follow at once.
+    /// A call ended that does not show whether the plugin works: the handler refused for good (`answered`), or the host cut the call
+    /// short. If the call was a probe, another one may follow at once.
     pub(crate) fn undecided(&mut self, id: SlotId, answered: bool) {
         match &mut self.state {
             State::Closed { in_a_row } if answered => *in_a_row = 0,

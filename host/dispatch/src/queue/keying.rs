@@ -17,8 +17,8 @@ pub(super) const UNDECIDED_KEYS: usize = 1 << 16;
 /// Returns the keys that a change of an object concerns: its own, or those of its controllers.
 pub(super) type KeysOf = dyn Fn(&Source, &Change) -> Vec<WorkKey> + Send + Sync;
 
-/// Whether the notifications of a plugin are delivered or become keys. This is decided when a version is put into service, not at each
-/// call.
+/// The way of a plugin's notifications: they are delivered, or become keys. It is decided when a version is put into service, not at
+/// each call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// No version was in service yet. Notifications are pending and merge, and their keys are kept beside them.

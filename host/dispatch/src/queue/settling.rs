@@ -7,8 +7,8 @@ use informer_types::WorkKey;
 /// An object that keeps changing is delivered when this multiple of its quiet time has passed since its first change.
 pub const SETTLES_WITHIN: u32 = 10;
 
-/// The longest quiet time. With this time, an object that is never quiet is delivered after ten minutes. That is the age of a
-/// notification at which the alert `InformerPluginBehind` of host/deploy/monitoring fires.
+/// The longest quiet time. With this time, an object that is never quiet is delivered after ten minutes. The alert
+/// `InformerPluginBehind` of host/deploy/monitoring is about notifications that are older.
 pub const MAX_SETTLE: Duration = Duration::from_secs(60);
 
 /// The changes of an object that are not delivered yet.

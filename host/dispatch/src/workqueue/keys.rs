@@ -173,8 +173,8 @@ impl Keys {
     }
 
     /// Makes a key due after a delay. The delay replaces an earlier delay, and a ready key waits again. A key in flight is handed out
-    /// once more after its call. The failures of a key that is not in flight are forgotten. If `own`, the guest chose the key, which
-    /// counts against the capacity.
+    /// once more after the delay, but not before its call ends. The failures of a key that is not in flight are forgotten. If `own`, the
+    /// guest chose the key, which counts against the capacity.
     pub(super) fn schedule(
         &mut self,
         key: &str,

@@ -8,8 +8,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 /// The most layers that are pulled at the same time: each is in memory until it is compiled.
 const AT_ONCE: usize = 4;
 
-/// The most layers beyond the first one of their registry. A registry with many layers then has two turns, and two registries that
-/// send slowly leave a turn for the layers of the others.
+/// Each registry has one turn for its first layer. This is the number of further turns, which all registries share. So a registry with
+/// many layers has at most two turns, and two registries that send slowly leave a turn for the layers of the others.
 const FURTHER: usize = 1;
 
 /// The turns of all registries.

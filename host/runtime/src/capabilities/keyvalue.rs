@@ -30,7 +30,7 @@ use bucket::Bucket;
 /// The longest key, and the longest name of a bucket.
 const NAME_BYTES: usize = 1 << 10;
 
-/// The most keys of one read. Each takes the database time, also if it has no value.
+/// The most keys of one read. The database takes time for each key, also for a key without a value.
 const READ_KEYS: usize = 1_000;
 
 /// The most keys on one page of `list-keys`.

@@ -77,7 +77,7 @@ struct Definition {
     census: Census,
     /// Its functions, imported ones included.
     functions: u64,
-    /// An upper bound of the functions that something refers to. wasmtime allocates a reference for each of them.
+    /// An upper bound of the number of functions that something refers to. wasmtime allocates a reference for each of them.
     references: u64,
     modules: Vec<Definable>,
     components: Vec<Definable>,

@@ -6,7 +6,7 @@ use cpp_demangle::{BorrowedSymbol, DemangleOptions};
 use serde::{Deserialize, Serialize};
 
 /// The longest name of a function that is demangled, in bytes. The author of the component chooses the mangled name, and it may stand for a
-/// text that is thousands of times longer.
+/// text that is far longer.
 const MANGLED_BYTES: usize = 4096;
 
 /// The longest name and the longest path that are shown, in bytes.

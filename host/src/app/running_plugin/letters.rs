@@ -36,7 +36,9 @@ pub(in crate::app) enum NotReplayed {
     #[error("the list of the resource is not complete yet; try again when it is")]
     NotSynced,
     /// The object exists, or may exist, although it is not in the cache (D-2).
-    #[error("the object may exist and be one that cannot be decoded; see `informer status`")]
+    #[error(
+        "the object may exist although the cache does not have it, because some objects cannot be decoded; see `informer status`"
+    )]
     NotDecoded,
     /// A version without a reconciler replaced the one that gave up the key.
     #[error("the version in service has no reconciler; drop the letter")]

@@ -41,8 +41,7 @@ pub struct Observed {
     pub trace: EventTrace,
 }
 
-/// Receives what happens to one sampled event. `telemetry` implements this trait, and the event ends when its implementation is
-/// dropped.
+/// Receives what happens to one sampled event. The event ends when the receiver is dropped. `telemetry` implements this trait.
 ///
 /// Each call must return at once, because stages call with their locks held.
 pub trait EventSpans: fmt::Debug + Send + Sync + 'static {

@@ -14,10 +14,9 @@
 //		}
 //	}
 //
-// The cache and the API server are one store of objects. There are no grants and deadlines, and no limits but the
-// 1,000 keys of a GetMany. Label selectors are lists of name=value; field selectors, indexes but namespace, JSON patches and strategic
-// merge patches are refused. Server-side apply is a merge patch that creates an object that does not exist. Tests that use a host do not
-// run in parallel.
+// The cache and the API server are one store of objects. There are no grants and no deadlines, and the only limit is that of the 1,000 keys
+// of a GetMany. Label selectors are lists of name=value; field selectors, indexes but namespace, JSON patches and strategic merge patches
+// are refused. Server-side apply is a merge patch that creates an object that does not exist. Tests that use a host do not run in parallel.
 package informertest
 
 import (

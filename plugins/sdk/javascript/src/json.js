@@ -12,7 +12,7 @@ const texts = new WeakMap();
 /** A number in the text between two strings. */
 const NUMBER = /-?\d[\d.eE+-]*/g;
 
-/** The deepest nesting of a value. Bodies are nested far less deeply. A value that refers to itself exceeds it. */
+/** The deepest nesting of a value. A body may be nested far less deeply, and a value that refers to itself is nested without end. */
 const DEEPEST = 1000;
 
 /**

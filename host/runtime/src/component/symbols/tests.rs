@@ -51,7 +51,7 @@ async fn the_functions_of_a_component_are_named_by_its_debug_file_whose_sections
     assert_eq!(symbols.places(&frames).await, places, "from memory");
 }
 
-/// After a look-up that failed there is no other one, because the debug information is hostile or damaged.
+/// A look-up that failed is not repeated, because the debug information may be hostile or damaged.
 #[tokio::test]
 async fn a_component_whose_debug_information_cannot_be_used_is_asked_once() {
     let (running, debug) = (component(false), component(true));

@@ -6,8 +6,8 @@ use informer_types::{Gvr, some_of};
 
 use crate::config::{names_resource, nearest};
 
-/// Returns the watched resource with this name, and its value. The name is the full one, or another one that kubectl accepts. It may
-/// belong to several resources of which only one is watched.
+/// Returns the watched resource with this name, and its value. The name is the full one, or another one that kubectl accepts. If
+/// several resources have the name, one of them must be watched and the others not.
 ///
 /// # Errors
 /// A sentence for the caller: no watched resource has the name, or several do.

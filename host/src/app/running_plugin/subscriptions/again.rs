@@ -21,7 +21,7 @@ impl Subscriptions {
     pub(in crate::app) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
         let ObjectRef { source, key } = &letter.object;
         let (informer, registration) = self.certain(source.gvr(), key)?;
-        // Read first: an object that decodes again meanwhile is in the cache.
+        // The quarantine is read before the cache: an object that decodes again in between is in the cache by then.
         let undecoded = informer.undecoded();
         if undecoded.may_have(key) && informer.lister().get(key).is_none() {
             return Err(NotReplayed::NotDecoded);

@@ -57,8 +57,8 @@ pub(super) struct Listening {
     pub(super) registration: Registration,
     /// Tracks which objects the plugin has seen.
     pub(super) filter: Arc<Filter<Queue>>,
-    /// Stands before the filter until the informer has caught up with the informer that it replaced. It stays if there are objects
-    /// that the informer cannot decode.
+    /// Stands before the filter until the informer has caught up with the informer that it replaced. It stays after that if the
+    /// plugin knows objects that the informer cannot decode.
     pub(super) successor: Option<Arc<Successor>>,
     /// True once the plugin is notified that the initial notifications are settled.
     pub(super) announced: bool,
@@ -112,8 +112,8 @@ impl Listening {
         Ok(())
     }
 
-    /// Delivers a deletion for each object that only the informer before had, and removes the [`Successor`]. An object that the
-    /// informer cannot decode exists, so the successor stays until the next informer.
+    /// Delivers a deletion for each object that only the previous informer had, and removes the [`Successor`]. An object that the
+    /// informer cannot decode exists. If there are such objects, the successor keeps them and stays until the next informer.
     pub(super) fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
         let Some(successor) = self.successor.take() else { return };
         let config = settings::listener(plugin, &self.on);
