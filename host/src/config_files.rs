@@ -29,7 +29,7 @@ const SWAPS: usize = 10;
 /// The most files of a directory.
 const FILES: usize = 10_000;
 
-/// The most reads of one plugin at a time. If the disk hangs, the plugin takes no more threads than that from the other plugins.
+/// The most reads of one plugin at a time. If the disk hangs, the plugin blocks at most this many threads.
 const READS: usize = 2;
 
 /// The configuration files of one plugin.

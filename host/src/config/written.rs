@@ -161,9 +161,10 @@ fn masked(text: &str, shown: fn(&str) -> String) -> String {
     clean
 }
 
-/// The start of the host in a text that follows `://`. A user and a password stand before the last `@` of the authority. The authority
-/// of a URL ends at `/`, `?`, `#` or a blank, but a password that is not encoded may contain these. So if there is a colon before the
-/// first of them, and no port behind the colon, the text up to the next quotation mark counts as the authority.
+/// Returns the index at which the host begins in a text that follows `://`. The host is the part behind the last `@` of the authority.
+/// The authority of a URL ends at the first `/`, `?`, `#` or blank. A password that is not encoded may contain these characters as well.
+/// If the text before the first of them has a colon without a port, that text belongs to a password. Then the function looks for the `@`
+/// in all of the text before the next quotation mark.
 fn host_start(text: &str) -> usize {
     let quoted = text.split(['"', '\'', '`']).next().unwrap_or_default();
     let authority = quoted.split(|c: char| "/?#".contains(c) || c.is_whitespace()).next().unwrap_or_default();

@@ -135,7 +135,7 @@ async fn a_list_in_which_an_object_decodes_ends_its_quarantine() {
     assert!(world.informer.status().reflectors[0].quarantined.is_empty());
 }
 
-/// An object that is in no cache is not deleted if it cannot be decoded (D-2).
+/// An object that cannot be decoded is not deleted, although no cache has it (D-2).
 #[tokio::test(start_paused = true)]
 async fn any_object_may_exist_if_more_objects_do_not_decode_than_are_listed() {
     let bad: Vec<_> = (0..=1_000).map(|number| broken(&format!("a{number}"), "1")).collect();

@@ -1,4 +1,4 @@
-//! Work of the host for a guest on a thread that may block. Its plugin pays the processor time, as it pays that of its slices.
+//! Runs work of the host for a guest on a thread that may block. The processor time of the work counts for the `cpu` limit of the plugin.
 
 use std::{cell::Cell, time::Duration};
 

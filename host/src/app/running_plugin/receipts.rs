@@ -105,8 +105,8 @@ impl ReceiptKeeper {
         self.shared.holds_back.load(Ordering::Relaxed)
     }
 
-    /// A version of the component is put into service, the first one since the start. Returns true if an earlier process had another
-    /// one, or if that cannot be read.
+    /// Returns true if the component of the earlier process had another digest than this one, or if the earlier digest cannot be read.
+    /// The host calls this for the first version that it puts into service after its start.
     ///
     /// # Blocking
     /// It reads from disk.

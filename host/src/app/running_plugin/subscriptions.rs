@@ -532,7 +532,8 @@ impl Subscriptions {
     pub(super) fn replay_all(&self, settled: impl Fn(&Gvr) -> SyncToken) {
         for (gvr, claim) in &*self.claims.lock() {
             if let Some(listening) = &claim.listening {
-                // The successor comes before the cache: an object that the informer reaches in between is in the cache by then.
+                // The successor comes first and the cache second. In the other order, an object that leaves the successor in
+                // between would not be replayed.
                 if let Some(successor) = &listening.successor {
                     let added = |object: &Arc<Object>| Some(Change::Added { object: Arc::clone(object) });
                     successor.retarget(Arc::clone(&listening.filter) as _, added);
@@ -560,7 +561,7 @@ async fn end_recall(informer: SharedInformer, filter: Arc<Filter<Queue>>) {
     }
     let end = move || {
         let undecoded = informer.undecoded();
-        // The cache reaches a version before the filter is offered the objects.
+        // The cache has a change before the filter receives it, so wait until the filter has received everything.
         informer.wait_offered();
         filter.end_recall(|key| undecoded.may_have(key));
     };

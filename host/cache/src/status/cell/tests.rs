@@ -65,7 +65,7 @@ fn key(name: &str) -> ObjectKey {
     ObjectKey::new("shop", name)
 }
 
-/// An object that does not decode exists all the same (D-2).
+/// An object that cannot be decoded still exists (D-2).
 #[tokio::test]
 async fn the_quarantined_objects_are_unknown_if_not_all_of_them_are_listed_until_the_next_list() {
     let cell = ReflectorCell::new(None);

@@ -229,7 +229,7 @@ async fn undecodable_objects_of_a_stream_are_quarantined_with_the_list() {
     assert!(!world.informer.undecoded().may_have(&ObjectKey::new("shop", "gone")));
 }
 
-/// An object that does not decode exists all the same (D-2).
+/// An object that cannot be decoded still exists (D-2).
 #[tokio::test(start_paused = true)]
 async fn any_object_may_exist_if_a_streamed_object_has_an_unreadable_key() {
     let script = Script::new();

@@ -21,7 +21,8 @@ impl Subscriptions {
     pub(in crate::app) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
         let ObjectRef { source, key } = &letter.object;
         let (informer, registration) = self.certain(source.gvr(), key)?;
-        // The quarantine is read before the cache: an object that decodes again in between is in the cache by then.
+        // Read the quarantine first and the cache second. In the other order, an object that becomes decodable in between
+        // would always be missing in both.
         let undecoded = informer.undecoded();
         if undecoded.may_have(key) && informer.lister().get(key).is_none() {
             return Err(NotReplayed::NotDecoded);
