@@ -46,8 +46,8 @@ impl Settings {
             .unwrap_or_else(|| RegistrySettings { host: host.to_owned(), ..RegistrySettings::default() })
     }
 
-    /// The policy of this repository, with its host: the first that fits. Another spelling of the host is the same host, in the
-    /// repository and in the pattern, so it leads to no other policy.
+    /// Returns the first policy whose pattern fits the repository. The repository includes its host. Different spellings of a host
+    /// count as the same host, in the repository and in the pattern.
     pub fn policy(&self, repository: &str) -> Option<&Policy> {
         let spellings = spellings(repository);
         self.policies.iter().find(|policy| {
@@ -75,8 +75,8 @@ fn spellings(repository: &str) -> Vec<String> {
     spellings
 }
 
-/// The pattern with its host as [`spellings`] has it. If the host has a `*`, the port 443 stays: without it, `*:443` would be `*`, which
-/// stands for a host with any port.
+/// Returns the pattern with its host in a spelling that [`spellings`] returns. If the host contains `*`, the port 443 stays, because `*`
+/// without a port fits a host with any port.
 fn in_one_spelling(pattern: &Pattern) -> Pattern {
     let Some((host, name)) = pattern.as_str().split_once('/') else { return pattern.clone() };
     let host = if host.contains('*') {
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(settings.of("GHCR.io").ca, registry.ca);
     }
 
-    /// A pattern that fits nothing would accept unsigned components.
+    /// If a pattern fits no repository, the host accepts unsigned components.
     #[test]
     fn a_pattern_fits_however_its_host_is_spelled() {
         let fits = |pattern: &str, repository: &str| {

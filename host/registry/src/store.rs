@@ -49,8 +49,8 @@ impl Store {
         self.blocking(move |store| store.whole(digest, limit)).await
     }
 
-    /// The manifest of this digest, as [`Store::part`], and the repositories that the artifact was pulled from. They are `None` if the
-    /// store has no note of them: earlier versions of this program wrote none. No file is removed between the two reads.
+    /// Reads the manifest as [`Store::part`] does, and the repositories that the artifact was pulled from. The repositories are `None`
+    /// if the store has no note of them, because an earlier version of this program wrote none. No file is removed between the two reads.
     pub(crate) async fn manifest(
         &self,
         artifact: Digest,

@@ -38,7 +38,7 @@ pub(crate) trait Call: Send {
     /// The result of the export, in terms of the host.
     type Answer: Send;
 
-    /// If true, the instance is unusable if the call does not return. It is false for `stop` only, after which the instance ends anyway.
+    /// If true, a call that does not return makes the instance unusable. Only `stop` has false, because the instance ends after it anyway.
     const SPOILS: bool = true;
 
     /// The time limit.

@@ -508,7 +508,7 @@ fn note_watches(plan: &Plan, report: &mut Report) {
     }
 }
 
-/// Waits until an informer has reached these versions. If no object that it selects is that new, it has to wait for a bookmark.
+/// Waits until an informer has reached these versions. If no selected object has such a version, only a bookmark shows it.
 /// Returns at once if the versions have no order or the resource is not served.
 async fn catch_up(new: &SharedInformer, versions: impl Iterator<Item = String>) {
     if new.has_synced() {

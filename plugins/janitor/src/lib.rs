@@ -246,7 +246,7 @@ impl Janitor {
     }
 }
 
-/// Logs that there is no Event. The object is deleted, or marked, all the same.
+/// Logs that there is no Event. The object is still deleted or marked.
 fn warn_without_event(key: &Key, recorded: std::result::Result<(), Error>) {
     if let Err(error) = recorded {
         log::warn!("no Event about {key}: {error}");

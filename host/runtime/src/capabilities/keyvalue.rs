@@ -328,7 +328,7 @@ mod tests {
             assert!(message(refused).contains("1025 bytes; at most 1024"));
         }
         assert_eq!(message(too_many), "1001 keys in one read; at most 1000 are allowed");
-        // The call reaches the state. This host has none.
+        // The number of keys is accepted. The call fails later, because this host has no state.
         assert!(message(most).contains("this host stores nothing"));
     }
 
