@@ -112,7 +112,7 @@ impl Controller {
                 let before = self.indexer.list(namespace);
                 Some(InDoubt::List { namespace: namespace.map(str::to_owned), before })
             }
-            DeltaKind::SyncAll | DeltaKind::Bookmark(..) => None,
+            DeltaKind::Undecoded(..) | DeltaKind::SyncAll | DeltaKind::Bookmark(..) => None,
         }
     }
 
@@ -124,12 +124,14 @@ impl Controller {
                     // This comes before the store is written, so that a bug in between loses nothing.
                     listeners.in_doubt.iter_mut().for_each(|in_doubt| in_doubt.replaces(stored));
                 });
+                self.release(scope, || present.object().key());
                 self.applied(scope, present.object().resource_version(), at);
                 notify(present, Cause::Live, at, listeners);
                 self.populated(scope, listeners);
             }
             DeltaKind::Deleted(scope, object) => {
                 let stored = self.remove(&object.key(), Cause::Live, at, listeners);
+                self.release(scope, || object.key());
                 self.applied(scope, object.resource_version(), at);
                 if let Some(stored) = stored
                     && stored.uid() != object.uid()
@@ -143,11 +145,18 @@ impl Controller {
                 self.populated(scope, listeners);
             }
             DeltaKind::DeletedKey(scope, key) => {
-                if let Some(object) = self.remove(&key, Cause::Live, at, listeners) {
+                let stored = self.remove(&key, Cause::Live, at, listeners);
+                self.release(scope, || key);
+                if let Some(object) = stored {
                     let change = Change::Deleted { object, final_state_known: false };
                     listeners.distribute(&change, Cause::Live, at);
                 }
                 self.populated(scope, listeners);
+            }
+            DeltaKind::Undecoded(scope, object) => {
+                if let Some(state) = self.scopes.get(scope) {
+                    state.cell.quarantine(object);
+                }
             }
             DeltaKind::ReplacedAll(scope, list) => {
                 self.replace(scope, list, at, listeners);
@@ -168,7 +177,11 @@ impl Controller {
         // The list is initial if neither a list nor an event was applied to this scope before (C-11, Q-27).
         let cause = if first { Cause::Initial } else { Cause::Relist };
         let namespace = state.and_then(|state| state.cell.namespace());
-        let replaced = self.indexer.replace(namespace, list.objects, &list.quarantined);
+        let kept: Vec<ObjectKey> = list.quarantined.iter().filter_map(|one| one.key.clone()).collect();
+        let replaced = self.indexer.replace(namespace, list.objects, &kept);
+        if let Some(state) = state {
+            state.cell.replace_quarantine(list.quarantined);
+        }
         self.applied(scope, &list.resource_version, at);
         distribute_removed(replaced.deleted, cause, at, listeners);
         for present in replaced.present {
@@ -203,6 +216,14 @@ impl Controller {
             // First the informer has synced, then its listeners (C-12).
             self.synced.send_replace(true);
             drop(initial);
+        }
+    }
+
+    /// Ends the quarantine of an object (D-2), after the store was written. A reader that looks into the quarantine first and into the
+    /// store second finds an object that becomes decodable in at least one of them.
+    fn release(&self, scope: Scope, key: impl FnOnce() -> ObjectKey) {
+        if let Some(state) = self.scopes.get(scope) {
+            state.cell.release(key);
         }
     }
 

@@ -30,6 +30,8 @@ pub(crate) enum DeltaKind {
     Deleted(Scope, Arc<Object>),
     /// A deletion whose last state did not decode (D-2).
     DeletedKey(Scope, ObjectKey),
+    /// A state that did not decode; the store keeps the last good state of the object (D-2).
+    Undecoded(Scope, Quarantined),
     /// A whole list as one entry. When it is applied, the store determines which objects are gone.
     ReplacedAll(Scope, Replacement),
     /// The resync period of a listener has elapsed.
@@ -44,8 +46,16 @@ pub(crate) struct Replacement {
     pub(crate) resource_version: String,
     /// In list order.
     pub(crate) objects: Vec<Arc<Object>>,
-    /// The keys of listed objects that did not decode; the store keeps their last good state (D-2).
-    pub(crate) quarantined: Vec<ObjectKey>,
+    /// The listed objects that did not decode; the store keeps their last good state (D-2).
+    pub(crate) quarantined: Vec<Quarantined>,
+}
+
+/// An object whose latest state did not decode (D-2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Quarantined {
+    /// `None` if the key is unreadable too.
+    pub(crate) key: Option<ObjectKey>,
+    pub(crate) problem: String,
 }
 
 /// The reflectors' end of the queue.

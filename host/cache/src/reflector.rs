@@ -146,11 +146,8 @@ impl Reflector {
 
     /// Separates the objects that did not decode (D-2).
     fn replacement(&self, list: ListPage) -> Replacement {
-        let mut quarantined = Vec::new();
-        self.target.cell.release_all();
-        for undecodable in list.undecodable {
-            quarantined.extend(self.target.refuse(undecodable).map(|(key, _)| key));
-        }
+        let refused = list.undecodable.into_iter().filter_map(|undecodable| self.target.refuse(undecodable));
+        let quarantined = refused.map(|(quarantined, _)| quarantined).collect();
         Replacement { resource_version: list.resource_version, objects: list.objects, quarantined }
     }
 

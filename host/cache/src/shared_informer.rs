@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use futures::future::select_all;
 use informer_types::{
     Cause, Change, IndexPaths, NotificationSink, Object, ObjectKey, Source, SyncToken, Tracer,
 };
@@ -386,10 +387,30 @@ impl SharedInformer {
         self.inner.endings.lock().keeps_ending()
     }
 
-    /// The objects that exist and cannot be decoded (D-2). A caller that treats an object as deleted because the cache does not
-    /// have it must read them before it reads the cache.
+    /// The objects that exist and cannot be decoded (D-2), at the version of the cache. A caller that treats an object as deleted
+    /// because the cache does not have it must read them before it reads the cache.
     pub fn undecoded(&self) -> Undecoded {
         Undecoded::of(self.inner.cells.iter().map(|cell| cell.undecoded()))
+    }
+
+    /// Waits until an object of `before` can be decoded or is gone. If the object can be decoded, the cache has it then. While not all
+    /// objects that cannot be decoded are known, it waits. Returns false if the informer stops first.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub async fn wait_released(&self, before: &Undecoded) -> bool {
+        loop {
+            // Requested before the check, so that a release after the check is not missed.
+            let released = select_all(self.inner.cells.iter().map(|cell| Box::pin(cell.released())));
+            if !before.is_within(&self.undecoded()) {
+                return true;
+            }
+            tokio::select! {
+                biased;
+                _ = released => {}
+                () = self.inner.ended.cancelled() => return false,
+            }
+        }
     }
 
     /// Adds the indexes that do not exist yet (I-8).

@@ -110,6 +110,8 @@ pub struct ReflectorStatus {
     /// The objects that could not be decoded, with the reason. Their last good state stays in the cache (D-2). At most
     /// 1,000 objects are listed here.
     pub quarantined: BTreeMap<ObjectKey, String>,
+    /// True if more objects could not be decoded since the last list: too many to list, or one whose key is unreadable.
+    pub more_quarantined: bool,
     /// The reflector's counters. The JSON has only their sums over all reflectors.
     #[serde(skip)]
     pub counters: Counters,

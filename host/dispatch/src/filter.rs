@@ -40,13 +40,14 @@ mod stats;
 mod when;
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use hashbrown::HashSet;
 use informer_types::{
     Cause, Change, Notification, NotificationSink, Object, ObjectKey, Source, Step, SyncToken, Tracer,
 };

@@ -471,7 +471,7 @@ impl Applier {
     }
 
     /// Waits until the new informer has seen everything that plugins have received: an object that it does not have is gone
-    /// then.
+    /// then, unless it cannot be decoded. Returns once no such object is left.
     async fn end_succession(&self, new: SharedInformer, cancelled: CancellationToken) {
         let awaited =
             self.plugins.all().iter().filter_map(|plugin| plugin.subscriptions().awaits(&new)).max();
@@ -479,9 +479,19 @@ impl Applier {
         if cancelled.run_until_cancelled(caught_up).await.is_none() || new.has_ended() {
             return;
         }
-        let plugins = self.plugins.all();
-        off_the_workers(move || plugins.iter().for_each(|plugin| plugin.subscriptions().caught_up(&new)))
-            .await;
+        loop {
+            let (informer, plugins) = (new.clone(), self.plugins.all());
+            let undecoded = new.undecoded();
+            let end = move || {
+                let behind = |plugin: &&Arc<RunningPlugin>| !plugin.subscriptions().caught_up(&informer);
+                plugins.iter().filter(behind).count()
+            };
+            let behind = off_the_workers(end).await;
+            let released = async { behind > 0 && new.wait_released(&undecoded).await };
+            if cancelled.run_until_cancelled(released).await != Some(true) {
+                return;
+            }
+        }
     }
 
     /// The plugins that use the resource of this informer through another informer, with that informer.

@@ -7,6 +7,7 @@ use super::*;
 use crate::{ListenerConfig, Registration, delta_queue::DeltaKind::*, delta_queue::delta_queue};
 
 mod deltas;
+mod quarantine;
 mod steps;
 
 #[derive(Default)]

@@ -1,7 +1,8 @@
 //! Shares one allocation of each namespace name.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
+use hashbrown::HashSet;
 use parking_lot::Mutex;
 
 /// With fewer names than this, unused names are not removed.

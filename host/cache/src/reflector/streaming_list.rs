@@ -209,8 +209,8 @@ impl StreamingList<'_> {
         }
     }
 
-    /// Records an object that did not decode (D-2). A list empties the quarantine at its end, so the object is kept until then and
-    /// quarantined afterwards. If several objects have an unreadable key, only the first is kept, and the others are counted at once.
+    /// Records an object that did not decode (D-2). The list replaces the quarantine at its end, so the object is kept until then.
+    /// If several objects have an unreadable key, only the first is kept, and the others are counted at once.
     fn refuse_initial(
         &self,
         store: &mut TemporaryStore,

@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use informer_types::{ObjectKey, Source, Tracer};
+use informer_types::{Source, Tracer};
 
 use crate::{
     ErrorClass, FactoryConfig,
     api_status::ApiStatus,
     decode::{Decoder, Undecodable},
-    delta_queue::{DeltaSender, Scope},
+    delta_queue::{DeltaSender, Quarantined, Scope},
     discovery::DiscoveryError,
     error::{Problem, RequestError},
     list_watch::ListWatch,
@@ -87,17 +87,17 @@ impl Target {
         self.list_watch.collection.name()
     }
 
-    /// Records an object that did not decode. Returns its key and resource version if it belongs to this collection and
-    /// its key is readable.
-    pub(super) fn refuse(&self, undecodable: Undecodable) -> Option<(ObjectKey, String)> {
+    /// Counts and logs an object that did not decode. If it belongs to this collection, returns it for the controller, which puts it in
+    /// quarantine, and its resource version.
+    pub(super) fn refuse(&self, undecodable: Undecodable) -> Option<(Quarantined, String)> {
         match undecodable {
             Undecodable::Quarantined { key, resource_version, problem } => {
-                let name = key.as_ref().map(ToString::to_string);
                 let problem = problem.to_string();
-                if self.cell.quarantine(key.clone(), problem.clone()) {
+                if self.cell.refused(key.as_ref()) {
+                    let name = key.as_ref().map(ToString::to_string);
                     tracing::warn!(resource = %self.resource(), key = name, problem, "object quarantined");
                 }
-                key.map(|key| (key, resource_version))
+                Some((Quarantined { key, problem }, resource_version))
             }
             foreign => {
                 tracing::debug!(resource = %self.resource(), problem = %foreign, "object skipped");

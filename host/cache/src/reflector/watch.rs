@@ -208,7 +208,6 @@ impl<'a> Follower<'a> {
     }
 
     fn object(&mut self, object: Arc<Object>, verb: WatchVerb, kind: impl FnOnce(Arc<Object>) -> DeltaKind) {
-        self.target.cell.release(|| object.key());
         let (tracer, source) = (&self.target.tracer, &self.target.source);
         let trace = tracer.begin_event(source, || SeenEvent {
             namespace: object.namespace(),
@@ -233,23 +232,29 @@ impl<'a> Follower<'a> {
     /// Records an event whose object did not decode. The cache keeps the object's last good state until its next event
     /// (D-2).
     fn refuse_event(&mut self, deleted: bool, undecodable: Undecodable) {
-        let Some((key, version)) = self.target.refuse(undecodable) else {
+        let Some((quarantined, version)) = self.target.refuse(undecodable) else {
+            return;
+        };
+        let scope = self.target.scope;
+        let Some(key) = quarantined.key.clone() else {
+            self.burst.push(Delta::now(DeltaKind::Undecoded(scope, quarantined)));
             return;
         };
         self.target.tracer.note(&self.target.source, || {
             (key.clone(), Step::Undecodable { version: version.as_str().into() })
         });
-        if deleted {
-            self.target.cell.release(|| key.clone());
-            self.burst.push(Delta::now(DeltaKind::DeletedKey(self.target.scope, key)));
-        }
+        let kind = match deleted {
+            true => DeltaKind::DeletedKey(scope, key),
+            false => DeltaKind::Undecoded(scope, quarantined),
+        };
+        self.burst.push(Delta::now(kind));
         self.watch.accepted += 1;
         self.watch.objects += 1;
         if !version.is_empty() && !self.watch.synthetic {
             self.target.cell.event(&version);
             self.state.observe(&version);
             // Without this, a caller that waits for this version would wait until the next event or bookmark (I-11).
-            self.burst.push(Delta::now(DeltaKind::Bookmark(self.target.scope, version)));
+            self.burst.push(Delta::now(DeltaKind::Bookmark(scope, version)));
         }
     }
 

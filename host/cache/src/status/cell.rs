@@ -7,18 +7,22 @@ use std::{
 
 use informer_types::ObjectKey;
 use parking_lot::Mutex;
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, futures::Notified},
+    time::Instant,
+};
 
 use super::{LastError, Phase, ReflectorStatus};
-use crate::ErrorClass;
+use crate::{ErrorClass, delta_queue::Quarantined};
 
 /// After this time an open watch counts as recovered, even without an event.
 const RECOVERED_AFTER: Duration = Duration::from_secs(1);
 
 /// The maximum number of quarantined objects that are listed. All of them are counted.
-pub(super) const MAX_LISTED: usize = 1_000;
+const MAX_LISTED: usize = 1_000;
 
-/// The reported state of one reflector. The reflector writes it; any thread may read it.
+/// The reported state of one reflector. The reflector writes it, except the applied version and the quarantine, which the controller
+/// writes; any thread may read it.
 pub(crate) struct ReflectorCell {
     namespace: Option<String>,
     state: Mutex<State>,
@@ -28,6 +32,8 @@ pub(crate) struct ReflectorCell {
     doubt: Notify,
     /// Signalled after the applied resource version has changed.
     applied: Notify,
+    /// Signalled after an object may have left the quarantine.
+    released: Notify,
 }
 
 /// The state behind the cell's lock.
@@ -77,6 +83,7 @@ impl ReflectorCell {
             has_quarantined: AtomicBool::new(false),
             doubt: Notify::new(),
             applied: Notify::new(),
+            released: Notify::new(),
         }
     }
 
@@ -109,7 +116,7 @@ impl ReflectorCell {
 
     /// The server does not serve the resource any more. The controller still applies the deltas that are in its queue.
     pub(crate) fn vanished(&self, reason: &str) {
-        self.release_all();
+        self.replace_quarantine(Vec::new());
         let mut state = self.state.lock();
         state.status.counters.vanished += 1;
         state.wait_for_resource(reason);
@@ -248,40 +255,55 @@ impl ReflectorCell {
         self.state.lock().status.applied_version.clone()
     }
 
-    /// Records an object that did not decode (D-2). `key` is `None` if the key was unreadable. Returns true if the
-    /// object was not in quarantine yet.
-    pub(crate) fn quarantine(&self, key: Option<ObjectKey>, problem: String) -> bool {
+    /// Counts an object that did not decode (D-2). `key` is `None` if the key was unreadable. Returns true if the object is not in
+    /// quarantine yet.
+    pub(crate) fn refused(&self, key: Option<&ObjectKey>) -> bool {
         let mut state = self.state.lock();
         state.status.counters.quarantined += 1;
-        let Some(key) = key else {
-            state.has_unlisted = true;
-            return true;
-        };
-        let known = state.status.quarantined.contains_key(&key);
-        if known || state.status.quarantined.len() < MAX_LISTED {
-            state.status.quarantined.insert(key, problem);
-            self.has_quarantined.store(true, Ordering::Relaxed);
-        } else {
-            state.has_unlisted = true;
-        }
-        !known
+        key.is_none_or(|key| !state.status.quarantined.contains_key(key))
     }
 
-    /// Removes an object from quarantine: it decodes again, or was deleted.
+    /// Puts an object in quarantine (D-2).
+    pub(crate) fn quarantine(&self, object: Quarantined) {
+        let mut state = self.state.lock();
+        state.quarantine(object);
+        self.note_quarantined(&state);
+    }
+
+    /// Removes an object from quarantine. Call it after the store was written: an object that is neither in quarantine nor, later, in
+    /// the store counts as deleted.
     pub(crate) fn release(&self, key: impl FnOnce() -> ObjectKey) {
         if self.has_quarantined.load(Ordering::Relaxed) {
             let mut state = self.state.lock();
-            state.status.quarantined.remove(&key());
-            self.has_quarantined.store(!state.status.quarantined.is_empty(), Ordering::Relaxed);
+            let is_released = state.status.quarantined.remove(&key()).is_some();
+            self.note_quarantined(&state);
+            drop(state);
+            if is_released {
+                self.released.notify_waiters();
+            }
         }
     }
 
-    /// Empties the quarantine before a list, which reports all objects that do not decode.
-    pub(crate) fn release_all(&self) {
+    /// Replaces the whole quarantine by the objects of a list that did not decode. Call it after the store was written. Readers see
+    /// either the quarantine before or the quarantine after.
+    pub(crate) fn replace_quarantine(&self, objects: Vec<Quarantined>) {
         let mut state = self.state.lock();
         state.status.quarantined.clear();
         state.has_unlisted = false;
-        self.has_quarantined.store(false, Ordering::Relaxed);
+        objects.into_iter().for_each(|object| state.quarantine(object));
+        self.note_quarantined(&state);
+        drop(state);
+        self.released.notify_waiters();
+    }
+
+    /// Returns after an object may have left the quarantine. A release after the call is not missed, even if the future is polled
+    /// later.
+    pub(crate) fn released(&self) -> Notified<'_> {
+        self.released.notified()
+    }
+
+    fn note_quarantined(&self, state: &State) {
+        self.has_quarantined.store(!state.status.quarantined.is_empty(), Ordering::Relaxed);
     }
 
     /// The quarantined objects. Returns `None` if not all of them are listed.
@@ -301,6 +323,7 @@ impl ReflectorCell {
         let mut state = self.state.lock();
         state.note_recovery();
         let mut status = state.status.clone();
+        status.more_quarantined = state.has_unlisted;
         status.phase_age = state.since.elapsed();
         if let (Some(error), Some(at)) = (&mut status.last_error, state.failed_at) {
             error.age = at.elapsed();
@@ -343,6 +366,16 @@ impl State {
         };
         let now = Instant::now().into_std();
         behind.min(self.applied_observed.map_or(Duration::MAX, |at| now.saturating_duration_since(at)))
+    }
+
+    fn quarantine(&mut self, Quarantined { key, problem }: Quarantined) {
+        let listed = &mut self.status.quarantined;
+        match key {
+            Some(key) if listed.len() < MAX_LISTED || listed.contains_key(&key) => {
+                listed.insert(key, problem);
+            }
+            _ => self.has_unlisted = true,
+        }
     }
 
     fn recovered(&mut self) {

@@ -2,10 +2,10 @@
 
 use std::{fmt, time::Duration};
 
-use informer_types::millis;
+use informer_types::{counted, millis};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{InformerStatus, Phase, ReflectorStatus, cell::MAX_LISTED, remedy::remedy};
+use super::{InformerStatus, Phase, ReflectorStatus, remedy::remedy};
 use crate::ErrorClass;
 
 /// An answer that takes longer than this is reported.
@@ -162,16 +162,27 @@ impl InformerStatus {
 
 /// A quarantined object stays a trouble until it is repaired (D-2).
 fn quarantine(reflector: &ReflectorStatus) -> Option<Trouble> {
-    let (key, reason) = reflector.quarantined.first_key_value()?;
     let count = reflector.quarantined.len();
-    let what = match count {
-        1 => format!("{key} cannot be decoded: {reason}"),
-        MAX_LISTED.. => format!("at least {count} objects cannot be decoded, for example {key}: {reason}"),
-        _ => format!("{count} objects cannot be decoded, for example {key}: {reason}"),
+    let objects = counted(count as u64, "object");
+    let what = match (reflector.quarantined.first_key_value(), reflector.more_quarantined) {
+        (None, false) => return None,
+        (None, true) => "an object could not be decoded, and its name is not listed".to_owned(),
+        (Some((key, reason)), true) => {
+            format!("at least {objects} cannot be decoded, for example {key}: {reason}")
+        }
+        (Some((key, reason)), false) if count == 1 => format!("{key} cannot be decoded: {reason}"),
+        (Some((key, reason)), false) => {
+            format!("{objects} cannot be decoded, for example {key}: {reason}")
+        }
     };
-    let remedy =
-        Some("repair the object; the cache keeps its last good state and reads its next event".to_owned());
-    Some(Trouble { remedy, ..Trouble::new(reflector.namespace.clone(), what, Duration::ZERO) })
+    let remedy = match count {
+        0 => "read the log of this host, which has the reason",
+        _ => "repair the object; the cache keeps its last good state and reads its next event",
+    };
+    Some(Trouble {
+        remedy: Some(remedy.to_owned()),
+        ..Trouble::new(reflector.namespace.clone(), what, Duration::ZERO)
+    })
 }
 
 fn first_list(status: &InformerStatus, reflector: &ReflectorStatus) -> String {
@@ -235,6 +246,8 @@ impl fmt::Display for Lasting {
 
 #[cfg(test)]
 mod tests {
+    use informer_types::ObjectKey;
+
     use super::*;
 
     #[test]
@@ -246,6 +259,30 @@ mod tests {
 
         assert_eq!(what(1), "the cache is behind: 1 change waits to be applied");
         assert_eq!(what(2), "the cache is behind: 2 changes wait to be applied");
+    }
+
+    #[test]
+    fn the_number_of_quarantined_objects_is_a_minimum_if_not_all_of_them_are_listed() {
+        let what = |listed: usize, more_quarantined| {
+            let quarantined = (0..listed).map(|number| {
+                let key = ObjectKey::new("shop", format!("{number:04}"));
+                (key, "bad".to_owned())
+            });
+            let quarantined = quarantined.collect();
+            let status = ReflectorStatus { quarantined, more_quarantined, ..ReflectorStatus::default() };
+            quarantine(&status).map(|trouble| trouble.what)
+        };
+
+        assert_eq!(what(0, false), None);
+        for (listed, more, text) in [
+            (0, true, "an object could not be decoded, and its name is not listed"),
+            (1, false, "shop/0000 cannot be decoded: bad"),
+            (1, true, "at least 1 object cannot be decoded, for example shop/0000: bad"),
+            (999, true, "at least 999 objects cannot be decoded, for example shop/0000: bad"),
+            (1000, false, "1000 objects cannot be decoded, for example shop/0000: bad"),
+        ] {
+            assert_eq!(what(listed, more).as_deref(), Some(text));
+        }
     }
 
     #[test]

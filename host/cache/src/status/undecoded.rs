@@ -1,4 +1,5 @@
-//! The objects that exist although they may be in no cache.
+//! The objects that exist although they may be in no cache. The controller writes the quarantine together with the store, in the order
+//! of the deltas. So at each applied version an object exists if it is in the store or in the quarantine.
 
 use std::collections::BTreeSet;
 
@@ -22,5 +23,41 @@ impl Undecoded {
     /// key.
     pub fn may_have(&self, key: &ObjectKey) -> bool {
         self.0.as_ref().is_none_or(|known| known.contains(key))
+    }
+
+    /// Returns false if an object has left the quarantine from this state to `later`, or if all objects are known only in `later`.
+    /// Returns true if not all of them are known in `later`, because then each object may still be in quarantine.
+    pub(crate) fn is_within(&self, later: &Self) -> bool {
+        match (&self.0, &later.0) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(known), Some(later)) => known.is_subset(later),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn undecoded(names: Option<&[&str]>) -> Undecoded {
+        let key = |name: &&str| ObjectKey::new("shop", *name);
+        Undecoded(names.map(|names| names.iter().map(key).collect()))
+    }
+
+    #[test]
+    fn an_object_has_left_the_quarantine_only_if_all_objects_are_known_afterwards() {
+        type Keys = Option<&'static [&'static str]>;
+        let cases: [(Keys, Keys, bool); 6] = [
+            (Some(&["a"]), Some(&["a", "b"]), true),
+            (Some(&["a", "b"]), Some(&["b", "c"]), false),
+            (Some(&[]), Some(&[]), true),
+            (Some(&["a"]), None, true),
+            (None, None, true),
+            (None, Some(&["a"]), false),
+        ];
+        for (before, later, is_within) in cases {
+            assert_eq!(undecoded(before).is_within(&undecoded(later)), is_within, "{before:?} {later:?}");
+        }
     }
 }

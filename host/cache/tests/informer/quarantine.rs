@@ -1,12 +1,22 @@
 //! Objects that do not decode: D-2, R-31.
 
-use informer_types::ObjectKey;
+use std::{num::NonZeroUsize, sync::Arc};
+
+use futures::FutureExt;
+use informer_cache::{FactoryConfig, SharedInformer};
+use informer_types::{Notification, NotificationSink, ObjectKey};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::{
-    server::{Answer, Script},
-    world::{World, event, pod, status},
+    notification::describe,
+    server::{Answer, Live, Script},
+    world::{World, config, event, listener, pod, pods, status},
 };
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new("shop", name)
+}
 
 fn broken(name: &str, version: &str) -> serde_json::Value {
     let mut pod = pod(name, version);
@@ -146,7 +156,7 @@ async fn any_object_may_exist_if_more_objects_do_not_decode_than_are_listed() {
     let _open = script.live_watch();
     let world = World::start(script);
     world.watches(1).await;
-    let may_exist = |name: &str| world.informer.undecoded().may_have(&ObjectKey::new("shop", name));
+    let may_exist = |name: &str| world.informer.undecoded().may_have(&key(name));
     assert_eq!([may_exist("a1"), may_exist("gone")], [true, false]);
 
     watch.frame(&event("ERROR", status(410, "Expired", "x")));
@@ -155,4 +165,79 @@ async fn any_object_may_exist_if_more_objects_do_not_decode_than_are_listed() {
     assert_eq!([may_exist("a1"), may_exist("gone")], [true, true]);
     let status = world.informer.status().to_string();
     assert!(status.contains("at least 1000 objects cannot be decoded, for example shop/a0: "), "{status}");
+}
+
+/// Notes with each notification whether shop/a exists for a reader of the quarantine and the cache.
+struct Reader {
+    informer: SharedInformer,
+    found: Mutex<Vec<(String, bool)>>,
+}
+
+impl NotificationSink for Reader {
+    fn offer(&self, notification: Notification) {
+        let may_exist = self.informer.undecoded().may_have(&key("a"));
+        let exists = may_exist || self.informer.lister().get(&key("a")).is_some();
+        self.found.lock().push((describe(&notification), exists));
+    }
+}
+
+/// The reflector is ahead of the cache, and a reader of the cache must not take the object for deleted.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_becomes_decodable_stays_in_quarantine_until_the_cache_has_it() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[broken("a", "1")]));
+    let watch = script.live_watch();
+    let config = FactoryConfig { delta_queue_capacity: NonZeroUsize::MIN, ..config() };
+    let world = World::start_with(script, config, pods());
+    let reader = Arc::new(Reader { informer: world.informer.clone(), found: Mutex::default() });
+    let sink = Arc::clone(&reader);
+    let _registration = world.informer.add_listener(listener("reader"), sink).unwrap();
+    world.watches(1).await;
+
+    // Both events arrive together, and the queue has room for one of them.
+    watch.bytes(format!("{}\n{}\n", event("ADDED", pod("b", "11")), event("MODIFIED", pod("a", "12"))));
+    world.caches(&["shop/a@12", "shop/b@11"]).await;
+
+    let found = reader.found.lock();
+    assert_eq!(*found, [("add shop/b@11 live".to_owned(), true), ("add shop/a@12 live".to_owned(), true)]);
+}
+
+/// The cache has no state of the object, so no notification shows that it is gone.
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_quarantine_is_noticed_however_it_ends() {
+    type End = fn(&Live);
+    let ends: [(&str, End); 3] = [
+        ("a list without the object", |watch| watch.event("ERROR", &status(410, "Expired", "x"))),
+        ("its deletion in an undecodable state", |watch| watch.event("DELETED", &broken("a", "11"))),
+        ("a state that can be decoded", |watch| watch.event("MODIFIED", &pod("a", "11"))),
+    ];
+    for (how, end) in ends {
+        let script = Script::new();
+        script.list(Answer::list("10", &[broken("a", "1"), broken("b", "2")]));
+        let watch = script.live_watch();
+        script.list(Answer::list("20", &[broken("b", "2")]));
+        let world = World::start(script);
+        world.watches(1).await;
+        let before = world.informer.undecoded();
+        let mut released = Box::pin(world.informer.wait_released(&before));
+        assert!(released.as_mut().now_or_never().is_none(), "{how}");
+
+        end(&watch);
+
+        assert!(released.await, "{how}");
+        let after = world.informer.undecoded();
+        assert_eq!(["a", "b"].map(|name| after.may_have(&key(name))), [false, true], "{how}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_the_end_of_a_quarantine_ends_with_the_informer() {
+    let world = World::listing("10", &[broken("a", "1")]);
+    world.informer.wait_synced().await;
+    let before = world.informer.undecoded();
+
+    world.factory.shutdown().await;
+
+    assert!(!world.informer.wait_released(&before).await);
+    assert!(before.may_have(&key("a")));
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use informer_cache::WatchConfig;
 use informer_devserver::DevServer;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::*;
@@ -35,6 +36,20 @@ pub(in crate::app) async fn start(server: &DevServer, config: Config) -> App {
     app
 }
 
+/// The ConfigMap `default/web`. If `created` is no text, an informer cannot decode the object.
+pub(in crate::app) fn config_map(created: &Value) -> Value {
+    let metadata = json!({"namespace": "default", "name": "web", "creationTimestamp": created});
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+}
+
+/// Deletes the ConfigMap `default/web`.
+pub(in crate::app) async fn delete_config_map(server: &DevServer) {
+    let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+    let request = http::Request::delete("/api/v1/namespaces/default/configmaps/web");
+    let request = request.header("content-type", "application/json").body(b"{}".to_vec()).unwrap();
+    client.request_text(request).await.unwrap();
+}
+
 /// A host with an informer that is to replace another one, before the succession begins.
 struct Stage {
     server: DevServer,
@@ -50,6 +65,10 @@ impl Stage {
         let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
         let app = start(&server, config("")).await;
         let old = app.factory.informers().remove(0);
+        Self::replacing(server, app, old).await
+    }
+
+    async fn replacing(server: DevServer, app: App, old: SharedInformer) -> Self {
         let gvr = old.key().gvr.clone();
         let watch = settings::watches(&config("fields = \"metadata.name!=x\"")).remove(&gvr).unwrap();
         let keeper = app.factory.supersede(watch.clone(), std::slice::from_ref(&old)).unwrap();
@@ -147,5 +166,30 @@ async fn until_the_new_informer_has_synced_the_cache_of_the_one_before_is_read()
     assert!(matches!(&*stage.app.factory.superseded(), [one] if one.is(&stage.old)));
     assert!(matches!(&*stage.app.factory.informers(), [one] if one.is(&stage.new)));
     assert!(stage.app.lister(gvr).unwrap().has_synced(), "the new informer has only begun");
+    stage.end().await;
+}
+
+/// An object that cannot be decoded exists, although no cache has it (D-2).
+#[tokio::test]
+async fn an_object_that_the_new_informer_cannot_decode_is_delivered_as_deleted_once_it_is_gone() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    server.load(vec![config_map(&json!("2026-01-01T00:00:00Z"))]).unwrap();
+    let app = start(&server, config("")).await;
+    let old = app.factory.informers().remove(0);
+    // The plugin has received the object. The informer before does not see that it becomes undecodable.
+    app.factory.stop(&old).await;
+    delete_config_map(&server).await;
+    server.load(vec![config_map(&json!(7))]).unwrap();
+    let stage = Stage::replacing(server, app, old).await;
+    let plugin = stage.app.applier.plugins().find("a").unwrap();
+    let mut succeeding = tokio::spawn(stage.succeed());
+    assert!(timeout(Duration::from_millis(500), &mut succeeding).await.is_err(), "the object exists");
+    let before = plugin.queue().stats().offered;
+
+    delete_config_map(&stage.server).await;
+
+    timeout(PATIENCE, succeeding).await.unwrap().unwrap();
+    assert_eq!(plugin.queue().stats().offered, before + 1);
+    assert_eq!(plugin.subscriptions().awaits(&stage.new), None);
     stage.end().await;
 }

@@ -363,18 +363,17 @@ impl Subscriptions {
     }
 
     /// The informer that replaced another one has seen everything that the previous one had seen: an object that it does not
-    /// have is gone.
+    /// have is gone, unless it cannot be decoded. Returns false if there are such objects. Call it again when one of them can be
+    /// decoded or is gone.
     ///
     /// # Blocking
     /// It blocks as [`SharedInformer::retarget_listener`] does.
-    pub(in crate::app) fn caught_up(&self, informer: &SharedInformer) {
+    pub(in crate::app) fn caught_up(&self, informer: &SharedInformer) -> bool {
         let mut claims = self.claims.lock();
         let claim = claims.get_mut(&informer.key().gvr);
-        if let Some(claim) = claim.filter(|claim| claim.subscription.informer().is(informer))
-            && let Some(listening) = &mut claim.listening
-        {
-            listening.caught_up(&self.plugin, informer);
-        }
+        let claim = claim.filter(|claim| claim.subscription.informer().is(informer));
+        let listening = claim.and_then(|claim| claim.listening.as_mut());
+        listening.is_none_or(|listening| listening.caught_up(&self.plugin, informer))
     }
 
     /// The version that an informer must reach before [`caught_up`](Self::caught_up) may be called.
@@ -546,8 +545,8 @@ impl Subscriptions {
 }
 
 /// Waits until an informer has reached every state that the plugin acknowledged in an earlier process. An object that the
-/// informer does not have then is gone, unless it cannot be decoded: then it exists, but is not in the cache. If the informer ends
-/// first, nothing is known about the objects that it did not reach.
+/// informer does not have then is gone, unless it cannot be decoded: then it exists, but is not in the cache. Returns once no such
+/// object is left. If the informer ends first, nothing is known about the objects that it did not reach.
 async fn end_recall(informer: SharedInformer, filter: Arc<Filter<Queue>>) {
     if !informer.wait_synced().await {
         // Another informer replaces it.
@@ -559,13 +558,20 @@ async fn end_recall(informer: SharedInformer, filter: Arc<Filter<Queue>>) {
             return;
         }
     }
-    let end = move || {
-        let undecoded = informer.undecoded();
-        // The cache has a change before the filter receives it, so wait until the filter has received everything.
-        informer.wait_offered();
-        filter.end_recall(|key| undecoded.may_have(key));
-    };
-    off_the_workers(end).await;
+    loop {
+        let (caught_up, ending) = (informer.clone(), Arc::clone(&filter));
+        let end = move || {
+            let undecoded = caught_up.undecoded();
+            // The cache has a change before the filter receives it, so wait until the filter has received everything.
+            caught_up.wait_offered();
+            ending.end_recall(|key| undecoded.may_have(key));
+            undecoded
+        };
+        let undecoded = off_the_workers(end).await;
+        if !filter.recalls() || !informer.wait_released(&undecoded).await {
+            return;
+        }
+    }
 }
 
 /// Returns the resource once the initial notifications are settled, and never if its registration ends before.

@@ -3,8 +3,10 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use futures::future::select_all;
-use informer_cache::{InformerFactory, ListQuery, ListenerConfig, SharedInformer, Subscription, WatchConfig};
-use informer_types::{Gvr, LabelSelector, Notification, NotificationSink};
+use informer_cache::{
+    InformerFactory, ListQuery, ListenerConfig, SharedInformer, Subscription, Undecoded, WatchConfig,
+};
+use informer_types::{Gvr, LabelSelector, Notification, NotificationSink, ObjectKey};
 use tokio::{
     select,
     sync::Notify,
@@ -169,12 +171,15 @@ impl Tenants {
     async fn look(&mut self, tenancy: &Tenancy) {
         // At the start, an object of an incomplete list could run although older ones use the quota.
         let informers = self.subscriptions.iter().map(Subscription::informer);
-        let synced: Vec<SharedInformer> = informers.filter(|one| one.has_synced()).cloned().collect();
+        let informers = informers.filter(|one| one.has_synced());
+        // The objects that cannot be decoded are read before the caches.
+        let synced: Vec<(SharedInformer, Undecoded)> =
+            informers.map(|one| (one.clone(), one.undecoded())).collect();
         if synced.is_empty() {
             return;
         }
         let scoped = self.scopes.cluster_scoped(tenancy).await;
-        let mut present: Vec<Candidate> = synced.iter().flat_map(all).collect();
+        let mut present: Vec<Candidate> = synced.iter().flat_map(|(informer, _)| all(informer)).collect();
         present.sort_by(|one, other| one.identity().cmp(&other.identity()));
         let identities: Vec<(String, Option<i64>)> =
             present.iter().map(|one| (one.identity().0.to_owned(), one.identity().1)).collect();
@@ -198,14 +203,12 @@ impl Tenants {
 impl Tenants {
     /// Deletes the data of objects that are gone, so that ever new names do not fill the disk. `names` are those of all objects in
     /// the caches of `synced`. What cannot be deleted now is deleted after a later look.
-    async fn forget(&mut self, mut names: BTreeSet<String>, synced: &[SharedInformer]) {
+    async fn forget(&mut self, mut names: BTreeSet<String>, synced: &[(SharedInformer, Undecoded)]) {
         for earlier in std::mem::take(&mut self.names) {
             if names.contains(&earlier) {
                 continue;
             }
-            // An object of a kind that is no longer watched, or whose list is not complete, may still exist.
-            let kind = if earlier.contains('/') { PLUGINS } else { CLUSTER_PLUGINS };
-            if synced.iter().all(|informer| informer.key().gvr.to_string() != kind) {
+            if may_exist(&earlier, synced) {
                 names.insert(earlier);
                 continue;
             }
@@ -224,6 +227,17 @@ pub(in crate::app) fn is_plugin_resource(gvr: &Gvr) -> bool {
     [PLUGINS, CLUSTER_PLUGINS].contains(&shown.as_str())
 }
 
+/// Returns true if the object of this plugin, which is in no cache, may still exist: its kind is no longer watched, the list of its
+/// kind is not complete, or the object cannot be decoded.
+fn may_exist(plugin: &str, synced: &[(SharedInformer, Undecoded)]) -> bool {
+    let (kind, key) = match plugin.split_once('/') {
+        Some((namespace, name)) => (PLUGINS, ObjectKey::new(namespace, name)),
+        None => (CLUSTER_PLUGINS, ObjectKey::new("", plugin.trim_start_matches("cluster:"))),
+    };
+    let of_kind = synced.iter().find(|(informer, _)| informer.key().gvr.to_string() == kind);
+    of_kind.is_none_or(|(_, undecoded)| undecoded.may_have(&key))
+}
+
 fn all(informer: &SharedInformer) -> Vec<Candidate> {
     let query = ListQuery { namespace: None, labels: &LabelSelector::default(), index: None };
     informer.lister().list(&query).unwrap_or_default().into_iter().map(Candidate).collect()
@@ -233,7 +247,7 @@ fn all(informer: &SharedInformer) -> Vec<Candidate> {
 mod tests {
     use informer_devserver::DevServer;
     use informer_runtime::capabilities::{KeyValueSource, Place, Quota};
-    use serde_json::Value;
+    use serde_json::{Value, json};
     use tokio::time::timeout;
 
     use super::*;
@@ -263,21 +277,28 @@ mod tests {
 
     /// As after `[tenancy]` was removed and is back: the lists of both kinds begin anew.
     #[tokio::test]
-    async fn the_data_of_an_object_stays_while_the_list_of_its_kind_is_not_complete() {
+    async fn the_data_of_an_object_stays_while_its_list_is_not_complete_or_it_cannot_be_decoded() {
         let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
         let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
         let client = connection.client.clone();
         install(&client).await;
+        let bad = json!({
+            "apiVersion": "informer.dev/v1alpha1",
+            "kind": "ClusterPlugin",
+            "metadata": {"name": "bad", "creationTimestamp": 7},
+            "spec": {"source": "oci://ghcr.io/acme/a:1", "on": [{"watch": "v1/configmaps"}]},
+        });
+        server.load(vec![bad]).unwrap();
         let options = Options { connection: Some(connection), ..Options::default() };
         let app = App::start(config(TENANCY), options).await.unwrap();
         let values = KeyValues::new(app.state.clone());
-        for plugin in ["shop/a", "cluster:gone"] {
+        for plugin in ["shop/a", "cluster:bad", "cluster:gone"] {
             let change = vec![("k".to_owned(), Some(b"v".to_vec()))];
             values.change(place(plugin), change, Quota(1000)).await.unwrap();
         }
         let mut tenants =
             Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
-        tenants.names = ["shop/a", "cluster:gone"].map(str::to_owned).into();
+        tenants.names = ["shop/a", "cluster:bad", "cluster:gone"].map(str::to_owned).into();
         tenants.applied = vec![("uid of a".to_owned(), Some(1))];
         let tenancy = tenants.objects.tenancy().unwrap();
         tenants.subscribe(Some(&tenancy));
@@ -291,8 +312,10 @@ mod tests {
         tenants.look(&tenancy).await;
 
         let kept = async |plugin: &str| values.exists(place(plugin), "k".to_owned()).await.unwrap();
-        assert_eq!((kept("shop/a").await, kept("cluster:gone").await), (true, false));
-        assert_eq!(tenants.names, BTreeSet::from(["shop/a".to_owned()]), "the next list decides about it");
+        let kept = [kept("shop/a").await, kept("cluster:bad").await, kept("cluster:gone").await];
+        assert_eq!(kept, [true, true, false]);
+        let undecided = ["cluster:bad", "shop/a"].map(str::to_owned);
+        assert_eq!(tenants.names, BTreeSet::from(undecided), "a later list decides about them");
         app.stop().await;
         server.shutdown().await;
     }

@@ -65,22 +65,26 @@ fn key(name: &str) -> ObjectKey {
     ObjectKey::new("shop", name)
 }
 
+fn bad(key: Option<ObjectKey>) -> Quarantined {
+    Quarantined { key, problem: "bad".to_owned() }
+}
+
 /// An object that cannot be decoded still exists (D-2).
 #[tokio::test]
 async fn the_quarantined_objects_are_unknown_if_not_all_of_them_are_listed_until_the_next_list() {
     let cell = ReflectorCell::new(None);
     for number in 0..MAX_LISTED {
-        cell.quarantine(Some(key(&number.to_string())), "bad".to_owned());
+        cell.quarantine(bad(Some(key(&number.to_string()))));
     }
     assert_eq!(cell.undecoded().unwrap().len(), MAX_LISTED);
 
-    cell.quarantine(Some(key("one more")), "bad".to_owned());
+    cell.quarantine(bad(Some(key("one more"))));
     assert_eq!(cell.undecoded(), None);
     cell.release(|| key("0"));
     assert_eq!(cell.undecoded(), None, "the one that is not listed is still there");
 
-    cell.release_all();
+    cell.replace_quarantine(Vec::new());
     assert_eq!(cell.undecoded(), Some(Vec::new()));
-    cell.quarantine(None, "an object with an unreadable key".to_owned());
+    cell.quarantine(bad(None));
     assert_eq!(cell.undecoded(), None);
 }

@@ -22,7 +22,7 @@ impl Subscriptions {
         let ObjectRef { source, key } = &letter.object;
         let (informer, registration) = self.certain(source.gvr(), key)?;
         // Read the quarantine first and the cache second. In the other order, an object that becomes decodable in between
-        // would always be missing in both.
+        // would be missing in both.
         let undecoded = informer.undecoded();
         if undecoded.may_have(key) && informer.lister().get(key).is_none() {
             return Err(NotReplayed::NotDecoded);

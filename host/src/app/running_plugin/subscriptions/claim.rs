@@ -57,7 +57,7 @@ pub(super) struct Listening {
     pub(super) registration: Registration,
     /// Tracks which objects the plugin has seen.
     pub(super) filter: Arc<Filter<Queue>>,
-    /// Stands before the filter until the informer has caught up with the informer that it replaced. It stays after that if the
+    /// Stands before the filter until the informer has caught up with the informer that it replaced. It stays after that while the
     /// plugin knows objects that the informer cannot decode.
     pub(super) successor: Option<Arc<Successor>>,
     /// True once the plugin is notified that the initial notifications are settled.
@@ -113,9 +113,10 @@ impl Listening {
     }
 
     /// Delivers a deletion for each object that only the previous informer had, and removes the [`Successor`]. An object that the
-    /// informer cannot decode exists. If there are such objects, the successor keeps them and stays until the next informer.
-    pub(super) fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) {
-        let Some(successor) = self.successor.take() else { return };
+    /// informer cannot decode exists. If there are such objects, the successor keeps them and stays, and the function returns false.
+    /// Call it again when an object can be decoded or is gone ([`SharedInformer::wait_released`]).
+    pub(super) fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) -> bool {
+        let Some(successor) = self.successor.take() else { return true };
         let config = settings::listener(plugin, &self.on);
         let undecoded = informer.undecoded();
         let sink = || -> Arc<dyn NotificationSink> {
@@ -124,26 +125,33 @@ impl Listening {
             if successor.is_finished() { Arc::clone(&self.filter) as _ } else { Arc::clone(&successor) as _ }
         };
         let is_retargeted = informer.retarget_listener(&self.registration, config, sink, |_| None);
-        if !is_retargeted || !successor.is_finished() {
+        let is_over = is_retargeted && successor.is_finished();
+        if !is_over {
             // If the informer has ended meanwhile, the next one continues with what was not delivered.
             self.successor = Some(successor);
         }
+        is_over
     }
 
-    /// Updates the filter for each of these namespaces whose labels begin or cease to match.
+    /// Updates the filter for each of these namespaces whose labels begin or cease to match. A namespace that cannot be decoded stays
+    /// as it is in the filter.
     pub(super) fn review(
         &self,
         informer: &SharedInformer,
         namespaces: &SharedInformer,
         names: &BTreeSet<Arc<str>>,
     ) {
+        // The namespaces that cannot be decoded are read before the cache.
+        let undecoded = namespaces.undecoded();
         let (lister, filter) = (namespaces.lister(), &self.filter);
         let labels = &self.on.filter.namespaces_labels;
         let known: BTreeSet<Arc<str>> = filter.chosen().into_iter().collect();
         for name in names {
-            let namespace = lister.get(&ObjectKey::new("", Arc::clone(name)));
+            let key = ObjectKey::new("", Arc::clone(name));
+            let namespace = lister.get(&key);
+            let is_known = namespace.is_some() || !undecoded.may_have(&key);
             let matches = namespace.is_some_and(|namespace| labels.selects(&namespace));
-            if known.contains(name) == matches {
+            if !is_known || known.contains(name) == matches {
                 continue;
             }
             let difference = |object: &Arc<Object>| filter.revisit(object);

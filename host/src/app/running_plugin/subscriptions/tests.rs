@@ -5,12 +5,13 @@ use std::{collections::HashMap, time::SystemTime};
 use informer_devserver::DevServer;
 use informer_dispatch::{DeadLetter, FilterConfig, ObjectRef, Receipt, Receipts};
 use informer_types::{Body, Cause, Failure, FailureKind, Header, Notification, Source};
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::*;
 use crate::app::{
     App,
-    applier::tests::{config, start},
+    applier::tests::{config, config_map, delete_config_map, start},
     keeping::View,
     running_plugin::{RunningPlugin, letters::NotReplayed},
     settings,
@@ -185,5 +186,50 @@ async fn no_object_counts_as_gone_while_the_changes_in_the_cache_are_being_offer
 
     offering.join().unwrap();
     assert_eq!((filter.recalls(), filter.stats().gone), (false, 0));
+    stage.end().await;
+}
+
+/// An object that cannot be decoded exists, although no cache has it (D-2).
+#[tokio::test]
+async fn an_acknowledged_object_that_cannot_be_decoded_is_delivered_as_deleted_once_it_is_gone() {
+    let stage = Stage::new().await;
+    stage.server.load(vec![config_map(&json!(7))]).unwrap();
+    let version = stage.server.resource_version().to_string();
+    stage.informer.wait_for_version(&version, None).await.unwrap();
+    assert!(stage.informer.undecoded().may_have(&KEY.parse().unwrap()));
+    // A version without an order is not waited for.
+    let filter = stage.recalling("x");
+    let mut ending = tokio::spawn(end_recall(stage.informer.clone(), Arc::clone(&filter)));
+    assert!(timeout(Duration::from_millis(500), &mut ending).await.is_err(), "the object exists");
+    assert_eq!(filter.stats().gone, 0);
+
+    delete_config_map(&stage.server).await;
+
+    ending.await.unwrap();
+    assert_eq!((filter.recalls(), filter.stats().gone), (false, 1));
+    stage.end().await;
+}
+
+/// A new informer of namespaces has no earlier state of a namespace that cannot be decoded (D-2).
+#[tokio::test]
+async fn a_namespace_that_cannot_be_decoded_does_not_leave_a_filter_by_labels() {
+    let stage = Stage::new().await;
+    let metadata = json!({"name": "undecodable", "creationTimestamp": 7});
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
+    stage.server.load(vec![namespace]).unwrap();
+    let namespaces = stage.app.factory.subscribe(WatchConfig::new(Gvr::namespaces())).unwrap();
+    assert!(namespaces.informer().wait_synced().await);
+    let names = BTreeSet::from(["gone", "undecodable"].map(Arc::<str>::from));
+
+    let chosen = {
+        let claims = stage.plugin.subscriptions().claims.lock();
+        let claim = claims.get(&stage.informer.key().gvr).unwrap();
+        let listening = claim.listening.as_ref().unwrap();
+        names.iter().for_each(|name| listening.filter.set_namespace(name, true));
+        listening.review(&stage.informer, namespaces.informer(), &names);
+        listening.filter.chosen()
+    };
+
+    assert_eq!(chosen, [Arc::<str>::from("undecodable")]);
     stage.end().await;
 }
