@@ -58,7 +58,7 @@ pub struct AdminArgs {
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// For a person; YAML for `rbac`.
+    /// For a person; YAML for `rbac` and `crd`.
     #[default]
     #[value(alias = "yaml")]
     Text,

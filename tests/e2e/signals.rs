@@ -250,3 +250,30 @@ async fn a_plugin_is_notified_of_each_change_of_its_configuration_files() {
     );
     host.stop().await;
 }
+
+/// A version starts only if the files can be read, and the host may have seen none of their states before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_is_notified_if_its_configuration_files_can_be_read_later_only() {
+    let server = server().await;
+    let folder = tempfile::tempdir().unwrap();
+    let files = folder.path().join("mounted");
+    let component = tokio::task::spawn_blocking(|| guest("signals")).await.unwrap();
+    let table = "[plugin.config]\nonly = \"config\"\n";
+    let paths = format!("config-files = [{files:?}]\n[[plugin.on]]");
+    let text = plugin(NAME, &component, "v1/configmaps", table).replace("[[plugin.on]]", &paths);
+    let host = TestHost::start(&server.url(), &(watch("v1/configmaps") + &text)).await.unwrap();
+    host.until("a refused version", |_| {
+        let unready = host.app().probe().unready();
+        unready.iter().any(|why| why.contains("No such file"))
+    })
+    .await;
+
+    std::fs::create_dir(&files).unwrap();
+    std::fs::write(files.join("how"), "retry").unwrap();
+
+    host.until("a call with the files", |_| {
+        lines(&host, "config {").iter().any(|line| line.contains("\"how\":\"retry\""))
+    })
+    .await;
+    host.stop().await;
+}

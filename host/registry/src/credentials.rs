@@ -55,8 +55,12 @@ impl Credentials {
             Err(error) if settings.credentials.is_none() && error.is_absent() => return Ok(Self::Anonymous),
             Err(error) => return Err(failed(file_error(error))),
         };
-        let names = [settings.host.clone(), format!("https://{}", settings.host)];
-        let hub = (settings.host == "docker.io").then(|| DOCKER_HUB.to_owned());
+        // As it is written, and as `docker login` writes it.
+        let (written, address) = (settings.host.clone(), settings.address());
+        let other = (address != written).then(|| address.clone());
+        let names =
+            [written].into_iter().chain(other).flat_map(|host| [host.clone(), format!("https://{host}")]);
+        let hub = (address == "docker.io").then(|| DOCKER_HUB.to_owned());
         for name in hub.into_iter().chain(names) {
             match get_credential_from_reader(bytes.as_slice(), &name) {
                 Ok(DockerCredential::IdentityToken(token)) => return Ok(Self::Identity(token)),
@@ -132,6 +136,8 @@ mod tests {
         assert_eq!(read(config, "ghcr.io"), Ok(basic("me", "secret:word")));
         assert_eq!(read(config, "a.example:5000"), Ok(basic("you", "other")));
         assert_eq!(read(config, "docker.io"), Ok(Credentials::Identity("t".to_owned())));
+        assert_eq!(read(config, "GHCR.io:0443"), Ok(basic("me", "secret:word")));
+        assert_eq!(read(config, "A.example:05000"), Ok(basic("you", "other")));
         assert_eq!(read(config, "b.example"), Ok(Credentials::Anonymous));
         assert_eq!(read("{}", "ghcr.io"), Ok(Credentials::Anonymous));
     }

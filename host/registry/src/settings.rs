@@ -40,8 +40,7 @@ pub struct RegistrySettings {
 impl Settings {
     /// The settings of this host, or the usual ones.
     pub(crate) fn of(&self, host: &str) -> RegistrySettings {
-        // The case of a host name has no meaning.
-        let own = self.registries.iter().find(|registry| registry.host.eq_ignore_ascii_case(host));
+        let own = self.registries.iter().find(|registry| registry.is_at(host));
         own.cloned()
             .unwrap_or_else(|| RegistrySettings { host: host.to_owned(), ..RegistrySettings::default() })
     }
@@ -57,11 +56,33 @@ impl Settings {
     }
 }
 
+// === impl RegistrySettings ===
+
+impl RegistrySettings {
+    /// Returns true if these settings apply to a reference with this host. Different spellings of a host count as the same host. With
+    /// `insecure`, a host without a port is no spelling of the host with the port 80: a reference without a port means port 443 and TLS,
+    /// unless the settings have no port either.
+    pub fn is_at(&self, host: &str) -> bool {
+        let is_same = |scheme: &str| connected_to(scheme, &self.host) == connected_to(scheme, host);
+        is_same("https") && (!self.insecure || is_same("http"))
+    }
+
+    /// The host in the spelling that `docker login` writes.
+    pub(crate) fn address(&self) -> String {
+        let address = connected_to("https", &self.host);
+        if self.is_at(&address) { address } else { self.host.clone() }
+    }
+
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.insecure { "http" } else { "https" }
+    }
+}
+
 /// The repository as it is written, and with the host that the client connects to: without the port that https has anyway, and with
 /// it. A repository of Docker Hub is spelled with each host of Docker Hub, and also without [`OFFICIAL`].
 fn spellings(repository: &str) -> Vec<String> {
     let (host, name) = repository.split_once('/').unwrap_or((repository, ""));
-    let host = connected_to(host);
+    let host = connected_to("https", host);
     let bare = host.as_str();
     let is_hub = DOCKER_HUB.contains(&bare);
     let hosts: &[&str] = if is_hub { &DOCKER_HUB } else { slice::from_ref(&bare) };
@@ -83,7 +104,7 @@ fn in_one_spelling(pattern: &Pattern) -> Pattern {
         let host = host.to_ascii_lowercase();
         port_of(&host).map_or_else(|| host.clone(), |(host, port)| format!("{host}:{port}"))
     } else {
-        connected_to(host)
+        connected_to("https", host)
     };
     Pattern::new(format!("{host}/{name}"))
 }
@@ -95,9 +116,9 @@ fn port_of(host: &str) -> Option<(&str, u16)> {
 }
 
 /// The host and the port of a connection, as the client reads them. A URL has one spelling of each: it is in lower case, `127.1` is
-/// `127.0.0.1`, the port `0443` is 443, and the port 443 is left out.
-fn connected_to(host: &str) -> String {
-    let url = Url::parse(&format!("https://{host}/")).ok();
+/// `127.0.0.1`, the port `0443` is 443, and the port that the scheme has anyway is left out: 443 for `https`.
+fn connected_to(scheme: &str, host: &str) -> String {
+    let url = Url::parse(&format!("{scheme}://{host}/")).ok();
     match url.as_ref().and_then(|url| Some((url.host_str()?, url.port()))) {
         Some((host, Some(port))) => format!("{host}:{port}"),
         Some((host, None)) => host.to_owned(),
@@ -121,16 +142,9 @@ mod tests {
     }
 
     #[test]
-    fn another_spelling_of_a_host_has_the_same_policy_and_the_same_settings() {
-        let registry = RegistrySettings {
-            host: "ghcr.io".to_owned(),
-            ca: Some("/ca.pem".into()),
-            ..RegistrySettings::default()
-        };
-        let settings = Settings {
-            registries: vec![registry.clone()],
-            policies: vec![policy("ghcr.io/acme/*"), policy("a.example:443/*")],
-        };
+    fn another_spelling_of_a_host_has_the_same_policy() {
+        let policies = vec![policy("ghcr.io/acme/*"), policy("a.example:443/*")];
+        let settings = Settings { registries: Vec::new(), policies };
 
         for repository in
             ["ghcr.io/acme/ttl", "GHCR.io/acme/ttl", "ghcr.io:443/acme/ttl", "GHCR.IO:443/acme/ttl"]
@@ -146,7 +160,52 @@ mod tests {
         {
             assert!(settings.policy(repository).is_none(), "{repository}");
         }
-        assert_eq!(settings.of("GHCR.io").ca, registry.ca);
+    }
+
+    #[test]
+    fn a_registry_has_its_settings_however_its_host_is_spelled() {
+        let own = |host: &str, insecure: bool, reference: &str| {
+            let ca = Some("/ca.pem".into());
+            let registry = RegistrySettings { host: host.to_owned(), ca, insecure, credentials: None };
+            let settings = Settings { registries: vec![registry], policies: Vec::new() };
+            settings.of(reference).ca.is_some()
+        };
+        for (host, reference) in [
+            ("ghcr.io", "GHCR.io"),
+            ("ghcr.io:0443", "ghcr.io"),
+            ("ghcr.io:0443", "ghcr.io:443"),
+            ("ghcr.io", "ghcr.io:0443"),
+            ("a.example:05000", "a.example:5000"),
+            ("10.0.5:5000", "10.0.0.5:5000"),
+        ] {
+            assert!(own(host, false, reference), "{host} {reference}");
+        }
+        assert!(own("A.example:080", true, "a.example:80"));
+        assert!(own("A.example", true, "a.example"));
+        // These are other servers, or other ports of the same one. No reference loses TLS because of a table for another port.
+        for (host, insecure, reference) in [
+            ("ghcr.io:0443", false, "ghcr.io:5000"),
+            ("a.example:80", false, "a.example"),
+            ("a.example:80", true, "a.example"),
+            ("a.example", true, "a.example:443"),
+            ("a.example:443", true, "a.example"),
+        ] {
+            assert!(!own(host, insecure, reference), "{host} {reference}");
+        }
+    }
+
+    /// The password of another port would be sent without TLS.
+    #[test]
+    fn the_credentials_of_a_host_without_a_port_are_not_those_of_a_port_without_tls() {
+        let address = |host: &str, insecure: bool| {
+            RegistrySettings { host: host.to_owned(), insecure, ..RegistrySettings::default() }.address()
+        };
+
+        assert_eq!(address("A.example:0443", false), "a.example");
+        assert_eq!(address("A.example:05000", true), "a.example:5000");
+        for host in ["a.example:80", "a.example:443"] {
+            assert_eq!(address(host, true), host);
+        }
     }
 
     /// If a pattern fits no repository, the host accepts unsigned components.

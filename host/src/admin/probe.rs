@@ -68,6 +68,13 @@ pub trait Probe: Dashboard {
     /// Returns the queues of each plugin.
     fn queues(&self) -> Queues;
 
+    /// Returns the full name of a resource that is watched or has dead letters. `name` is that name, or another one that kubectl
+    /// accepts.
+    ///
+    /// # Errors
+    /// No such resource has the name, or several do.
+    fn resource(&self, name: &str) -> Result<String, String>;
+
     /// Returns the chosen dead letters.
     fn dead_letters(&self, chosen: &Chosen) -> DeadLetters;
 

@@ -54,7 +54,7 @@ pub enum IfTaken {
 /// - `POST /log-level` with a [`LogLevelRequest`]: 400 if there is no such level.
 /// - `GET /queues`: [`Queues`].
 /// - `POST /dead-letters/list`, `replay` and `drop` with a [`Chosen`]: 400 if `replay` or `drop` has neither a key nor
-///   `"all": true`.
+///   `"all": true`; 404 if there is no such plugin or resource. `gvr` may be another name that kubectl accepts, as for `/explain`.
 /// - `GET /explain?gvr=v1/pods&key=shop/web`, with `&plugin=name` for one plugin: an [`Explanation`]; 404 if no watch
 ///   serves the resource. `gvr` may be another name that kubectl accepts for a watched resource, such as `po`.
 /// - `POST /record` with a [`RecordRequest`]: a [`Recording`] once a bound of it is reached, with bodies of
@@ -175,18 +175,15 @@ async fn queues(State(probe): Running) -> Json<Queues> {
 }
 
 async fn list_dead_letters(State(probe): Running, Json(chosen): Json<Chosen>) -> Answer<DeadLetters> {
-    check_plugin(&*probe, chosen.plugin.as_deref())?;
-    Ok(Json(probe.dead_letters(&chosen)))
+    Ok(Json(probe.dead_letters(&with_full_name(&*probe, chosen)?)))
 }
 
 async fn replay(State(probe): Running, Json(chosen): Json<Chosen>) -> Answer<Replays> {
-    check_decided(&*probe, &chosen)?;
-    Ok(Json(probe.replay(&chosen)))
+    Ok(Json(probe.replay(&decided(&*probe, chosen)?)))
 }
 
 async fn drop_dead_letters(State(probe): Running, Json(chosen): Json<Chosen>) -> Answer<Dropped> {
-    check_decided(&*probe, &chosen)?;
-    Ok(Json(probe.drop_dead_letters(&chosen)))
+    Ok(Json(probe.drop_dead_letters(&decided(&*probe, chosen)?)))
 }
 
 async fn explain(
@@ -221,7 +218,20 @@ fn check_plugin(probe: &dyn Probe, plugin: Option<&str>) -> Result<(), (StatusCo
     }
 }
 
-fn check_decided(probe: &dyn Probe, chosen: &Chosen) -> Result<(), (StatusCode, Json<Failed>)> {
+/// Returns the choice with the full name of its resource.
+fn with_full_name(probe: &dyn Probe, chosen: Chosen) -> Result<Chosen, (StatusCode, Json<Failed>)> {
     check_plugin(probe, chosen.plugin.as_deref())?;
-    chosen.undecided().map_or(Ok(()), |why| Err(refusal(StatusCode::BAD_REQUEST, why)))
+    // The empty text chooses letters that belong to no resource.
+    let full = |name: String| if name.is_empty() { Ok(name) } else { probe.resource(&name) };
+    let gvr = chosen.gvr.map(full).transpose().map_err(|why| refusal(StatusCode::NOT_FOUND, why))?;
+    Ok(Chosen { gvr, ..chosen })
+}
+
+/// Returns the choice with the full name of its resource, if letters may be replayed or dropped by it.
+fn decided(probe: &dyn Probe, chosen: Chosen) -> Result<Chosen, (StatusCode, Json<Failed>)> {
+    let chosen = with_full_name(probe, chosen)?;
+    match chosen.undecided() {
+        Some(why) => Err(refusal(StatusCode::BAD_REQUEST, why)),
+        None => Ok(chosen),
+    }
 }

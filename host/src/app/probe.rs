@@ -5,6 +5,7 @@ mod dashboard;
 mod dead_letters;
 mod explain;
 mod plugin;
+mod resource;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -12,6 +13,7 @@ use futures::future::BoxFuture;
 use informer_cache::{InformerFactory, SharedInformer};
 use informer_runtime::Engine;
 use informer_telemetry::{Exporter, Standing};
+use informer_types::Gvr;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -310,6 +312,14 @@ impl Probe for HostProbe {
 
     fn queues(&self) -> Queues {
         Queues { queues: self.plugins.all().iter().map(|plugin| queues(plugin)).collect() }
+    }
+
+    fn resource(&self, name: &str) -> Result<String, String> {
+        let plugins = self.plugins.all();
+        let watched = self.informers().into_iter().map(|informer| informer.key().gvr.clone());
+        let all = watched.chain(dead_letters::resources(&plugins));
+        let resources: BTreeMap<Gvr, ()> = all.map(|gvr| (gvr, ())).collect();
+        resource::watched(&resources, name).map(|(gvr, ())| gvr.to_string())
     }
 
     fn dead_letters(&self, chosen: &Chosen) -> DeadLetters {

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use clap::{ArgGroup, Args, Subcommand};
-use informer_types::Gvr;
+use clap::{ArgGroup, Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde::Serialize;
 
 use super::output::show;
@@ -20,9 +19,10 @@ Examples:
   informer dead-letters list
   informer dead-letters replay --plugin ttl --key shop/web
   informer dead-letters replay --all
-  informer dead-letters drop --key shop/web --gvr v1/configmaps
+  informer dead-letters drop --key shop/web --gvr cm     only the letter of the ConfigMap `shop/web`
 
-Exit status: 0 done, 1 a letter was refused, there was no letter, or no host answers.";
+Exit status: 0 done, 1 a letter was refused, there was no letter to replay or drop, there is no such plugin or resource, or no host
+answers.";
 
 /// `informer dead-letters`
 #[derive(Clone, Debug, Args)]
@@ -53,9 +53,10 @@ pub struct FilterArgs {
     /// Letters of this plugin only.
     #[arg(long, value_name = "NAME")]
     pub plugin: Option<String>,
-    /// Letters of this resource only, such as `v1/pods`. The keys of a reconciler belong to no resource.
-    #[arg(long, value_name = "GVR")]
-    pub gvr: Option<Gvr>,
+    /// Letters of this resource only: `apps/v1/deployments`, or a name that kubectl accepts, such as `deploy` or `deployments.apps`.
+    /// Short names work for built-in resources only. The keys of a reconciler belong to no resource.
+    #[arg(long, value_name = "RESOURCE", value_parser = NonEmptyStringValueParser::new())]
+    pub gvr: Option<String>,
 }
 
 /// The letters that are replayed or dropped, as a request to the admin endpoint.
@@ -78,7 +79,7 @@ pub struct WhichArgs {
 /// letters.
 ///
 /// # Errors
-/// No host answers, there is no such plugin, or the configuration switches the admin endpoint off.
+/// No host answers, there is no such plugin or resource, or the configuration switches the admin endpoint off.
 pub(super) async fn run(args: DeadLettersArgs, output: Output) -> anyhow::Result<bool> {
     let DeadLettersArgs { command, host } = args;
     let host = Client::new(&host)?;

@@ -89,19 +89,18 @@ fn a_misspelt_command_is_a_usage_error_with_a_suggestion() {
 }
 
 #[test]
-fn dead_letters_of_a_text_that_is_no_resource_are_a_usage_error() {
-    let Command::DeadLetters(letters) = parse("informer dead-letters list --gvr v1/pods").unwrap().command
-    else {
-        panic!()
-    };
-    let dead_letters::DeadLettersCommand::List(filter) = letters.command else { panic!() };
-    let request = serde_json::to_value(filter).unwrap();
-    assert_eq!(request, serde_json::json!({"plugin": null, "gvr": "v1/pods"}));
-
-    for line in ["list --gvr pods", "replay --all --gvr v1/Pod", "drop --all --gvr apps/*/*"] {
-        let refused = refusal(&format!("informer dead-letters {line}"));
-        assert!(refused.contains("is not a resource"), "{refused}");
+fn dead_letters_of_a_resource_are_requested_by_the_name_that_was_typed_and_it_is_not_empty() {
+    for name in ["v1/pods", "po", "deployments.apps"] {
+        let line = format!("informer dead-letters list --gvr {name}");
+        let Command::DeadLetters(letters) = parse(&line).unwrap().command else { panic!() };
+        let dead_letters::DeadLettersCommand::List(filter) = letters.command else { panic!() };
+        let request = serde_json::to_value(filter).unwrap();
+        assert_eq!(request, serde_json::json!({"plugin": null, "gvr": name}));
     }
+
+    // The host would take the empty text for the letters that belong to no resource.
+    let refused = refusal("informer dead-letters drop --all --gvr=");
+    assert!(refused.contains("a value is required"), "{refused}");
 }
 
 #[test]

@@ -135,11 +135,7 @@ pub(super) fn settings(
     policies: Vec<Draft<VerifyKeys>>,
     context: &mut Context<'_, '_>,
 ) -> Settings {
-    // The case of a host name has no meaning.
-    let names = registries
-        .iter()
-        .filter_map(|draft| Some(draft.written("host")?.with(draft.value.host.to_ascii_lowercase())));
-    once(names.collect(), "registry", &mut context.problems);
+    each_once(&registries, &mut context.problems);
     let registries = registries.into_iter().map(|draft| {
         let mut path = |key, path: &Option<PathBuf>| context.path(path.as_ref()?, draft.written(key)?);
         let (ca, credentials) = (path("ca", &draft.value.ca), path("credentials", &draft.value.credentials));
@@ -152,7 +148,7 @@ pub(super) fn settings(
     let registries = registries.collect();
     let names =
         signers.iter().filter_map(|draft| Some(draft.written("name")?.with(draft.value.name.clone())));
-    once(names.collect(), "signer", &mut context.problems);
+    once(names.collect(), &mut context.problems);
     let signers: Vec<Signer> = signers.into_iter().filter_map(|draft| signer(&draft, context)).collect();
     let policies = policies.into_iter().filter_map(|draft| policy(&draft, &signers, &mut context.problems));
     Settings { registries, policies: policies.collect() }
@@ -176,17 +172,36 @@ fn repository_fault(pattern: &Pattern) -> Option<Fault> {
     is_upper.then(|| Fault::new(message(), "write it in lower case"))
 }
 
-/// Notes names that are written twice.
-fn once(names: Vec<Located<String>>, what: &str, problems: &mut Problems<'_>) {
+/// Notes tables of a registry that has an earlier table.
+fn each_once(registries: &[Draft<RegistrySettings>], problems: &mut Problems<'_>) {
+    let mut seen: Vec<Located<&RegistrySettings>> = Vec::new();
+    for draft in registries {
+        let Some(place) = draft.written("host") else { continue };
+        let registry = &draft.value;
+        let is_same =
+            |earlier: &RegistrySettings| earlier.is_at(&registry.host) || registry.is_at(&earlier.host);
+        if let Some(earlier) = seen.iter().find(|earlier| is_same(earlier.value)) {
+            refuse_second(place, (earlier.at, &earlier.value.host), "registry", problems);
+        }
+        seen.push(place.with(registry));
+    }
+}
+
+/// Notes names of signers that are written twice.
+fn once(names: Vec<Located<String>>, problems: &mut Problems<'_>) {
     let mut seen: Vec<Located<String>> = Vec::new();
     for name in names {
         if let Some(earlier) = seen.iter().find(|earlier| earlier.value == name.value) {
-            let line = problems.line(earlier.at, name.at);
-            let message = format!("a {what} {line} is named `{}` already", name.value);
-            problems.refuse(&name, Fault::new(message, "remove one, or name it differently"));
+            refuse_second(&name, (earlier.at, &earlier.value), "signer", problems);
         }
         seen.push(name);
     }
+}
+
+fn refuse_second<T>(second: &Located<T>, (at, name): (usize, &str), what: &str, problems: &mut Problems<'_>) {
+    let line = problems.line(at, second.at);
+    let message = format!("a {what} {line} is named `{name}` already");
+    problems.refuse(second, Fault::new(message, "remove one, or name it differently"));
 }
 
 fn signer(draft: &Draft<SignerKeys>, context: &mut Context<'_, '_>) -> Option<Signer> {

@@ -168,13 +168,27 @@ fn a_pattern_that_fits_no_repository_because_of_its_case_is_refused() {
 
 #[test]
 fn two_spellings_of_one_registry_are_refused() {
-    let text = with("\n[[registry]]\nhost = \"ghcr.io\"\n[[registry]]\nhost = \"GHCR.io\"\n");
+    for second in ["GHCR.io", "ghcr.io:443", "ghcr.io:0443"] {
+        let text = with(&format!("\n[[registry]]\nhost = \"ghcr.io\"\n[[registry]]\nhost = \"{second}\"\n"));
 
-    let problems = problems(&text);
-    let [problem] = problems.as_slice() else { panic!("{problems:?}") };
-    assert!(problem.starts_with("registry[1].host: a registry on line "), "{problem}");
-    assert!(
-        problem.ends_with(" is named `ghcr.io` already; remove one, or name it differently"),
-        "{problem}"
-    );
+        let problems = problems(&text);
+        let [problem] = problems.as_slice() else { panic!("{second}: {problems:?}") };
+        assert!(problem.starts_with("registry[1].host: a registry on line "), "{problem}");
+        assert!(
+            problem.ends_with(" is named `ghcr.io` already; remove one, or name it differently"),
+            "{problem}"
+        );
+    }
+    let both = |one: &str, other: &str| with(&format!("\n[[registry]]\n{one}\n[[registry]]\n{other}\n"));
+    let usual = "host = \"ghcr.io\"";
+    for other in ["host = \"ghcr.io:5000\"", "host = \"ghcr.io:80\"\ninsecure = true"] {
+        for text in [both(usual, other), both(other, usual)] {
+            assert_eq!(parse(&text).unwrap().registries.registries.len(), 2, "{text}");
+        }
+    }
+    // Both apply to `ghcr.io:443`, whatever their order is.
+    let port = "host = \"ghcr.io:443\"\ninsecure = true";
+    for text in [both(usual, port), both(port, usual)] {
+        assert_eq!(problems(&text).len(), 1, "{text}");
+    }
 }

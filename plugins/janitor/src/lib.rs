@@ -1,9 +1,9 @@
 //! The janitor: deletes objects whose time to live is over, by the annotations and rules of kube-janitor.
 //!
 //! Each object has a key in the workqueue. `reconcile` computes when the object expires, and requests the key again for that
-//! time. The plugin therefore lists nothing, and deletes an object within a second after it has expired. Before it deletes, the
-//! janitor reads the object from the API server, because an annotation may have changed a moment ago, and another object may have
-//! the name.
+//! time. The plugin therefore lists nothing, and deletes an object within a second after it has expired. Before it announces a deletion
+//! and before it deletes, the janitor reads the object from the API server, because an annotation may have changed a moment ago, and
+//! another object may have the name.
 
 mod expiry;
 mod query;
@@ -128,30 +128,61 @@ impl Janitor {
         if expiry.at <= now {
             return self.delete(key);
         }
-        let announced = facts.annotation(NOTIFIED).is_some();
-        let notice = match self.settings.delete_notification {
-            Some(Ttl::After(notice)) if !announced => notice,
-            _ => return Ok(wait(now, expiry.at)),
-        };
-        let announce_at = expiry.at.checked_sub(notice).unwrap_or(now);
-        if announce_at > now {
-            return Ok(wait(now, announce_at));
+        match self.announced_from(expiry, facts) {
+            Some(from) if from <= now => self.announce(key),
+            from => Ok(wait(now, from.unwrap_or(expiry.at))),
         }
-        self.announce(key, expiry)?;
+    }
+
+    /// The time from which the deletion is to be announced. Returns `None` if it was announced already, or is not to be announced.
+    fn announced_from(&self, expiry: &Expiry, facts: &Facts) -> Option<Timestamp> {
+        match self.settings.delete_notification {
+            Some(Ttl::After(notice)) if facts.annotation(NOTIFIED).is_none() => {
+                Some(expiry.at.checked_sub(notice).unwrap_or(Timestamp::MIN))
+            }
+            _ => None,
+        }
+    }
+
+    /// The object as the API server has it, and when it expires. Returns `None` if it is gone, is being deleted, or never expires.
+    fn expiring(&self, key: &Key) -> std::result::Result<Option<(Live, Expiry)>, Error> {
+        let Some(live) = live(key)? else { return Ok(None) };
+        let facts = &live.metadata.facts;
+        let judged = judge(&self.settings, key.resource(), facts, || whole(key))?;
+        let expiry = judged.expiry.filter(|_| !facts.is_deleted());
+        Ok(expiry.map(|expiry| (live, expiry)))
+    }
+
+    /// Announces the deletion of an object by an Event, and then marks the object, if it is to be announced in the state that the API
+    /// server has. The mark says that the Event exists, so each deletion is announced once. The name of the Event is the same in each
+    /// attempt, so a second attempt after a crash makes no second Event.
+    fn announce(&self, key: &Key) -> ReconcileResult {
+        let Some((live, expiry)) = self.expiring(key)? else { return Ok(Reconciled::Done) };
+        let now = (self.now)();
+        if expiry.at <= now {
+            return self.delete(key);
+        }
+        match self.announced_from(&expiry, &live.metadata.facts) {
+            Some(from) if from <= now => self.write_announcement(key, &live, &expiry)?,
+            Some(from) => return Ok(wait(now, from)),
+            None => {}
+        }
         Ok(wait(now, expiry.at))
     }
 
-    /// Announces the deletion of an object by an Event, and then marks the object. The mark says that the Event exists, so each deletion is
-    /// announced once. The name of the Event is the same in each attempt, so a second attempt after a crash makes no second Event.
-    fn announce(&self, key: &Key, expiry: &Expiry) -> std::result::Result<(), ReconcileError> {
+    fn write_announcement(
+        &self,
+        key: &Key,
+        live: &Live,
+        expiry: &Expiry,
+    ) -> std::result::Result<(), ReconcileError> {
         let note = format!("{key} is deleted at {}: {}", expiry.at, expiry.cause.announced());
         if self.settings.dry_run {
             log::info!("dry run: not announced: {note}");
             return Ok(());
         }
-        let Some(live) = live(key)? else { return Ok(()) };
         let id = format!("{}.{:x}", live.metadata.uid, expiry.at.as_nanosecond());
-        match self.record(key, &live, &id, ANNOUNCED, &note) {
+        match self.record(key, live, &id, ANNOUNCED, &note) {
             Err(error) if error.api_code() == Some(ApiCode::AlreadyExists) => {}
             Err(error) if is_passing(&error) => return Err(error.into()),
             recorded => warn_without_event(key, recorded),
@@ -177,10 +208,7 @@ impl Janitor {
 
     /// Deletes the object if it has expired in the state that the API server has.
     fn delete(&self, key: &Key) -> ReconcileResult {
-        let Some(live) = live(key)? else { return Ok(Reconciled::Done) };
-        let facts = &live.metadata.facts;
-        let judged = judge(&self.settings, key.resource(), facts, || whole(key))?;
-        let Some(expiry) = judged.expiry.filter(|_| !facts.is_deleted()) else { return Ok(Reconciled::Done) };
+        let Some((live, expiry)) = self.expiring(key)? else { return Ok(Reconciled::Done) };
         let now = (self.now)();
         if expiry.at > now {
             return Ok(wait(now, expiry.at));

@@ -238,6 +238,29 @@ fn a_deletion_is_announced_once() {
     assert_eq!(event(&host).body["reason"], "DeleteNotification");
 }
 
+/// The cache may be behind the API server: a person changed the annotation, or made another object of this name.
+#[test]
+fn a_deletion_is_announced_only_as_the_api_server_has_the_object() {
+    let own = janitor(json!({"delete-notification": "10m"}));
+    let facts = json!({"annotations": {"janitor/ttl": "65m"}, "creationTimestamp": "2026-05-01T12:00:00Z"});
+    let cached: Facts = serde_json::from_value(facts).unwrap();
+    let expiry = judge(&own.settings, "configmaps", &cached, || Ok(None)).unwrap().expiry.unwrap();
+    let minutes = |minutes: u64| Reconciled::RequeueAfter(Duration::from_secs(minutes * 60));
+    for (annotations, expected) in [
+        (json!({}), Reconciled::Done),
+        (json!({"janitor/ttl": "forever"}), Reconciled::Done),
+        (json!({"janitor/ttl": "2h"}), minutes(50)),
+        (json!({"janitor/ttl": "66m", NOTIFIED: "yes"}), minutes(6)),
+    ] {
+        let host = host(map(annotations.clone()));
+
+        let key = Key::parse("v1/configmaps shop/web").unwrap();
+        assert_eq!(own.expire(&key, &expiry, &cached).unwrap(), expected, "{annotations}");
+
+        assert_eq!(verbs(&host), [""; 0], "{annotations}");
+    }
+}
+
 #[test]
 fn an_announcement_that_fails_or_that_a_crash_cuts_off_is_one_event() {
     let config = json!({"delete-notification": "10m"});

@@ -133,7 +133,7 @@ impl Bond<'_> {
 
     fn content(&self, target: &Value, own: &Annotations) -> Map<String, Value> {
         let managed = own.entries(REPLICATED_KEYS);
-        let theirs = keys(self.kind, self.source);
+        let theirs = self.copied();
         let is_ours =
             |key: &str| self.style == Style::Reflector || managed.contains(&key) || theirs.contains(key);
         let mut patch = Map::new();
@@ -142,6 +142,20 @@ impl Bond<'_> {
             if !changes.is_empty() {
                 patch.insert((*field).to_owned(), Value::Object(changes));
             }
+        }
+        let is_whole = is_copied_whole(own);
+        for field in self.kind.named {
+            let of_source = names(self.source, field);
+            let is_ours = |name: &str| {
+                if is_generated(name_of(target), name) {
+                    // The name that OpenShift gave the source, and not the target.
+                    is_whole && of_source.contains(&name)
+                } else {
+                    is_whole || is_ours(name)
+                }
+            };
+            let list = list_change(&self.names(field), &names(target, field), is_ours);
+            patch.extend(list.map(|list| ((*field).to_owned(), list)));
         }
         for field in self.kind.wholes {
             let (wanted, present) = (filled(self.source.get(field)), filled(target.get(field)));
@@ -153,6 +167,19 @@ impl Bond<'_> {
             }
         }
         patch
+    }
+
+    /// The names in a list of the source, without the one that OpenShift adds: that Secret does not exist in another namespace.
+    fn names(&self, field: &str) -> Vec<&str> {
+        let mut names = names(self.source, field);
+        names.retain(|name| !is_generated(&self.key.name, name));
+        names
+    }
+
+    /// The keys and the names that come from the source.
+    fn copied(&self) -> BTreeSet<&str> {
+        let names = self.kind.named.iter().flat_map(|field| self.names(field));
+        keys(self.kind, self.source).into_iter().chain(names).collect()
     }
 
     /// The changes to the labels of a copy, so that it has those of its source. Labels that other clients added stay.
@@ -194,7 +221,7 @@ impl Bond<'_> {
     /// The changes of the bookkeeping, without the version and the time.
     fn marks(&self, own: &Annotations) -> Map<String, Value> {
         let join = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(",");
-        let keys = self.kind.has_keys().then(|| join(keys(self.kind, self.source)));
+        let keys = self.kind.has_keys().then(|| join(self.copied()));
         let labels = self.wanted_labels();
         let labels = labels.map(|labels| join(labels.keys().map(String::as_str).collect()));
         let key = Some(self.key.to_string());
@@ -275,6 +302,13 @@ fn without(kind: &Kind, target: &Value, own: &Annotations) -> Value {
             patch.insert((*field).to_owned(), Value::Object(removed(came)));
         }
     }
+    let (managed, is_whole) = (own.entries(REPLICATED_KEYS), is_copied_whole(own));
+    for field in kind.named {
+        let is_ours =
+            |name: &str| managed.contains(&name) || (is_whole && !is_generated(name_of(target), name));
+        let list = list_change(&[], &names(target, field), is_ours);
+        patch.extend(list.map(|list| ((*field).to_owned(), list)));
+    }
     let lists = kind.wholes.iter().filter(|field| target.get(**field).is_some_and(Value::is_array));
     patch.extend(lists.map(|field| ((*field).to_owned(), Value::Null)));
     let marks = REPLICATOR_MARKS.into_iter().filter(|name| own.get(name).is_some()).collect();
@@ -300,6 +334,34 @@ fn map_changes(
     let gone = present.into_iter().flatten().filter(|(key, _)| value(wanted, key).is_none() && is_ours(key));
     changes.extend(gone.map(|(key, _)| (key.clone(), Value::Null)));
     changes
+}
+
+/// The list with all wanted names, and without those of `is_ours` that are not wanted. Returns `None` if the target has this list.
+fn list_change(wanted: &[&str], present: &[&str], is_ours: impl Fn(&str) -> bool) -> Option<Value> {
+    let kept = present.iter().filter(|name| wanted.contains(name) || !is_ours(name));
+    let missing = wanted.iter().filter(|name| !present.contains(name));
+    let list: Vec<&str> = kept.chain(missing).copied().collect();
+    (list != present).then(|| list.iter().map(|name| json!({"name": name})).collect())
+}
+
+/// The names in a list of references.
+fn names<'a>(object: &'a Value, field: &str) -> Vec<&'a str> {
+    let list = object.get(field).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|entry| entry.get("name")?.as_str()).collect()
+}
+
+/// Returns true if the lists of the target were copied as a whole and no names were recorded, as kubernetes-replicator does it.
+fn is_copied_whole(own: &Annotations) -> bool {
+    own.get(REPLICATED_KEYS).is_none() && own.filled(REPLICATED_AT).is_some()
+}
+
+fn name_of(object: &Value) -> &str {
+    object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns true if OpenShift made the Secret for a ServiceAccount of this name.
+fn is_generated(account: &str, secret: &str) -> bool {
+    secret.strip_prefix(account).is_some_and(|rest| rest.starts_with("-dockercfg-"))
 }
 
 fn entries<'a>(object: &'a Value, field: &str) -> Option<&'a Map<String, Value>> {

@@ -9,6 +9,9 @@ pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// Fields that are copied key by key.
     pub(crate) maps: &'static [&'static str],
+    /// Lists of names that are copied name by name. Names that other clients add to a copy stay: OpenShift adds a name to
+    /// `imagePullSecrets` of each ServiceAccount, and adds it again whenever it is removed.
+    pub(crate) named: &'static [&'static str],
     /// Fields that are copied as a whole.
     pub(crate) wholes: &'static [&'static str],
     /// The immutable field: only the creation of an object can set it.
@@ -23,6 +26,7 @@ pub(crate) const KINDS: [Kind; 5] = [
         api_version: "v1",
         name: "Secret",
         maps: &["data"],
+        named: &[],
         wholes: &[],
         fixed: Some("type"),
     },
@@ -31,6 +35,7 @@ pub(crate) const KINDS: [Kind; 5] = [
         api_version: "v1",
         name: "ConfigMap",
         maps: &["data", "binaryData"],
+        named: &[],
         wholes: &[],
         fixed: None,
     },
@@ -39,6 +44,7 @@ pub(crate) const KINDS: [Kind; 5] = [
         api_version: RBAC,
         name: "Role",
         maps: &[],
+        named: &[],
         wholes: &["rules"],
         fixed: None,
     },
@@ -47,6 +53,7 @@ pub(crate) const KINDS: [Kind; 5] = [
         api_version: RBAC,
         name: "RoleBinding",
         maps: &[],
+        named: &[],
         wholes: &["subjects"],
         fixed: Some("roleRef"),
     },
@@ -55,7 +62,8 @@ pub(crate) const KINDS: [Kind; 5] = [
         api_version: "v1",
         name: "ServiceAccount",
         maps: &[],
-        wholes: &["imagePullSecrets", "automountServiceAccountToken"],
+        named: &["imagePullSecrets"],
+        wholes: &["automountServiceAccountToken"],
         fixed: None,
     },
 ];
@@ -68,8 +76,8 @@ impl Kind {
         KINDS.iter().find(|kind| kind.gvr == gvr)
     }
 
-    /// Returns true if objects of this kind have keys, so that a copy may have keys of its own.
+    /// Returns true if objects of this kind have keys or names, so that a copy may have some of its own.
     pub(crate) fn has_keys(&self) -> bool {
-        !self.maps.is_empty()
+        !self.maps.is_empty() || !self.named.is_empty()
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use informer_sdk::{
-    Error, ObjectKey, ReconcileResult, Reconciled,
+    Error, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
     client::{self, ApiCode, DeleteOptions, ObjectEvent, Patch, WriteOptions, Written},
     lister, log, metrics,
 };
@@ -82,6 +82,11 @@ impl Writer<'_> {
                 log::warn!("{self} was not {done}: {error}");
                 count("replicator_refused_total", &[("resource", self.kind.gvr)]);
                 Ok(Reconciled::Done)
+            }
+            // The same request fails each time, until a person changes the source, the target or the policies of the cluster.
+            Some(ApiCode::Invalid | ApiCode::BadArgument) => {
+                count("replicator_refused_total", &[("resource", self.kind.gvr)]);
+                Err(ReconcileError::terminal(format!("{self} cannot be {done} ({note}): {error}")))
             }
             _ => Err(error.into()),
         }

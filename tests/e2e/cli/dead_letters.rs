@@ -190,6 +190,14 @@ async fn letters_of_all_plugins_are_listed_oldest_first_and_counted() {
         host.listed("the letters of both", |list| about(list) == 2 * number).await;
     }
 
+    for name in ["v1/configmaps", "cm", "ConfigMap", "configmaps.v1."] {
+        let listed = host.dead_letters(&["list", "--gvr", name]).await;
+        assert_eq!((listed.status, about(&listed.stdout)), (Some(0), 2), "{name}: {}", listed.stderr);
+    }
+    let unknown = host.dead_letters(&["list", "--gvr", "po"]).await;
+    assert_eq!(unknown.status, Some(1), "{}", unknown.stdout);
+    assert!(unknown.stderr.contains("`po` is not watched for any plugin; watched are `v1/configmaps`"));
+
     let list = host.dead_letters(&["list"]).await.stdout;
     let names: Vec<&str> = list
         .lines()

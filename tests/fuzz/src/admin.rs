@@ -247,6 +247,10 @@ impl Probe for Host {
         Queues::default()
     }
 
+    fn resource(&self, name: &str) -> Result<String, String> {
+        Ok(name.to_owned())
+    }
+
     fn dead_letters(&self, _chosen: &Chosen) -> DeadLetters {
         DeadLetters::default()
     }

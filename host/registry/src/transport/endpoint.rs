@@ -33,8 +33,7 @@ struct Grant {
 impl Endpoint {
     /// Reads the authorities, and opens no connection.
     pub(super) async fn new(settings: RegistrySettings, host: &str) -> Result<Self, RegistryError> {
-        let scheme = if settings.insecure { "http" } else { "https" };
-        let base = format!("{scheme}://{host}");
+        let base = format!("{}://{host}", settings.scheme());
         let registry = settings.host.clone();
         let building = tokio::task::spawn_blocking(move || Wire::new(settings));
         let failed =

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Chosen {
     /// Name of the plugin; `None` means every plugin.
     pub plugin: Option<String>,
-    /// The resource as the configuration writes it, such as `v1/pods`. `None` means every letter, and the empty text only those
-    /// that belong to no resource: letters of keys of the plugin's own and of signals.
+    /// The resource: its full name, such as `v1/pods`, or in a request another one that kubectl accepts. `None` means every letter, and
+    /// the empty text only those that belong to no resource: letters of keys of the plugin's own and of signals.
     pub gvr: Option<String>,
     /// `namespace/name`, `name`, or a key of the plugin's own; `None` means every key.
     pub key: Option<String>,

@@ -1,9 +1,9 @@
 //! Dead letters: listed, replayed and dropped.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{collections::BTreeSet, sync::Arc, time::SystemTime};
 
 use informer_dispatch::{DeadLetter, workqueue::DroppedKey};
-use informer_types::Signal;
+use informer_types::{Gvr, Signal};
 use jiff::Timestamp;
 
 use crate::{
@@ -23,6 +23,12 @@ pub(super) fn problems(plugins: &[Arc<RunningPlugin>]) -> Vec<String> {
         Some(format!("plugin {}: its dead letters are in memory only: {why}", plugin.name()))
     };
     plugins.iter().filter_map(why).collect()
+}
+
+/// The resources of the letters. The configuration may have named them once, and watch them no more.
+pub(super) fn resources(plugins: &[Arc<RunningPlugin>]) -> BTreeSet<Gvr> {
+    let letters = plugins.iter().flat_map(|plugin| plugin.letters().events(&Chosen::default()));
+    letters.map(|letter| letter.object.source.gvr().clone()).collect()
 }
 
 pub(super) fn dead_letter(letter: &DeadLetter) -> types::DeadLetter {

@@ -1,7 +1,6 @@
 //! The place of one object, and the newest steps of each stage.
 
 mod plugin;
-mod resource;
 mod step;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -10,6 +9,7 @@ use informer_cache::{InformerStatus, SharedInformer};
 use informer_dispatch::ObjectRef;
 use informer_types::{Gvr, ObjectKey, Source, Traced};
 
+use super::resource;
 use crate::{
     admin::types::{ExplainRequest, Explanation, PluginExplanation, Step},
     app::{running_plugin::RunningPlugin, trace::Trace},

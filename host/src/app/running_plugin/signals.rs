@@ -62,8 +62,10 @@ impl LastLook {
         }
     }
 
+    /// Returns true if the files changed since the last successful look. Without such a look they may have changed since a version
+    /// read them in `start`, so it returns true too.
     fn is_other_than(self, now: u64) -> bool {
-        self.state().is_some_and(|before| before != now)
+        self.state() != Some(now)
     }
 }
 
@@ -255,5 +257,25 @@ fn workers(config: &config::Plugin) -> ReconcileConfig {
         plugin: config.name.as_str().into(),
         workers: NonZeroUsize::MIN,
         attempts: config.retry.calls.attempts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A version may have started between two failed looks, with a state of the files that the host never saw.
+    #[test]
+    fn files_that_become_readable_count_as_changed_unless_an_earlier_look_saw_the_same_state() {
+        for (last, changed) in [
+            (LastLook::Never, true),
+            (LastLook::Failed { before: None }, true),
+            (LastLook::Failed { before: Some(1) }, true),
+            (LastLook::Failed { before: Some(2) }, false),
+            (LastLook::Saw(1), true),
+            (LastLook::Saw(2), false),
+        ] {
+            assert_eq!(last.is_other_than(2), changed, "{:?}", last.state());
+        }
     }
 }

@@ -68,6 +68,18 @@ subjects:
     );
 }
 
+/// `kubectl apply` fails with "no objects passed to apply" if it reads none.
+#[test]
+fn a_configuration_that_needs_no_rule_has_an_empty_cluster_role() {
+    let names = Names { role: "informer".to_owned(), account: ("apps".to_owned(), "host".to_owned()) };
+
+    let manifests = manifests(&Rules::of(&config(DEPLOYMENTS)), &names);
+
+    let kinds: Vec<_> = manifests.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["ClusterRole", "ClusterRoleBinding"]);
+    assert_eq!(manifests[0]["rules"], json!([]));
+}
+
 #[test]
 fn watched_namespaces_get_a_role_each_and_no_cluster_role() {
     let text = format!("{DEPLOYMENTS}namespaces = [\"shop\", \"default\"]\n{PLUGIN}");

@@ -193,12 +193,6 @@ fn the_fields_of_the_kinds_without_keys_are_copied_as_a_whole() {
             json!({"roleRef": {"name": "r"}}),
             json!({"subjects": [{"name": "s"}], "roleRef": {"name": "r"}}),
         ),
-        (
-            "ServiceAccount",
-            json!({"imagePullSecrets": [{"name": "s"}], "secrets": [{"name": "token"}], "automountServiceAccountToken": false}),
-            json!({"secrets": [{"name": "own"}]}),
-            json!({"imagePullSecrets": [{"name": "s"}], "secrets": [{"name": "own"}], "automountServiceAccountToken": false}),
-        ),
     ] {
         let source = source(json!({}), content);
         let mut made = after(&bond(kind(name), &key, &source), &others);
@@ -206,6 +200,73 @@ fn the_fields_of_the_kinds_without_keys_are_copied_as_a_whole() {
         made.as_object_mut().unwrap().remove("metadata");
         assert_eq!(made, expected, "{name}");
     }
+}
+
+/// On OpenShift a controller adds one name to `secrets` and one to `imagePullSecrets` of each ServiceAccount, and repeats it when
+/// they are removed.
+#[test]
+fn a_service_account_gets_the_names_that_its_source_declares_and_keeps_those_of_the_platform() {
+    let (key, kind) = (shop_web(), kind("ServiceAccount"));
+    let names = |names: &[&str]| names.iter().map(|name| json!({"name": name})).collect::<Value>();
+    let declares = |own: &[&str]| {
+        let all = [own, ["web-dockercfg-shop"].as_slice()].concat();
+        let tokens = names(&["web-dockercfg-shop"]);
+        source(
+            json!({}),
+            json!({"imagePullSecrets": names(&all), "secrets": tokens, "automountServiceAccountToken": false}),
+        )
+    };
+    let before = declares(&["a", "b"]);
+    let mut target = bond(kind, &key, &before).fresh("web", NOW);
+    assert_eq!(target["imagePullSecrets"], names(&["a", "b"]));
+    assert_eq!(target["metadata"]["annotations"][REPLICATED_KEYS], "a,b");
+    assert_eq!((&target["automountServiceAccountToken"], target.get("secrets")), (&json!(false), None));
+
+    target["secrets"] = names(&["web-dockercfg-blog"]);
+    target["imagePullSecrets"] = names(&["a", "b", "web-dockercfg-blog"]);
+    assert_eq!(bond(kind, &key, &before).plan(&target, "later"), Plan::Nothing);
+    let mut mirror = bond(kind, &key, &before);
+    mirror.style = Style::Reflector;
+    assert_eq!(after(&mirror, &target)["imagePullSecrets"], names(&["a", "b", "web-dockercfg-blog"]));
+
+    let changed = declares(&["b", "c"]);
+    let target = after(&bond(kind, &key, &changed), &target);
+    assert_eq!(target["imagePullSecrets"], names(&["b", "web-dockercfg-blog", "c"]));
+    assert_eq!(target["secrets"], names(&["web-dockercfg-blog"]));
+
+    let Release::Change(patch) = Release::of(kind, Role::Pulls, Style::Replicator, &target) else {
+        panic!("the target has a name of its own");
+    };
+    assert_eq!(patch["imagePullSecrets"], names(&["web-dockercfg-blog"]));
+    assert_eq!(Release::of(kind, Role::Copy, Style::Replicator, &target), Release::Delete);
+}
+
+/// kubernetes-replicator copies the list as a whole and writes no names. Later changes are made name by name.
+#[test]
+fn a_service_account_that_was_copied_as_a_whole_loses_the_names_that_its_source_does_not_have() {
+    let (key, kind) = (shop_web(), kind("ServiceAccount"));
+    let names = |names: &[&str]| names.iter().map(|name| json!({"name": name})).collect::<Value>();
+    let source = source(json!({}), json!({"imagePullSecrets": names(&["a", "web-dockercfg-shop"])}));
+    let whole = json!({
+        "metadata": {"name": "web", "annotations": {REPLICATED_AT: "x", REPLICATED_FROM_VERSION: "1"}},
+        "imagePullSecrets": names(&["a", "gone", "web-dockercfg-shop", "web-dockercfg-blog"]),
+    });
+    let own = json!({"metadata": {"name": "web"}, "imagePullSecrets": names(&["own"])});
+    let mut bond = bond(kind, &key, &source);
+
+    for role in [Role::Copy, Role::Pulls] {
+        bond.role = role;
+        let mut target = after(&bond, &whole);
+        assert_eq!(target["imagePullSecrets"], names(&["a", "web-dockercfg-blog"]));
+        target["imagePullSecrets"] = names(&["a", "web-dockercfg-blog", "own"]);
+        assert_eq!(bond.plan(&target, "later"), Plan::Nothing);
+    }
+    assert_eq!(after(&bond, &own)["imagePullSecrets"], names(&["own", "a"]), "it was no copy before");
+
+    let Release::Change(patch) = Release::of(kind, Role::Pulls, Style::Replicator, &whole) else {
+        panic!("the target has names of its own");
+    };
+    assert_eq!(patch["imagePullSecrets"], names(&["web-dockercfg-shop", "web-dockercfg-blog"]));
 }
 
 #[test]

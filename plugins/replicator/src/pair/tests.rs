@@ -113,6 +113,26 @@ fn a_source_that_cannot_be_read_changes_no_target() {
     }
 }
 
+/// The API server answers 422 to an object that is not valid, as often as the same request is sent.
+#[test]
+fn a_write_that_is_not_valid_is_a_terminal_failure_and_a_busy_server_is_asked_again() {
+    let values = json!({"a": "2", "b": "2"});
+    for (code, expected) in [
+        (
+            ApiCode::Invalid,
+            ReconcileError::terminal(
+                "v1/configmaps blog/mine cannot be changed (copy of shop/web): invalid: why",
+            ),
+        ),
+        (ApiCode::Unavailable, ReconcileError::retry("unavailable: why")),
+    ] {
+        let host = server(Some(source(&values)));
+        host.fail_write(code, "why");
+
+        assert_eq!(decide(true, cached(source(&values)), cached(target())), Err(expected));
+    }
+}
+
 #[test]
 fn a_source_that_the_api_server_lost_already_takes_its_keys_with_it() {
     let _host = server(None);

@@ -1,4 +1,4 @@
-//! The watched resource that a person names.
+//! The resource that a person names.
 
 use std::collections::BTreeMap;
 
