@@ -1,7 +1,8 @@
 //! Measurements that need the host as a process of its own: `cargo xtask bench --ready-made` and `cargo xtask bench --languages` build
-//! and run it. Each prints a table.
+//! and run it. Each prints a table. `cargo xtask function-order` finds the functions that the host executes under this load.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
+mod function_order;
 mod languages;
 mod processes;
 mod ready_made;
@@ -15,6 +16,11 @@ enum Measurement {
     ReadyMade(ready_made::Arguments),
     /// Measures the way from an empty folder to a running handler in each language.
     Languages(languages::Arguments),
+    /// Writes the order of the functions of the host for the linker.
+    FunctionOrder(function_order::Arguments),
+    /// Runs a program under a tracer, for `function-order`.
+    #[command(hide = true)]
+    Trace(function_order::Trace),
 }
 
 #[tokio::main]
@@ -22,5 +28,8 @@ async fn main() -> anyhow::Result<()> {
     match Measurement::parse() {
         Measurement::ReadyMade(arguments) => ready_made::report(&arguments).await,
         Measurement::Languages(arguments) => languages::report(&arguments).await,
+        Measurement::FunctionOrder(arguments) => function_order::write(&arguments).await,
+        // On this thread to the end, because only the thread that traces a program may stop and continue it.
+        Measurement::Trace(arguments) => function_order::trace(&arguments),
     }
 }

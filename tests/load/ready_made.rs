@@ -39,6 +39,24 @@ pub(crate) struct Arguments {
     rolls: usize,
 }
 
+// === impl Arguments ===
+
+impl Arguments {
+    /// A load of about a minute that makes each step of the measurement.
+    pub(crate) fn few(program: PathBuf) -> Self {
+        Self {
+            program,
+            beside: Vec::new(),
+            namespaces: 10,
+            secrets: 800,
+            configmaps: 800,
+            workloads: 20,
+            changes: 1000,
+            rolls: 5,
+        }
+    }
+}
+
 /// Prints the table.
 ///
 /// # Errors

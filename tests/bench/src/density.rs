@@ -3,13 +3,12 @@
 //! The host is the program `informer`, and its API server is another process of the same program. The first row of the
 //! report is the host without plugins; the others subtract its memory.
 
-mod host;
 mod table;
 
 use std::{
     io::Write,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
@@ -17,7 +16,13 @@ use clap::Args;
 
 pub use table::Row;
 
-use host::{ApiServer, Host};
+use crate::{
+    host::{ApiServer, Configuration, Host, HostOptions, Place, Plugin},
+    variant::variant,
+};
+
+/// The watch of the plugins.
+const WATCH: &str = "v1/configmaps";
 
 /// The options of the measurement.
 #[derive(Args, Clone, Debug)]
@@ -28,39 +33,76 @@ pub struct DensityOptions {
     /// Number of different components that the plugins have.
     #[arg(long, default_value_t = 1)]
     pub components: usize,
-    /// How long the host idles before its memory is read, and how long its CPU time is measured afterwards. After a minute no
-    /// instance is left that was never called.
-    #[arg(long, default_value_t = 75)]
-    pub idle_seconds: u64,
-    /// The program `informer`; defaults to the one in the directory of the programs.
-    #[arg(long)]
-    pub informer: Option<PathBuf>,
 }
 
 /// Measures a host without plugins and one with each number of plugins, and writes a table to standard output.
 ///
 /// # Errors
 /// A process cannot be started, or a host does not become ready.
-pub async fn report(options: &DensityOptions, programs: &Path, component: &Path) -> Result<()> {
-    let informer = options.informer.clone().unwrap_or_else(|| programs.join("informer"));
-    let rows = measure(options, &informer, component).await?;
+pub async fn report(
+    options: &DensityOptions,
+    host: &HostOptions,
+    programs: &Path,
+    component: &Path,
+) -> Result<()> {
+    let rows = measure(options, &host.program(programs), host.idle(), component).await?;
     writeln!(std::io::stdout(), "{}", table::render(&rows, options.components)).context("cannot report")
 }
 
-/// The rows of the report.
+/// The rows of the report. The hosts idle for the time `idle`.
 ///
 /// # Errors
 /// Fails as [`report`] does.
-pub async fn measure(options: &DensityOptions, informer: &Path, component: &Path) -> Result<Vec<Row>> {
+pub async fn measure(
+    options: &DensityOptions,
+    informer: &Path,
+    idle: Duration,
+    component: &Path,
+) -> Result<Vec<Row>> {
     ensure!(options.components > 0, "plugins without a component: --components must be 1 or more");
     let component = std::fs::read(component)
         .with_context(|| format!("cannot read {}; `cargo xtask guests` builds it", component.display()))?;
     let server = ApiServer::start(informer).await?;
-    let idle = Duration::from_secs(options.idle_seconds);
     let mut rows = Vec::new();
     for plugins in std::iter::once(0).chain(options.plugins.iter().copied()) {
-        let host = Host::start(informer, &server, &component, plugins, options.components).await?;
-        rows.push(host.measure(idle).await.with_context(|| format!("{plugins} plugins"))?);
+        let place = Place::new(informer)?;
+        let components = components(&place, &component, options.components.min(plugins))?;
+        let host = place.start(&server.cluster(), &configuration(plugins, &components)).await?;
+        rows.push(row(host, plugins, idle).await.with_context(|| format!("{plugins} plugins"))?);
     }
     Ok(rows)
+}
+
+/// Writes this number of different components.
+fn components(place: &Place, component: &[u8], number: usize) -> Result<Vec<PathBuf>> {
+    (0..number)
+        .map(|number| place.write(&format!("component-{number}.wasm"), &variant(component, number)))
+        .collect()
+}
+
+/// A configuration with plugins that have these components in turn.
+fn configuration(plugins: usize, components: &[PathBuf]) -> Configuration {
+    let mut configuration = Configuration::new(WATCH);
+    for (number, component) in components.iter().cycle().take(plugins).enumerate() {
+        configuration.add(Plugin { name: &format!("plugin-{number}"), component, on: "", tables: "" });
+    }
+    configuration
+}
+
+/// Lets the host idle, and measures it.
+async fn row(host: Host, plugins: usize, idle: Duration) -> Result<Row> {
+    let (before, begun) = (host.idle(idle).await?, Instant::now());
+    let (after, measured) = (host.idle(idle).await?, begun.elapsed());
+    let (start_seconds, peak_threads) = (host.start.as_secs_f64(), host.peak_threads);
+    host.kill().await?;
+    Ok(Row {
+        plugins,
+        start_seconds,
+        peak_threads,
+        threads: after.threads,
+        peak_bytes: after.peak_bytes,
+        settled_bytes: after.resident_bytes,
+        anonymous_bytes: after.anonymous_bytes,
+        idle_cores: (after.cpu_seconds - before.cpu_seconds) / measured.as_secs_f64().max(0.001),
+    })
 }

@@ -2,9 +2,7 @@
 
 mod child;
 mod latency;
-mod machine;
 mod options;
-mod statistics;
 mod table;
 
 use std::io::Write;
@@ -16,7 +14,7 @@ pub use table::{Comparison, Run};
 
 use child::Programs;
 
-use crate::{client, collection::Recipe, server::Greeting};
+use crate::{client, collection::Recipe, machine, server::Greeting};
 
 use latency::Latency;
 

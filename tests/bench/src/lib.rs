@@ -7,17 +7,24 @@
 //! 3. A [`subject`] lists, watches, caches and counts in a separate process: [`informer`] is ours, [`kube_rs`] and
 //!    the Go program in `client-go` are the peers.
 //!
-//! Another measurement: [`density`] of the whole host with many idle plugins.
+//! Other measurements, of the whole [`host`]: its [`density`] with many idle plugins, and the [`costs`] of single things.
 //!
 //! The tests do not measure time: they assert that every subject handles every event.
 #![forbid(unsafe_code)]
 
 pub mod client;
 pub mod collection;
+pub mod costs;
 pub mod density;
 pub mod driver;
+pub mod host;
 pub mod informer;
 pub mod kube_rs;
+mod machine;
+mod metrics;
+mod processes;
 pub mod server;
+mod statistics;
 pub mod subject;
 mod usage;
+mod variant;

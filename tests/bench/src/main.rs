@@ -5,12 +5,15 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use informer_bench::{
     collection::{Kind, Recipe},
+    costs,
     density::{self, DensityOptions},
     driver::{self, Options},
+    host::HostOptions,
     server,
 };
 
-/// Compares our informer and a sandboxed handler with kube-rs and client-go and a native handler, or measures a host with many plugins.
+/// Compares our informer and a sandboxed handler with kube-rs and client-go and a native handler, or measures a host with many plugins,
+/// or what single things cost in a host.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -20,6 +23,11 @@ struct Arguments {
     options: Options,
     #[command(flatten)]
     density: DensityOptions,
+    /// Measures what single things cost in one host, and nothing else.
+    #[arg(long, conflicts_with = "plugins")]
+    costs: bool,
+    #[command(flatten)]
+    host: HostOptions,
 }
 
 #[derive(Subcommand)]
@@ -47,14 +55,15 @@ enum Command {
 /// The server runs on one thread, so that it cannot occupy both cores of a small machine.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let Arguments { command, options, density } = Arguments::parse();
+    let Arguments { command, options, density, costs, host } = Arguments::parse();
     match command {
         Some(Command::Serve { kind, objects, page_size, seed, churn }) => {
             server::run(Recipe { kind, objects, page_size, seed, churn }).await
         }
         None if !density.plugins.is_empty() => {
-            density::report(&density, &options.programs()?, &options.component()?).await
+            density::report(&density, &host, &options.programs()?, &options.component()?).await
         }
+        None if costs => costs::report(&options, &host).await,
         None => driver::report(&options).await,
     }
 }

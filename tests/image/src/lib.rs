@@ -5,9 +5,12 @@
 //! 3. [`tree`] writes them as layers. Equal files give equal bytes.
 //! 4. [`sbom`] lists crates and packages as SPDX.
 //! 5. [`layout`] writes an OCI image layout in a tar file, which `ctr`, `skopeo`, `crane` and `podman` read.
+//!
+//! [`function_order`] decides which functions come first in the binary.
 
 pub mod contents;
 pub mod debian;
+pub mod function_order;
 pub mod layout;
 pub mod platform;
 pub mod sbom;

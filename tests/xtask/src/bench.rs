@@ -1,9 +1,14 @@
 //! The benchmark.
 
+use std::path::Path;
+
 use crate::{
     command::{Run, Step, cargo, target_dir},
-    guests,
+    guests, image,
 };
+
+/// Builds in all members but the benchmark: dependencies are then built once, with the features that all need.
+const WORKSPACE: [&str; 5] = ["build", "--workspace", "--exclude", "informer-bench", "--profile"];
 
 /// Builds the benchmark and what it runs, and runs it with these arguments.
 ///
@@ -12,9 +17,13 @@ use crate::{
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     if let Some((first, rest)) = arguments.split_first() {
         match first.as_str() {
-            // The host is built with the profile of the image.
-            "--ready-made" => return load("ready-made", "dist", &[], rest),
-            "--languages" => return load("languages", "release", &["--sdk", "plugins/sdk/rust"], rest),
+            "--ready-made" => return load("ready-made", &image::build()?.binary, rest),
+            "--languages" => {
+                let arguments = [&["--sdk".to_owned(), "plugins/sdk/rust".to_owned()], rest].concat();
+                cargo(&[&WORKSPACE, ["release", "--bin", "informer"].as_slice()].concat())
+                    .run(&Step::new("build the host"))?;
+                return load("languages", &target_dir().join("release/informer"), &arguments);
+            }
             _ => {}
         }
     }
@@ -22,25 +31,27 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     // All subjects in Rust are built with the profile of the image.
     let build = ["--profile", "dist", "--package", "informer-bench", "--features", "jemalloc"];
     cargo(&[["build"].as_slice(), &build, &["--bins"]].concat()).run(&Step::new("build the benchmark"))?;
-    if arguments.iter().any(|argument| argument.split('=').next() == Some("--plugins")) {
-        cargo(&["build", "--profile", "dist", "--package", "informer", "--bin", "informer"])
-            .run(&Step::new("build the host"))?;
-    }
+    let has = |flag: &str| arguments.iter().any(|argument| argument.split('=').next() == Some(flag));
     let mut line = [["run"].as_slice(), &build, &["--bin", "informer-bench", "--"]].concat();
+    let host;
+    if (has("--plugins") || has("--costs")) && !has("--informer") {
+        host = format!("--informer={}", image::build()?.binary.display());
+        line.push(&host);
+    }
     line.extend(arguments.iter().map(String::as_str));
     cargo(&line).run(&Step::new("run the benchmark"))
 }
 
-/// Builds the host with this profile, and the program that measures it, and makes one of its measurements.
-fn load(measurement: &str, profile: &str, flags: &[&str], arguments: &[String]) -> Result<(), String> {
-    // All members: dependencies are then built once, with the features that both need.
-    let all = ["build", "--workspace", "--exclude", "informer-bench", "--profile"];
-    cargo(&[all.as_slice(), &[profile, "--bin", "informer"]].concat()).run(&Step::new("build the host"))?;
-    cargo(&[all.as_slice(), &["release", "--example", "load"]].concat())
-        .run(&Step::new("build what measures it"))?;
-    let program = |path: &str| target_dir().join(path).to_string_lossy().into_owned();
-    let host = program(&format!("{profile}/informer"));
-    let mut line = [[measurement, "--program", &host].as_slice(), flags].concat();
+/// Builds the program that measures this host, and makes one of its measurements with these arguments.
+///
+/// # Errors
+/// A build or the measurement fails.
+pub(crate) fn load(measurement: &str, host: &Path, arguments: &[String]) -> Result<(), String> {
+    cargo(&[&WORKSPACE, ["release", "--example", "load"].as_slice()].concat())
+        .run(&Step::new("build what measures the host"))?;
+    let host = host.to_string_lossy();
+    let mut line = vec![measurement, "--program", &host];
     line.extend(arguments.iter().map(String::as_str));
-    Run::new(&program("release/examples/load"), &line).run(&Step::new("run the measurement"))
+    Run::new(&target_dir().join("release/examples/load").to_string_lossy(), &line)
+        .run(&Step::new("run the measurement"))
 }

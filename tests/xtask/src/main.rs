@@ -1,11 +1,12 @@
 //! `cargo xtask`: the chores of the project. They need only Rust.
 //!
-//! It has no dependencies, so it compiles in a second on a fresh machine.
+//! It has few dependencies, so it compiles in seconds on a fresh machine.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
 mod bench;
 mod command;
+mod function_order;
 mod fuzz;
 mod guests;
 mod image;
@@ -38,14 +39,16 @@ usage: cargo xtask <command>
   image [amd64] [arm64]
                        build the container image without a container runtime: target/image/informer.tar (needs Debian or
                        Ubuntu, and a C compiler for the other architecture)
-  bench [..]           measure against kube-rs and client-go (needs Go), or with --plugins N a host with N idle plugins;
-                       tests/bench/README.md lists the options
+  bench [..]           measure against kube-rs and client-go (needs Go), or with --plugins N a host with N idle plugins, or with
+                       --costs what single things cost in a host; tests/bench/README.md lists the options
   bench --ready-made [..]
                        measure the ready-made plugins on the real kube-apiserver with its controllers, also beside other
                        programs; --help lists the options (needs Go)
   bench --languages [..]
                        measure the way from an empty folder to a running handler in each language; --help lists the options
                        (needs Go, Node.js and Python 3)
+  function-order       write host/function-order.ld: the functions that a running host executes, for the linker. It takes 20
+                       minutes and is due before a release (needs Go, and Linux on x86-64)
   pictures [--check]   draw the pictures of the README (host/docs/*.svg); --check compares them with the files
 ";
 
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         "guests" => guests::build_all(),
         "image" => image::run(&rest),
         "bench" => bench::run(&rest),
+        "function-order" => function_order::run(&rest),
         "pictures" => pictures::run(&rest),
         _ => {
             eprint!("{USAGE}");

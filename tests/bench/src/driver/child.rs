@@ -5,14 +5,12 @@ use std::{ffi::OsString, path::PathBuf, process::Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use tempfile::TempDir;
-use tokio::{
-    io::{AsyncBufReadExt, BufReader, Lines},
-    process::{Child, ChildStdout, Command},
-};
+use tokio::process::Command;
 
 use super::options::{Options, SubjectName};
 use crate::{
     collection::Recipe,
+    processes::{Server, program, start},
     server::Greeting,
     subject::{Events, Paced, Sample, Synced},
 };
@@ -24,11 +22,6 @@ pub(super) struct Programs {
     code_cache: TempDir,
     /// The program with client-go. `None` if no subject needs it.
     client_go: Option<PathBuf>,
-}
-
-/// A running server. It ends when its standard input ends: when this is dropped, or when this process ends.
-pub(super) struct Server {
-    _child: Child,
 }
 
 // === impl Programs ===
@@ -55,18 +48,7 @@ impl Programs {
 
     /// Starts a server and waits until it answers.
     pub(super) async fn serve(&self, recipe: Recipe) -> Result<(Server, Greeting)> {
-        let mut command = self.program("informer-bench");
-        command
-            .arg("serve")
-            .args(["--kind".to_owned(), recipe.kind.to_string()])
-            .args(["--objects".to_owned(), recipe.objects.to_string()])
-            .args(["--page-size".to_owned(), recipe.page_size.to_string()])
-            .args(["--seed".to_owned(), recipe.seed.to_string()])
-            .args(recipe.churn.then_some("--churn"));
-        let (child, mut lines) = start(command, Stdio::piped())?;
-        let line = lines.next_line().await?.context("the server ended before it answered")?;
-        let greeting = serde_json::from_str(&line).with_context(|| format!("the server printed `{line}`"))?;
-        Ok((Server { _child: child }, greeting))
+        Server::start(&self.directory, recipe).await
     }
 
     /// Runs one subject to its end.
@@ -140,7 +122,7 @@ impl Programs {
     }
 
     fn program(&self, name: &str) -> Command {
-        Command::new(self.directory.join(name).with_extension(std::env::consts::EXE_EXTENSION))
+        program(&self.directory, name)
     }
 }
 
@@ -158,13 +140,4 @@ fn plan(served: &Greeting, options: &Options) -> [(&'static str, String); 10] {
         ("--settle-seconds", options.settle_seconds.to_string()),
         ("--limit-seconds", options.limit_seconds.to_string()),
     ]
-}
-
-fn start(mut command: Command, input: Stdio) -> Result<(Child, Lines<BufReader<ChildStdout>>)> {
-    command.stdin(input).stdout(Stdio::piped()).kill_on_drop(true);
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("cannot start {}", command.as_std().get_program().to_string_lossy()))?;
-    let output = child.stdout.take().context("the process has no standard output")?;
-    Ok((child, BufReader::new(output).lines()))
 }

@@ -7,10 +7,10 @@ use clap::ValueEnum;
 use super::{
     latency::Latency,
     options::{Options, SubjectName},
-    statistics::{median, range},
 };
 use crate::{
     server::Greeting,
+    statistics::{median, range},
     subject::{Events, Synced},
 };
 

@@ -1,7 +1,7 @@
 //! Median and range.
 
 /// The middle value, or the mean of the two middle values. Returns `None` if there are no values.
-pub(super) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -13,7 +13,7 @@ pub(super) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 }
 
 /// The smallest and the largest value. Returns `None` if there are no values.
-pub(super) fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+pub(crate) fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     values.into_iter().fold(None, |range, value| {
         let (least, greatest) = range.unwrap_or((value, value));
         Some((value.min(least), value.max(greatest)))

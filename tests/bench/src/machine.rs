@@ -3,10 +3,10 @@
 use std::{path::Path, process::Command};
 
 /// The lock file with the versions of all packages.
-static LOCK: &str = include_str!("../../../../Cargo.lock");
+static LOCK: &str = include_str!("../../../Cargo.lock");
 
 /// One line about the machine and one line about the programs.
-pub(super) fn describe() -> String {
+pub(crate) fn describe() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let model = read("/proc/cpuinfo")
         .lines()
