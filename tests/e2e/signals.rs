@@ -251,9 +251,9 @@ async fn a_plugin_is_notified_of_each_change_of_its_configuration_files() {
     host.stop().await;
 }
 
-/// A version starts only if the files can be read, and the host may have seen none of their states before.
+/// A version starts only if the files can be read. The host may not have seen any earlier state of the files.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_is_notified_if_its_configuration_files_can_be_read_later_only() {
+async fn a_plugin_is_notified_if_its_configuration_files_become_readable_only_later() {
     let server = server().await;
     let folder = tempfile::tempdir().unwrap();
     let files = folder.path().join("mounted");

@@ -38,7 +38,7 @@ use tempfile::TempDir;
 
 use crate::ready_made as load;
 
-/// A host that executes fewer functions has not run.
+/// If a host executes fewer functions than this number, it has not run.
 const LEAST: usize = 1000;
 
 /// Runs the ready-made plugins with few objects, and writes the functions that the host executes.
@@ -99,7 +99,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-/// Runs a host with TLS and a kubeconfig until it is idle. The load uses neither.
+/// Runs a host with TLS and a kubeconfig until the host is idle. The load uses neither TLS nor a kubeconfig.
 async fn connect(program: &Path, directory: &Path) -> Result<()> {
     let cluster = RealCluster::start(Options::default()).await?;
     let kubeconfig = directory.join("kubeconfig");
@@ -123,7 +123,7 @@ pub(crate) fn trace(trace: &Trace) -> Result<()> {
     let addresses: Vec<u64> = functions(&read(&trace.map)?).iter().map(|function| function.address).collect();
     let path = trace.directory.join(std::process::id().to_string());
     let mut file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    // Not buffered, because the host and this process are killed at the end.
+    // The file has no buffer, because the host and this process are killed at the end.
     tracer::run(&trace.program, &trace.arguments, &addresses, |address| Ok(writeln!(file, "{address}")?))
 }
 
@@ -131,7 +131,7 @@ fn read(map: &Path) -> Result<String> {
     fs::read_to_string(map).with_context(|| format!("cannot read {}", map.display()))
 }
 
-/// The addresses in all traces, each once. Those of the run that ended first come first.
+/// The addresses in all traces, each once. The addresses of the trace that was completed first come first.
 fn executed(directory: &Path) -> Result<Vec<u64>> {
     let mut traces: Vec<PathBuf> =
         fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;

@@ -29,7 +29,7 @@ async fn main() -> anyhow::Result<()> {
         Measurement::ReadyMade(arguments) => ready_made::report(&arguments).await,
         Measurement::Languages(arguments) => languages::report(&arguments).await,
         Measurement::FunctionOrder(arguments) => function_order::write(&arguments).await,
-        // On this thread to the end, because only the thread that traces a program may stop and continue it.
+        // This blocks the main thread, because only the thread that traces a program may continue it.
         Measurement::Trace(arguments) => function_order::trace(&arguments),
     }
 }

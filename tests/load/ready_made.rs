@@ -37,12 +37,15 @@ pub(crate) struct Arguments {
     /// Changes whose time to the roll is measured, one after the other.
     #[arg(long, default_value_t = 100)]
     rolls: usize,
+    /// The reloader records no Event for a roll: `roll-events = false`.
+    #[arg(long)]
+    without_roll_events: bool,
 }
 
 // === impl Arguments ===
 
 impl Arguments {
-    /// A load of about a minute that makes each step of the measurement.
+    /// A small load: each step of the measurement runs, in about a minute.
     pub(crate) fn few(program: PathBuf) -> Self {
         Self {
             program,
@@ -53,6 +56,7 @@ impl Arguments {
             workloads: 20,
             changes: 1000,
             rolls: 5,
+            without_roll_events: false,
         }
     }
 }
@@ -73,7 +77,7 @@ pub(crate) async fn report(arguments: &Arguments) -> anyhow::Result<()> {
     );
     objects.create().await?;
     println!("{}", steps::HEADER);
-    let host = Subject::host(&arguments.program, objects.client.clone()).await?;
+    let host = Subject::host(arguments, objects.client.clone()).await?;
     println!("{}", steps::measure("informer", host, &objects, arguments).await?);
     if !arguments.beside.is_empty() {
         let others = Subject::beside(&arguments.beside, objects.client.clone()).await?;

@@ -219,8 +219,8 @@ impl Controller {
         }
     }
 
-    /// Ends the quarantine of an object (D-2), after the store was written. A reader that looks into the quarantine first and into the
-    /// store second finds an object that becomes decodable in at least one of them.
+    /// Ends the quarantine of an object (D-2). The caller has written the store before. A reader that reads first the quarantine and
+    /// then the store therefore finds an object that becomes decodable in at least one of the two.
     fn release(&self, scope: Scope, key: impl FnOnce() -> ObjectKey) {
         if let Some(state) = self.scopes.get(scope) {
             state.cell.release(key);

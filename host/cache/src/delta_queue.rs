@@ -30,7 +30,7 @@ pub(crate) enum DeltaKind {
     Deleted(Scope, Arc<Object>),
     /// A deletion whose last state did not decode (D-2).
     DeletedKey(Scope, ObjectKey),
-    /// A state that did not decode; the store keeps the last good state of the object (D-2).
+    /// A state that did not decode. The store keeps the last good state of the object (D-2).
     Undecoded(Scope, Quarantined),
     /// A whole list as one entry. When it is applied, the store determines which objects are gone.
     ReplacedAll(Scope, Replacement),
@@ -46,7 +46,7 @@ pub(crate) struct Replacement {
     pub(crate) resource_version: String,
     /// In list order.
     pub(crate) objects: Vec<Arc<Object>>,
-    /// The listed objects that did not decode; the store keeps their last good state (D-2).
+    /// The listed objects that did not decode. The store keeps their last good state (D-2).
     pub(crate) quarantined: Vec<Quarantined>,
 }
 

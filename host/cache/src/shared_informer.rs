@@ -393,14 +393,15 @@ impl SharedInformer {
         Undecoded::of(self.inner.cells.iter().map(|cell| cell.undecoded()))
     }
 
-    /// Waits until an object of `before` can be decoded or is gone. If the object can be decoded, the cache has it then. While not all
-    /// objects that cannot be decoded are known, it waits. Returns false if the informer stops first.
+    /// Waits until an object of `before` can be decoded or is gone, and all objects that cannot be decoded are known. If the object can
+    /// be decoded, the cache has the object when this returns. If `before` does not know all objects, waits only until all are known.
+    /// Returns false if the informer stops first.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
     pub async fn wait_released(&self, before: &Undecoded) -> bool {
         loop {
-            // Requested before the check, so that a release after the check is not missed.
+            // The futures exist before the check, so that a release after the check is not missed.
             let released = select_all(self.inner.cells.iter().map(|cell| Box::pin(cell.released())));
             if !before.is_within(&self.undecoded()) {
                 return true;

@@ -110,7 +110,7 @@ pub struct ReflectorStatus {
     /// The objects that could not be decoded, with the reason. Their last good state stays in the cache (D-2). At most
     /// 1,000 objects are listed here.
     pub quarantined: BTreeMap<ObjectKey, String>,
-    /// True if more objects could not be decoded since the last list: too many to list, or one whose key is unreadable.
+    /// True if `quarantined` may lack objects: in or since the last list, a key was unreadable, or `quarantined` was full.
     pub more_quarantined: bool,
     /// The reflector's counters. The JSON has only their sums over all reflectors.
     #[serde(skip)]

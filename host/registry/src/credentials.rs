@@ -55,7 +55,7 @@ impl Credentials {
             Err(error) if settings.credentials.is_none() && error.is_absent() => return Ok(Self::Anonymous),
             Err(error) => return Err(failed(file_error(error))),
         };
-        // As it is written, and as `docker login` writes it.
+        // The file may name the host as the configuration writes it, or as `docker login` writes it.
         let (written, address) = (settings.host.clone(), settings.address());
         let other = (address != written).then(|| address.clone());
         let names =

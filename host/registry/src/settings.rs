@@ -59,15 +59,15 @@ impl Settings {
 // === impl RegistrySettings ===
 
 impl RegistrySettings {
-    /// Returns true if these settings apply to a reference with this host. Different spellings of a host count as the same host. With
-    /// `insecure`, a host without a port is no spelling of the host with the port 80: a reference without a port means port 443 and TLS,
-    /// unless the settings have no port either.
+    /// Returns true if these settings apply to a reference with this host. Different spellings of a host and port count as the same host.
+    /// With `insecure`, a host without a port differs from the host with port 80 and from the host with port 443, so that settings for
+    /// one port never take TLS from references to another port.
     pub fn is_at(&self, host: &str) -> bool {
         let is_same = |scheme: &str| connected_to(scheme, &self.host) == connected_to(scheme, host);
         is_same("https") && (!self.insecure || is_same("http"))
     }
 
-    /// The host in the spelling that `docker login` writes.
+    /// The host in the spelling that `docker login` writes. If these settings do not apply to that spelling, the host as it is written.
     pub(crate) fn address(&self) -> String {
         let address = connected_to("https", &self.host);
         if self.is_at(&address) { address } else { self.host.clone() }
@@ -182,7 +182,7 @@ mod tests {
         }
         assert!(own("A.example:080", true, "a.example:80"));
         assert!(own("A.example", true, "a.example"));
-        // These are other servers, or other ports of the same one. No reference loses TLS because of a table for another port.
+        // These references have another server or another port. No reference loses TLS because of a table for another port.
         for (host, insecure, reference) in [
             ("ghcr.io:0443", false, "ghcr.io:5000"),
             ("a.example:80", false, "a.example"),
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// The password of another port would be sent without TLS.
+    /// With the credentials of the host without a port, the client would send a password of another port without TLS.
     #[test]
     fn the_credentials_of_a_host_without_a_port_are_not_those_of_a_port_without_tls() {
         let address = |host: &str, insecure: bool| {

@@ -68,11 +68,11 @@ pub trait Probe: Dashboard {
     /// Returns the queues of each plugin.
     fn queues(&self) -> Queues;
 
-    /// Returns the full name of a resource that is watched or has dead letters. `name` is that name, or another one that kubectl
-    /// accepts.
+    /// Returns the full name of a resource that is watched or has dead letters. `name` is the full name, or another name that kubectl
+    /// accepts for the resource.
     ///
     /// # Errors
-    /// No such resource has the name, or several do.
+    /// No such resource has the name, or several resources have it.
     fn resource(&self, name: &str) -> Result<String, String>;
 
     /// Returns the chosen dead letters.

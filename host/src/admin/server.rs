@@ -221,13 +221,13 @@ fn check_plugin(probe: &dyn Probe, plugin: Option<&str>) -> Result<(), (StatusCo
 /// Returns the choice with the full name of its resource.
 fn with_full_name(probe: &dyn Probe, chosen: Chosen) -> Result<Chosen, (StatusCode, Json<Failed>)> {
     check_plugin(probe, chosen.plugin.as_deref())?;
-    // The empty text chooses letters that belong to no resource.
+    // The empty text chooses the letters that belong to no resource.
     let full = |name: String| if name.is_empty() { Ok(name) } else { probe.resource(&name) };
     let gvr = chosen.gvr.map(full).transpose().map_err(|why| refusal(StatusCode::NOT_FOUND, why))?;
     Ok(Chosen { gvr, ..chosen })
 }
 
-/// Returns the choice with the full name of its resource, if letters may be replayed or dropped by it.
+/// Checks that this choice may replay or drop letters, and returns the choice with the full name of its resource.
 fn decided(probe: &dyn Probe, chosen: Chosen) -> Result<Chosen, (StatusCode, Json<Failed>)> {
     let chosen = with_full_name(probe, chosen)?;
     match chosen.undecided() {

@@ -470,8 +470,9 @@ impl Applier {
         off_the_workers(move || plugin.replace_informer(subscription)).await
     }
 
-    /// Waits until the new informer has seen everything that plugins have received: an object that it does not have is gone
-    /// then, unless it cannot be decoded. Returns once no such object is left.
+    /// Waits until the new informer has seen everything that plugins have received. An object that this informer does not have then is
+    /// gone, and its deletion is delivered. An object that cannot be decoded is not gone: this function returns only when no plugin
+    /// knows an object that the informer cannot decode, or when the informer ends.
     async fn end_succession(&self, new: SharedInformer, cancelled: CancellationToken) {
         let awaited =
             self.plugins.all().iter().filter_map(|plugin| plugin.subscriptions().awaits(&new)).max();

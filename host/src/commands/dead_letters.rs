@@ -21,8 +21,8 @@ Examples:
   informer dead-letters replay --all
   informer dead-letters drop --key shop/web --gvr cm     only the letter of the ConfigMap `shop/web`
 
-Exit status: 0 done, 1 a letter was refused, there was no letter to replay or drop, there is no such plugin or resource, or no host
-answers.";
+Exit status: 0 done, 1 a letter was refused, there was no letter to replay or drop, there is no such plugin or resource,
+or no host answers.";
 
 /// `informer dead-letters`
 #[derive(Clone, Debug, Args)]

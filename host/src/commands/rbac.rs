@@ -118,7 +118,8 @@ pub(super) fn run(args: RbacArgs, output: Output) -> anyhow::Result<bool> {
 
 /// Returns, for the host and then for each ServiceAccount of plugins, a ClusterRole for the rules of all namespaces and a Role for
 /// each namespace with rules of its own, each with its binding. Equal rules give equal objects in the same order. If the host needs no
-/// rule, its ClusterRole is empty: `kubectl apply` refuses an empty document, and takes the rules of an earlier configuration away.
+/// rule, its ClusterRole is empty: `kubectl apply` refuses an empty document, and the empty ClusterRole removes the rules of an earlier
+/// configuration.
 #[must_use]
 pub fn manifests(rules: &Rules, names: &Names) -> Vec<Value> {
     let mut manifests = rules.host.manifests(names);

@@ -89,7 +89,7 @@ fn a_misspelt_command_is_a_usage_error_with_a_suggestion() {
 }
 
 #[test]
-fn dead_letters_of_a_resource_are_requested_by_the_name_that_was_typed_and_it_is_not_empty() {
+fn dead_letters_are_requested_by_the_name_of_the_resource_as_typed_which_is_not_empty() {
     for name in ["v1/pods", "po", "deployments.apps"] {
         let line = format!("informer dead-letters list --gvr {name}");
         let Command::DeadLetters(letters) = parse(&line).unwrap().command else { panic!() };
@@ -98,7 +98,7 @@ fn dead_letters_of_a_resource_are_requested_by_the_name_that_was_typed_and_it_is
         assert_eq!(request, serde_json::json!({"plugin": null, "gvr": name}));
     }
 
-    // The host would take the empty text for the letters that belong to no resource.
+    // For the host, the empty text means the letters that belong to no resource.
     let refused = refusal("informer dead-letters drop --all --gvr=");
     assert!(refused.contains("a value is required"), "{refused}");
 }

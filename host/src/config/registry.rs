@@ -172,7 +172,7 @@ fn repository_fault(pattern: &Pattern) -> Option<Fault> {
     is_upper.then(|| Fault::new(message(), "write it in lower case"))
 }
 
-/// Notes tables of a registry that has an earlier table.
+/// Refuses each table for a registry that an earlier table describes.
 fn each_once(registries: &[Draft<RegistrySettings>], problems: &mut Problems<'_>) {
     let mut seen: Vec<Located<&RegistrySettings>> = Vec::new();
     for draft in registries {
@@ -181,27 +181,33 @@ fn each_once(registries: &[Draft<RegistrySettings>], problems: &mut Problems<'_>
         let is_same =
             |earlier: &RegistrySettings| earlier.is_at(&registry.host) || registry.is_at(&earlier.host);
         if let Some(earlier) = seen.iter().find(|earlier| is_same(earlier.value)) {
-            refuse_second(place, (earlier.at, &earlier.value.host), "registry", problems);
+            refuse_second(place, (earlier.at, &earlier.value.host), ("registry", "remove one"), problems);
         }
         seen.push(place.with(registry));
     }
 }
 
-/// Notes names of signers that are written twice.
+/// Refuses each name of a signer that an earlier signer has.
 fn once(names: Vec<Located<String>>, problems: &mut Problems<'_>) {
     let mut seen: Vec<Located<String>> = Vec::new();
     for name in names {
         if let Some(earlier) = seen.iter().find(|earlier| earlier.value == name.value) {
-            refuse_second(&name, (earlier.at, &earlier.value), "signer", problems);
+            let signer = ("signer", "remove one, or name it differently");
+            refuse_second(&name, (earlier.at, &earlier.value), signer, problems);
         }
         seen.push(name);
     }
 }
 
-fn refuse_second<T>(second: &Located<T>, (at, name): (usize, &str), what: &str, problems: &mut Problems<'_>) {
+fn refuse_second<T>(
+    second: &Located<T>,
+    (at, name): (usize, &str),
+    (what, remedy): (&str, &str),
+    problems: &mut Problems<'_>,
+) {
     let line = problems.line(at, second.at);
     let message = format!("a {what} {line} is named `{name}` already");
-    problems.refuse(second, Fault::new(message, "remove one, or name it differently"));
+    problems.refuse(second, Fault::new(message, remedy));
 }
 
 fn signer(draft: &Draft<SignerKeys>, context: &mut Context<'_, '_>) -> Option<Signer> {

@@ -134,7 +134,8 @@ impl Janitor {
         }
     }
 
-    /// The time from which the deletion is to be announced. Returns `None` if it was announced already, or is not to be announced.
+    /// The time from which the deletion is to be announced. Returns `None` if the object has the mark of an announcement, or if the
+    /// settings have no announcements.
     fn announced_from(&self, expiry: &Expiry, facts: &Facts) -> Option<Timestamp> {
         match self.settings.delete_notification {
             Some(Ttl::After(notice)) if facts.annotation(NOTIFIED).is_none() => {
@@ -144,7 +145,8 @@ impl Janitor {
         }
     }
 
-    /// The object as the API server has it, and when it expires. Returns `None` if it is gone, is being deleted, or never expires.
+    /// The object as the API server has it, and when the object expires. Returns `None` if the object is gone, is being deleted, or never
+    /// expires.
     fn expiring(&self, key: &Key) -> std::result::Result<Option<(Live, Expiry)>, Error> {
         let Some(live) = live(key)? else { return Ok(None) };
         let facts = &live.metadata.facts;
@@ -153,9 +155,10 @@ impl Janitor {
         Ok(expiry.map(|expiry| (live, expiry)))
     }
 
-    /// Announces the deletion of an object by an Event, and then marks the object, if it is to be announced in the state that the API
-    /// server has. The mark says that the Event exists, so each deletion is announced once. The name of the Event is the same in each
-    /// attempt, so a second attempt after a crash makes no second Event.
+    /// Announces the deletion of an object by an Event, and then marks the object. The state in the API server decides: if the object has
+    /// expired in this state, the function deletes it, and if the announcement is not due in this state, the function waits. The mark
+    /// says that the Event exists, so each deletion is announced once. The name of the Event is the same in each attempt, so a second
+    /// attempt after a crash makes no second Event.
     fn announce(&self, key: &Key) -> ReconcileResult {
         let Some((live, expiry)) = self.expiring(key)? else { return Ok(Reconciled::Done) };
         let now = (self.now)();

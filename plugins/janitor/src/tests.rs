@@ -238,7 +238,7 @@ fn a_deletion_is_announced_once() {
     assert_eq!(event(&host).body["reason"], "DeleteNotification");
 }
 
-/// The cache may be behind the API server: a person changed the annotation, or made another object of this name.
+/// The cache may be behind the API server: a person may have changed the annotation, or created another object with this name.
 #[test]
 fn a_deletion_is_announced_only_as_the_api_server_has_the_object() {
     let own = janitor(json!({"delete-notification": "10m"}));

@@ -21,7 +21,9 @@ pub(crate) fn reloaded(settings: &Settings, workload: &Workload, changes: &[Chan
     log::info!("{workload} {how}: {why}");
     count(settings, workload, true);
     counter("reloader_action", &[("action", "reload"), ("kind", workload.kind.plural())]);
-    record(workload, ObjectEvent::new(workload.gvr(), &workload.key(), "Reloaded", "Reloading"), &why);
+    if settings.roll_events {
+        record(workload, ObjectEvent::new(workload.gvr(), &workload.key(), "Reloaded", "Reloading"), &why);
+    }
     if let Some(alert) = &settings.alert
         && let Err(failed) = http::post(&alert.url, &message(alert, workload, &why))
     {

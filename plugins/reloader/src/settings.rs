@@ -15,7 +15,7 @@ use crate::{
 /// The table `[plugin.config]`. Unknown keys are errors.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the original")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(crate) struct Settings {
     /// If true, workloads without an annotation of their own are treated as `auto: "true"`.
     pub(crate) auto_reload_all: bool,
@@ -46,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) alert: Option<Alert>,
     /// If true, reloads are counted by namespace as well.
     pub(crate) count_by_namespace: bool,
+    /// If true, each roll has an Event. A failed roll always has one.
+    pub(crate) roll_events: bool,
     pub(crate) annotations: Names,
 }
 
@@ -134,6 +136,7 @@ impl Default for Settings {
             webhook_url: None,
             alert: None,
             count_by_namespace: false,
+            roll_events: true,
             annotations: Names::default(),
         }
     }

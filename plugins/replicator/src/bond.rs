@@ -148,7 +148,8 @@ impl Bond<'_> {
             let of_source = names(self.source, field);
             let is_ours = |name: &str| {
                 if is_generated(name_of(target), name) {
-                    // The name that OpenShift gave the source, and not the target.
+                    // The source may have the same name as the target. A copy of the whole list then has the name that OpenShift added
+                    // to the source, and this name is removed. The name that OpenShift added to the target stays.
                     is_whole && of_source.contains(&name)
                 } else {
                     is_whole || is_ours(name)
@@ -169,7 +170,7 @@ impl Bond<'_> {
         patch
     }
 
-    /// The names in a list of the source, without the one that OpenShift adds: that Secret does not exist in another namespace.
+    /// The names in a list of the source, without the name that OpenShift adds: its Secret does not exist in other namespaces.
     fn names(&self, field: &str) -> Vec<&str> {
         let mut names = names(self.source, field);
         names.retain(|name| !is_generated(&self.key.name, name));
@@ -336,7 +337,8 @@ fn map_changes(
     changes
 }
 
-/// The list with all wanted names, and without those of `is_ours` that are not wanted. Returns `None` if the target has this list.
+/// The list of the target with all wanted names, and without the names for which `is_ours` returns true and that are not wanted. Returns
+/// `None` if the list does not change.
 fn list_change(wanted: &[&str], present: &[&str], is_ours: impl Fn(&str) -> bool) -> Option<Value> {
     let kept = present.iter().filter(|name| wanted.contains(name) || !is_ours(name));
     let missing = wanted.iter().filter(|name| !present.contains(name));
@@ -350,7 +352,7 @@ fn names<'a>(object: &'a Value, field: &str) -> Vec<&'a str> {
     list.into_iter().flatten().filter_map(|entry| entry.get("name")?.as_str()).collect()
 }
 
-/// Returns true if the lists of the target were copied as a whole and no names were recorded, as kubernetes-replicator does it.
+/// Returns true if the annotations record a copy, but no names. kubernetes-replicator copies the whole list in this way.
 fn is_copied_whole(own: &Annotations) -> bool {
     own.get(REPLICATED_KEYS).is_none() && own.filled(REPLICATED_AT).is_some()
 }

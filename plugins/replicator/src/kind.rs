@@ -10,7 +10,7 @@ pub(crate) struct Kind {
     /// Fields that are copied key by key.
     pub(crate) maps: &'static [&'static str],
     /// Lists of names that are copied name by name. Names that other clients add to a copy stay: OpenShift adds a name to
-    /// `imagePullSecrets` of each ServiceAccount, and adds it again whenever it is removed.
+    /// `imagePullSecrets` of each ServiceAccount, and adds the name again when it is removed.
     pub(crate) named: &'static [&'static str],
     /// Fields that are copied as a whole.
     pub(crate) wholes: &'static [&'static str],
@@ -76,7 +76,7 @@ impl Kind {
         KINDS.iter().find(|kind| kind.gvr == gvr)
     }
 
-    /// Returns true if objects of this kind have keys or names, so that a copy may have some of its own.
+    /// Returns true if objects of this kind have keys or names. A copy may then have keys or names that its source does not have.
     pub(crate) fn has_keys(&self) -> bool {
         !self.maps.is_empty() || !self.named.is_empty()
     }

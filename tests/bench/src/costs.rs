@@ -1,6 +1,7 @@
-//! What single things cost in one host: a further plugin, a condition, a read of the cache, a reload, an object, the host itself.
+//! Measures single costs in one host: a further plugin, a condition, a read of the cache, a reload, an object, and the host itself.
 //!
-//! The host is the program `informer`. Its API server is the server of the benchmark, or, without objects, the embedded one.
+//! The host is the program `informer`. A host with objects uses the server of the benchmark, and a host without objects uses the embedded
+//! API server.
 
 mod events;
 mod memory;
@@ -20,7 +21,7 @@ use table::Figures;
 /// Measures all figures and writes a table to standard output, and the progress to standard error.
 ///
 /// # Errors
-/// A process cannot be started, or a host does not do what is measured.
+/// A process cannot be started, or a measurement fails.
 pub async fn report(options: &Options, host: &HostOptions) -> Result<()> {
     let mut output = std::io::stdout();
     writeln!(output, "{}\n", machine::describe())?;

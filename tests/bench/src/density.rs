@@ -49,7 +49,7 @@ pub async fn report(
     writeln!(std::io::stdout(), "{}", table::render(&rows, options.components)).context("cannot report")
 }
 
-/// The rows of the report. The hosts idle for the time `idle`.
+/// The rows of the report. Each host idles twice for the time `idle`: first it settles, and then its CPU time is measured.
 ///
 /// # Errors
 /// Fails as [`report`] does.
@@ -80,7 +80,7 @@ fn components(place: &Place, component: &[u8], number: usize) -> Result<Vec<Path
         .collect()
 }
 
-/// A configuration with plugins that have these components in turn.
+/// A configuration with this number of plugins, which have the components in turn.
 fn configuration(plugins: usize, components: &[PathBuf]) -> Configuration {
     let mut configuration = Configuration::new(WATCH);
     for (number, component) in components.iter().cycle().take(plugins).enumerate() {

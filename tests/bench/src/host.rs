@@ -32,7 +32,7 @@ const CONFIGURATION: &str = "informer.toml";
 /// The time between two looks at the threads of a host that starts.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The number of looks between two requests whether the host is ready.
+/// The number of looks between two requests for the readiness of the host.
 const LOOKS: u64 = 10;
 
 /// The longest start of a host.
@@ -41,7 +41,7 @@ const STARTED_WITHIN: Duration = Duration::from_secs(300);
 /// A host rests if it uses at most [`REST_SECONDS`] of processor time in each of [`REST_LOOKS`] periods of this length.
 const REST_LOOK: Duration = Duration::from_secs(1);
 const REST_LOOKS: usize = 3;
-/// One tick of the kernel's count, and less than two.
+/// More than one tick of the kernel (10 ms), and less than two ticks.
 const REST_SECONDS: f64 = 0.015;
 
 /// The longest time until a host without work rests.
@@ -50,8 +50,8 @@ const RESTS_WITHIN: Duration = Duration::from_secs(60);
 /// The options of the measurements of the whole host.
 #[derive(Args, Clone, Debug)]
 pub struct HostOptions {
-    /// How long the host idles before its memory is read, and how long its CPU time is measured afterwards. After a minute no
-    /// instance is left that was never called.
+    /// How long a host idles before its memory is read. `--plugins` lets it idle for the same time once more, and measures its CPU time
+    /// meanwhile. After a minute no instance is left that was never called.
     #[arg(long, default_value_t = 75)]
     pub idle_seconds: u64,
     /// The program `informer`; defaults to the one in the directory of the programs.
@@ -71,7 +71,7 @@ pub(crate) struct Place {
     directory: TempDir,
 }
 
-/// A running host. It is killed when dropped.
+/// A running host. The process is killed when this is dropped.
 pub(crate) struct Host {
     child: Child,
     process: u32,
@@ -80,7 +80,7 @@ pub(crate) struct Host {
     log: Log,
     /// The time until the host was ready.
     pub(crate) start: Duration,
-    /// The most threads until then.
+    /// The largest number of threads until the host was ready.
     pub(crate) peak_threads: u64,
 }
 
@@ -92,7 +92,7 @@ struct Announced {
 // === impl HostOptions ===
 
 impl HostOptions {
-    /// The program, if the programs are in this directory.
+    /// The program: that of the option, or `informer` in this directory.
     pub(crate) fn program(&self, programs: &Path) -> PathBuf {
         self.informer.clone().unwrap_or_else(|| programs.join("informer"))
     }
@@ -153,8 +153,8 @@ impl Place {
         Ok(path)
     }
 
-    /// Starts a host with this configuration, for the cluster with these lines of `[cluster]`, and waits until it is ready. The code of
-    /// the components is compiled before by another host, so that the memory of the compiler is not measured.
+    /// Starts a host with this configuration, for the cluster with these lines of `[cluster]`, and waits until the host is ready. Another
+    /// host compiles the components first, so that the memory of the compiler is not measured.
     ///
     /// # Errors
     /// The host does not start, or does not become ready.
@@ -202,7 +202,7 @@ impl Place {
 // === impl Host ===
 
 impl Host {
-    /// What the process has used so far.
+    /// The CPU time and the memory that the process has used until now.
     ///
     /// # Errors
     /// The host has ended.
@@ -210,7 +210,7 @@ impl Host {
         Usage::of(self.process).context("the host has ended; see its messages above")
     }
 
-    /// Waits until the host has nothing to do, and returns what it has used.
+    /// Waits until the host has nothing to do, and returns its usage.
     ///
     /// # Errors
     /// The host has ended, or always has something to do.
@@ -227,7 +227,7 @@ impl Host {
         Ok(usage)
     }
 
-    /// Lets the host idle, and returns what it has used then.
+    /// Lets the host idle, and returns its usage afterwards.
     ///
     /// # Errors
     /// The host has ended.
@@ -246,10 +246,10 @@ impl Host {
         Metrics::parse(&text)
     }
 
-    /// Waits until the host logs this message, and returns the time at which it did.
+    /// Waits until the host logs this message, and returns the time at which the line was read.
     ///
     /// # Errors
-    /// The host ends, or does not log it in time.
+    /// The host ends, or does not log the message in time.
     pub(crate) async fn logs(&mut self, message: &str, within: Duration) -> Result<Instant> {
         let line = timeout(within, self.log.wait_for(message)).await;
         let line = line.with_context(|| format!("the host does not log `{message}` within {within:?}"))??;

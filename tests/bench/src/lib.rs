@@ -7,7 +7,7 @@
 //! 3. A [`subject`] lists, watches, caches and counts in a separate process: [`informer`] is ours, [`kube_rs`] and
 //!    the Go program in `client-go` are the peers.
 //!
-//! Other measurements, of the whole [`host`]: its [`density`] with many idle plugins, and the [`costs`] of single things.
+//! Other measurements run the whole [`host`]: [`density`] with many idle plugins, and [`costs`] of single events, reads and reloads.
 //!
 //! The tests do not measure time: they assert that every subject handles every event.
 #![forbid(unsafe_code)]

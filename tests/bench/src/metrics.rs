@@ -1,4 +1,4 @@
-//! The metrics of a host: what it answers to `GET /metrics`, in the text format of Prometheus.
+//! The metrics of a host: its answer to `GET /metrics`, in the text format of Prometheus.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,8 @@ impl Metrics {
         Ok(Self(samples.collect::<Result<_>>()?))
     }
 
-    /// The value of the first series of this name with these labels. It may have further labels. Returns `None` if there is none.
+    /// The value of the first series with this name and these labels. The series may have further labels. Returns `None` if there is no
+    /// such series.
     pub(crate) fn get(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         self.of(name, labels).next().map(|sample| sample.value)
     }
@@ -36,7 +37,7 @@ impl Metrics {
     /// The value of a series that the host must have.
     ///
     /// # Errors
-    /// The host does not have it.
+    /// The host does not have the series.
     pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Result<f64> {
         self.get(name, labels).with_context(|| format!("the host has no metric {name} with {labels:?}"))
     }
@@ -79,7 +80,7 @@ fn sample(line: &str) -> Option<Sample> {
     Some(Sample { name: name.to_owned(), labels, value })
 }
 
-/// The labels up to the closing brace, and what follows it.
+/// The labels up to the closing brace, and the text after the brace.
 fn labels(mut rest: &str) -> Option<(BTreeMap<String, String>, &str)> {
     let mut labels = BTreeMap::new();
     loop {
@@ -94,7 +95,7 @@ fn labels(mut rest: &str) -> Option<(BTreeMap<String, String>, &str)> {
     }
 }
 
-/// A value up to its closing quote, and what follows it.
+/// A value up to its closing quote, and the text after the quote.
 fn quoted_value(text: &str) -> Option<(String, &str)> {
     let (mut value, mut characters) = (String::new(), text.chars());
     loop {

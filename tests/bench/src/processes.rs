@@ -43,7 +43,7 @@ pub(crate) fn program(directory: &Path, name: &str) -> Command {
     Command::new(directory.join(name).with_extension(std::env::consts::EXE_EXTENSION))
 }
 
-/// Starts a program, and returns the lines of its standard output. It is killed when it is dropped.
+/// Starts a program, and returns the process and the lines of its standard output. The process is killed when it is dropped.
 ///
 /// # Errors
 /// The program does not start.

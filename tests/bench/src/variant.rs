@@ -1,6 +1,6 @@
-//! Components that differ in nothing but their digest.
+//! Components that behave the same and have different digests.
 
-/// The same component with another digest: a custom section without a meaning follows.
+/// The same component with another digest: the function appends a custom section that has no meaning.
 pub(crate) fn variant(component: &[u8], number: usize) -> Vec<u8> {
     let number = u32::try_from(number).unwrap_or_default().to_le_bytes();
     // A section of kind 0 and six bytes: a name of one byte, and the number.

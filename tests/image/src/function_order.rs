@@ -1,8 +1,8 @@
-//! The order of functions in the binary: those that a running host executes come first.
+//! The order of functions in the binary: the functions that a running host executes come first.
 //!
-//! The binary has 50,000 functions, of which a running host executes a tenth. The kernel maps 64 KiB of a file around each address
-//! that is used, so functions that are spread over the whole binary make half of it resident. The linker reads the order as a
-//! script, `host/function-order.ld`. A name in it that does not exist has no effect.
+//! The binary has 50,000 functions, and a running host executes a tenth of them. The kernel maps 64 KiB of a file around each address
+//! that is used, so executed functions that are spread over the whole binary make half of the binary resident. The linker reads the
+//! order from the script `host/function-order.ld`. A name in the script that does not exist in the binary has no effect.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,8 +23,8 @@ pub struct Function {
 /// The kernel maps this number of bytes around an address that is used.
 const MAPPED: u64 = 64 << 10;
 
-/// The script names a family as a whole, among the executed functions, if those of its functions that were not executed have less than
-/// this many times the bytes of the executed ones.
+/// The script names a whole family among the executed functions if the other functions of the family have less than `MOST` times the
+/// bytes of the executed functions of the family.
 const MOST: u64 = 2;
 
 /// The text before the hash at the end of a mangled name, and the length of the hash in hexadecimal digits.
@@ -42,11 +42,11 @@ struct Family {
 // === impl Family ===
 
 impl Family {
-    fn is_mostly_executed(self) -> bool {
+    fn is_dense(self) -> bool {
         self.bytes - self.executed_bytes < MOST * self.executed_bytes
     }
 
-    /// Returns true if the whole family takes less memory than its executed functions would take in different places.
+    /// Returns true if the whole family takes at most the memory that its executed functions take in different places.
     fn is_small(self) -> bool {
         self.bytes <= MAPPED * self.executed
     }
@@ -70,8 +70,9 @@ fn function(line: &str) -> Option<Function> {
 /// The script that places the executed functions, in this order, before all others.
 ///
 /// The hash at the end of a name changes with an update of a crate, and it is the only difference between the instances of a generic
-/// function. A family has all functions that differ only in the hash. If most of it was executed, the script names it without a
-/// hash. Otherwise it names the executed functions, and the family at the end, for binaries with other hashes.
+/// function. A family has all functions that differ only in the hash. If more than a third of the bytes of a family was executed, the
+/// script names the family without a hash. Otherwise the script names each executed function. If the family is small, the script also
+/// names the family at the end, for binaries with other hashes.
 #[must_use]
 pub fn script(functions: &[Function], executed: &[u64]) -> String {
     let at: HashMap<u64, &Function> = functions.iter().map(|function| (function.address, function)).collect();
@@ -92,7 +93,7 @@ pub fn script(functions: &[Function], executed: &[u64]) -> String {
         let all = format!("{path}*");
         if path == function.section {
             first.push(function.section.clone());
-        } else if family.is_mostly_executed() {
+        } else if family.is_dense() {
             first.push(all);
         } else {
             first.push(function.section.clone());
@@ -168,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn a_family_is_named_first_if_most_of_it_was_executed() {
+    fn a_family_is_named_first_if_more_than_a_third_of_it_was_executed() {
         assert_eq!(patterns(&[of(ONE, 1, 100), of(OTHER, 2, 199)], &[1]), [BOTH]);
         assert_eq!(patterns(&[of(ONE, 1, 100), of(OTHER, 2, 900)], &[1, 2]), [BOTH]);
     }
 
     #[test]
-    fn a_family_is_named_last_if_a_few_small_functions_of_it_were_executed() {
+    fn a_small_family_is_named_last_if_less_of_it_was_executed() {
         let functions = |size| [of(ONE, 1, 100), of(OTHER, 2, size), of(".text.main", 3, 10)];
 
         assert_eq!(patterns(&functions(200), &[1, 3]), [ONE, ".text.main", BOTH]);

@@ -24,15 +24,15 @@ const BREAKPOINT: u8 = 0xcc;
 
 /// A traced program.
 struct Tracer {
-    /// The address at which the binary is in memory.
+    /// The address of the binary in memory.
     base: u64,
     /// The first byte of each function, by its address in the binary.
     replaced: HashMap<u64, u8>,
 }
 
-/// Runs the program, and calls `executed` with the address of each of these functions when it is executed for the first time. A process
-/// that the program forks reports its functions again. When the program ends, this process ends with its exit code. The program dies
-/// with this process.
+/// Runs the program, and calls `executed` with the address of each of these functions when the function is executed for the first time.
+/// If the program forks, the new process may report the same function again. When the program ends, this process ends with the same exit
+/// code. When this process ends, the kernel kills the program.
 ///
 /// # Errors
 /// The program cannot be traced, or a signal ended it.
@@ -74,9 +74,9 @@ pub(super) fn run(
     }
 }
 
-/// Starts the program. It is traced, and stopped.
+/// Starts the program, stopped and traced.
 fn start(program: &Path, arguments: &[String]) -> Result<Pid> {
-    // The shell stops itself until it is traced, and becomes the program.
+    // The shell stops itself, so that it can be traced from its start, and then becomes the program.
     let shell = Command::new("sh")
         .args(["-c", "kill -STOP $$; exec \"$@\"", "sh"])
         .arg(program)
@@ -94,14 +94,14 @@ fn start(program: &Path, arguments: &[String]) -> Result<Pid> {
             | Options::PTRACE_O_EXITKILL,
     );
     if seized.is_err() {
-        // It would stay stopped.
+        // Without this signal, the shell would stay stopped.
         let _ = kill(process, Signal::SIGKILL);
     }
     seized.with_context(|| format!("cannot trace {}", program.display()))?;
     Ok(process)
 }
 
-/// The memory of a process, or of the process of a thread.
+/// The memory of a process. `thread` is any thread of the process.
 fn memory(thread: Pid) -> Result<File> {
     let path = format!("/proc/{thread}/mem");
     File::options().read(true).write(true).open(&path).with_context(|| format!("cannot open {path}"))
@@ -124,7 +124,7 @@ impl Tracer {
             let mut byte = [0];
             memory.read_exact_at(&mut byte, base + address)?;
             memory.write_all_at(&[BREAKPOINT], base + address)?;
-            // Two names of one function: the second one would find the breakpoint.
+            // Two functions may have the same address. For the second one, the byte that was read is the breakpoint.
             replaced.entry(*address).or_insert(byte[0]);
         }
         Ok(Self { base, replaced })
@@ -133,12 +133,12 @@ impl Tracer {
     /// A thread has stopped. Returns the signal to deliver to it.
     fn stopped(&self, thread: Pid, executed: &mut impl FnMut(u64) -> Result<()>) -> Result<Option<Signal>> {
         let mut registers = ptrace::getregs(thread)?;
-        // The thread is behind the breakpoint.
+        // The thread is at the instruction after the breakpoint.
         let address = registers.rip.wrapping_sub(1).wrapping_sub(self.base);
         let Some(byte) = self.replaced.get(&address) else { return Ok(Some(Signal::SIGTRAP)) };
-        // A process that the program forked has a copy of the breakpoints.
+        // The thread may be in a process that the program forked: it has its own memory, with a copy of the breakpoints.
         let memory = memory(thread)?;
-        // Another thread may have executed the function at the same time. Then the byte is in place already.
+        // Another thread may have executed the function at the same time. The original byte is then in memory already.
         let mut now = [0];
         memory.read_exact_at(&mut now, self.base + address)?;
         if now[0] == BREAKPOINT {

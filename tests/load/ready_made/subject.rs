@@ -1,6 +1,6 @@
 //! What is measured: the host, or other programs.
 
-use std::{fs, path::Path, process::Stdio};
+use std::{fs, process::Stdio};
 
 use anyhow::Result;
 use informer_guests::ready_made;
@@ -9,7 +9,7 @@ use kube::Client;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-use super::receiver::Receiver;
+use super::{Arguments, receiver::Receiver};
 
 const PLUGINS: [&str; 4] = ["event-exporter", "janitor", "reloader", "replicator"];
 
@@ -30,14 +30,18 @@ enum Running {
 
 impl Subject {
     /// The host with all four plugins as they are shipped, but without the time in which changes settle.
-    pub(crate) async fn host(program: &Path, client: Client) -> Result<Self> {
+    pub(crate) async fn host(arguments: &Arguments, client: Client) -> Result<Self> {
+        let Arguments { program, without_roll_events, .. } = arguments;
         let gateway = Gateway::start(client).await?;
         let (receiver, directory) = (Receiver::start().await?, TempDir::new()?);
         let configuration = directory.path().join("informer.toml");
         let log = directory.path().join("host.log");
         let text = tokio::task::block_in_place(|| {
             fragments(&PLUGINS, ready_made, |name, text| match name {
-                "reloader" => format!("{text}\n  [plugin.config]\n  settle = \"0s\"\n"),
+                "reloader" => {
+                    let roll_events = !without_roll_events;
+                    format!("{text}\n  [plugin.config]\n  settle = \"0s\"\n  roll-events = {roll_events}\n")
+                }
                 _ => text.replace("https://hooks.example.com", &receiver.url),
             })
         })?;

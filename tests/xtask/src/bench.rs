@@ -7,7 +7,7 @@ use crate::{
     guests, image,
 };
 
-/// Builds in all members but the benchmark: dependencies are then built once, with the features that all need.
+/// Builds with all members but the benchmark, so that dependencies are built once, with the features that all members need.
 const WORKSPACE: [&str; 5] = ["build", "--workspace", "--exclude", "informer-bench", "--profile"];
 
 /// Builds the benchmark and what it runs, and runs it with these arguments.

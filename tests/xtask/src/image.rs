@@ -50,7 +50,7 @@ const PLATFORMS: [Platform; 2] = [
     },
 ];
 
-/// The linker script that names the functions which come first in the binary: its path from the root of the repository.
+/// The path of the linker script that names the functions which come first in the binary, from the root of the repository.
 pub(crate) const FUNCTION_ORDER: &str = "host/function-order.ld";
 
 /// The name of the image. Clusters that load images by hand, such as kind, find it by this name.
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 /// A built binary of the image.
 pub(crate) struct Built {
     pub(crate) binary: PathBuf,
-    /// The map that LLD writes. There is none for arm64.
+    /// The path of the map that LLD writes. For arm64 the file does not exist.
     pub(crate) map: PathBuf,
 }
 
@@ -97,8 +97,8 @@ pub(crate) fn build() -> Result<Built, String> {
     native.ok_or_else(|| format!("no image for {}", std::env::consts::ARCH))?.build()
 }
 
-/// A copy of the order of functions for the linker. Its name follows from its content, because Cargo links again only if an argument has
-/// changed.
+/// A copy of the order of functions for the linker. The name of the copy depends on the content, because Cargo links again only if an
+/// argument changes.
 fn function_order(folder: &Path) -> Result<PathBuf, String> {
     let order = fs::read(root().join(FUNCTION_ORDER))
         .map_err(|error| format!("cannot read {FUNCTION_ORDER}: {error}"))?;
@@ -111,8 +111,8 @@ fn function_order(folder: &Path) -> Result<PathBuf, String> {
     Ok(copy)
 }
 
-/// Returns true if the glibc of this machine reads packed relocations. The image has the same glibc. An older one would refuse to start
-/// the binary.
+/// Returns true if the glibc of this machine, which is also the glibc of the image, reads packed relocations. An older glibc cannot start
+/// a binary with packed relocations.
 fn packs_relocations() -> bool {
     let printed = Run::new("getconf", &["GNU_LIBC_VERSION"]).output();
     printed.is_ok_and(|version| reads_packed_relocations(&version))
@@ -171,11 +171,11 @@ impl Platform {
             ["rustc", "--locked", "--profile", "dist", "--package", "informer", "--bin", "informer"];
         let mut linked = Vec::new();
         if self.lld {
-            // Without the order, functions that a host executes are spread over the whole binary, and half of it becomes resident.
+            // Without the order, the executed functions are spread over the whole binary, and half of the binary becomes resident.
             linked.push(format!("-Clink-arg=-T{}", function_order(&folder)?.display()));
             linked.push(format!("-Clink-arg=-Wl,-Map={}", built.map.display()));
             if packs_relocations() {
-                // The relocations then take 20 KB instead of a megabyte.
+                // Packed relocations take 20 KB instead of a megabyte.
                 linked.push("-Clink-arg=-Wl,-z,pack-relative-relocs".to_owned());
             }
         }

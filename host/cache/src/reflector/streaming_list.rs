@@ -209,7 +209,7 @@ impl StreamingList<'_> {
         }
     }
 
-    /// Records an object that did not decode (D-2). The list replaces the quarantine at its end, so the object is kept until then.
+    /// Records an object that did not decode (D-2). The complete list replaces the quarantine, so the object is kept until the list ends.
     /// If several objects have an unreadable key, only the first is kept, and the others are counted at once.
     fn refuse_initial(
         &self,

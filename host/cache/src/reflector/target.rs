@@ -87,8 +87,8 @@ impl Target {
         self.list_watch.collection.name()
     }
 
-    /// Counts and logs an object that did not decode. If it belongs to this collection, returns it for the controller, which puts it in
-    /// quarantine, and its resource version.
+    /// Counts and logs an object that did not decode. Returns the object, which the controller puts in quarantine, and its resource
+    /// version. Returns `None` if the object does not belong to this collection.
     pub(super) fn refuse(&self, undecodable: Undecodable) -> Option<(Quarantined, String)> {
         match undecodable {
             Undecodable::Quarantined { key, resource_version, problem } => {

@@ -21,8 +21,8 @@ const RECOVERED_AFTER: Duration = Duration::from_secs(1);
 /// The maximum number of quarantined objects that are listed. All of them are counted.
 const MAX_LISTED: usize = 1_000;
 
-/// The reported state of one reflector. The reflector writes it, except the applied version and the quarantine, which the controller
-/// writes; any thread may read it.
+/// The reported state of one reflector. The controller writes the applied version and the quarantine, and the reflector writes the rest.
+/// Any thread may read the state.
 pub(crate) struct ReflectorCell {
     namespace: Option<String>,
     state: Mutex<State>,
@@ -114,7 +114,8 @@ impl ReflectorCell {
         state.retry_at = Some(Instant::now() + delay);
     }
 
-    /// The server does not serve the resource any more. The controller still applies the deltas that are in its queue.
+    /// Records that the server does not serve the resource any more. The informer calls this after the controller has ended and the store
+    /// is empty, so the quarantine becomes empty too.
     pub(crate) fn vanished(&self, reason: &str) {
         self.replace_quarantine(Vec::new());
         let mut state = self.state.lock();
@@ -270,8 +271,8 @@ impl ReflectorCell {
         self.note_quarantined(&state);
     }
 
-    /// Removes an object from quarantine. Call it after the store was written: an object that is neither in quarantine nor, later, in
-    /// the store counts as deleted.
+    /// Removes an object from quarantine. Call this after the write to the store: a reader that finds an object neither in quarantine nor
+    /// afterwards in the store takes the object for deleted.
     pub(crate) fn release(&self, key: impl FnOnce() -> ObjectKey) {
         if self.has_quarantined.load(Ordering::Relaxed) {
             let mut state = self.state.lock();
@@ -284,8 +285,8 @@ impl ReflectorCell {
         }
     }
 
-    /// Replaces the whole quarantine by the objects of a list that did not decode. Call it after the store was written. Readers see
-    /// either the quarantine before or the quarantine after.
+    /// Replaces the whole quarantine by the objects of a list that did not decode. Call this after the write to the store. A reader sees
+    /// either the old or the new quarantine.
     pub(crate) fn replace_quarantine(&self, objects: Vec<Quarantined>) {
         let mut state = self.state.lock();
         state.status.quarantined.clear();
@@ -296,8 +297,8 @@ impl ReflectorCell {
         self.released.notify_waiters();
     }
 
-    /// Returns after an object may have left the quarantine. A release after the call is not missed, even if the future is polled
-    /// later.
+    /// The future is ready after an object may have left the quarantine. It does not miss a release between this call and its first
+    /// poll.
     pub(crate) fn released(&self) -> Notified<'_> {
         self.released.notified()
     }

@@ -1,5 +1,5 @@
-//! The objects that exist although they may be in no cache. The controller writes the quarantine together with the store, in the order
-//! of the deltas. So at each applied version an object exists if it is in the store or in the quarantine.
+//! The objects that exist although the cache may not have them. The controller writes the quarantine after the store, in the order of the
+//! deltas. An object therefore exists at each applied version if it is in the store or in the quarantine.
 
 use std::collections::BTreeSet;
 
@@ -25,8 +25,8 @@ impl Undecoded {
         self.0.as_ref().is_none_or(|known| known.contains(key))
     }
 
-    /// Returns false if an object has left the quarantine from this state to `later`, or if all objects are known only in `later`.
-    /// Returns true if not all of them are known in `later`, because then each object may still be in quarantine.
+    /// Returns true if every object of this state may still be in quarantine in the state `later`. If not all objects are known in
+    /// `later`, the result is true. If all objects are known in `later` but not in this state, the result is false.
     pub(crate) fn is_within(&self, later: &Self) -> bool {
         match (&self.0, &later.0) {
             (_, None) => true,

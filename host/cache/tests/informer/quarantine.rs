@@ -167,7 +167,7 @@ async fn any_object_may_exist_if_more_objects_do_not_decode_than_are_listed() {
     assert!(status.contains("at least 1000 objects cannot be decoded, for example shop/a0: "), "{status}");
 }
 
-/// Notes with each notification whether shop/a exists for a reader of the quarantine and the cache.
+/// Records for each notification whether a reader of the quarantine and the cache finds shop/a.
 struct Reader {
     informer: SharedInformer,
     found: Mutex<Vec<(String, bool)>>,
@@ -181,7 +181,7 @@ impl NotificationSink for Reader {
     }
 }
 
-/// The reflector is ahead of the cache, and a reader of the cache must not take the object for deleted.
+/// The reflector may be ahead of the cache. A reader of the cache must not take the object for deleted meanwhile.
 #[tokio::test(start_paused = true)]
 async fn an_object_that_becomes_decodable_stays_in_quarantine_until_the_cache_has_it() {
     let script = Script::new();

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Chosen {
     /// Name of the plugin; `None` means every plugin.
     pub plugin: Option<String>,
-    /// The resource: its full name, such as `v1/pods`, or in a request another one that kubectl accepts. `None` means every letter, and
-    /// the empty text only those that belong to no resource: letters of keys of the plugin's own and of signals.
+    /// The full name of the resource, such as `v1/pods`. A request may have another name that kubectl accepts. `None` means every letter.
+    /// The empty text means the letters that belong to no resource: letters of keys of the plugin's own and of signals.
     pub gvr: Option<String>,
     /// `namespace/name`, `name`, or a key of the plugin's own; `None` means every key.
     pub key: Option<String>,

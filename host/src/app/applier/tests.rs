@@ -176,7 +176,7 @@ async fn an_object_that_the_new_informer_cannot_decode_is_delivered_as_deleted_o
     server.load(vec![config_map(&json!("2026-01-01T00:00:00Z"))]).unwrap();
     let app = start(&server, config("")).await;
     let old = app.factory.informers().remove(0);
-    // The plugin has received the object. The informer before does not see that it becomes undecodable.
+    // The plugin has received the object. The old informer does not see that the object becomes undecodable.
     app.factory.stop(&old).await;
     delete_config_map(&server).await;
     server.load(vec![config_map(&json!(7))]).unwrap();

@@ -25,7 +25,7 @@ pub(super) fn problems(plugins: &[Arc<RunningPlugin>]) -> Vec<String> {
     plugins.iter().filter_map(why).collect()
 }
 
-/// The resources of the letters. The configuration may have named them once, and watch them no more.
+/// The resources of the letters. The configuration may no longer watch some of them.
 pub(super) fn resources(plugins: &[Arc<RunningPlugin>]) -> BTreeSet<Gvr> {
     let letters = plugins.iter().flat_map(|plugin| plugin.letters().events(&Chosen::default()));
     letters.map(|letter| letter.object.source.gvr().clone()).collect()

@@ -62,8 +62,8 @@ impl LastLook {
         }
     }
 
-    /// Returns true if the files changed since the last successful look. Without such a look they may have changed since a version
-    /// read them in `start`, so it returns true too.
+    /// Returns true if the files have changed since the last successful look. If no look was successful, the files may have changed since
+    /// the start of the version in service, so this returns true too.
     fn is_other_than(self, now: u64) -> bool {
         self.state() != Some(now)
     }
@@ -264,7 +264,7 @@ fn workers(config: &config::Plugin) -> ReconcileConfig {
 mod tests {
     use super::*;
 
-    /// A version may have started between two failed looks, with a state of the files that the host never saw.
+    /// A version may have started between two failed looks, with a state of the files that no look has seen.
     #[test]
     fn files_that_become_readable_count_as_changed_unless_an_earlier_look_saw_the_same_state() {
         for (last, changed) in [

@@ -362,12 +362,13 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// The informer that replaced another one has seen everything that the previous one had seen: an object that it does not
-    /// have is gone, unless it cannot be decoded. Returns false if there are such objects. Call it again when one of them can be
-    /// decoded or is gone.
+    /// Ends the succession after the informer has seen everything that the previous informer had seen. An object that the informer does
+    /// not have is gone, unless the informer cannot decode it. Returns false if the plugin knows an object that the informer cannot
+    /// decode, or if the informer has ended. If the informer has not ended, call this again when such an object can be decoded or is
+    /// gone.
     ///
     /// # Blocking
-    /// It blocks as [`SharedInformer::retarget_listener`] does.
+    /// This function blocks as [`SharedInformer::retarget_listener`] does.
     pub(in crate::app) fn caught_up(&self, informer: &SharedInformer) -> bool {
         let mut claims = self.claims.lock();
         let claim = claims.get_mut(&informer.key().gvr);
@@ -544,9 +545,10 @@ impl Subscriptions {
     }
 }
 
-/// Waits until an informer has reached every state that the plugin acknowledged in an earlier process. An object that the
-/// informer does not have then is gone, unless it cannot be decoded: then it exists, but is not in the cache. Returns once no such
-/// object is left. If the informer ends first, nothing is known about the objects that it did not reach.
+/// Waits until an informer has reached every state that the plugin acknowledged in an earlier process. An acknowledged object that
+/// the informer does not have then is gone, unless it cannot be decoded. An object that cannot be decoded exists, although the cache
+/// does not have it: this function waits until each such object can be decoded or is gone. If the informer ends first, the function
+/// returns, and the objects that the informer has not reached do not count as gone.
 async fn end_recall(informer: SharedInformer, filter: Arc<Filter<Queue>>) {
     if !informer.wait_synced().await {
         // Another informer replaces it.

@@ -172,7 +172,7 @@ impl Tenants {
         // At the start, an object of an incomplete list could run although older ones use the quota.
         let informers = self.subscriptions.iter().map(Subscription::informer);
         let informers = informers.filter(|one| one.has_synced());
-        // The objects that cannot be decoded are read before the caches.
+        // Read the quarantine before the cache. In the other order, an object that becomes decodable in between would be missing in both.
         let synced: Vec<(SharedInformer, Undecoded)> =
             informers.map(|one| (one.clone(), one.undecoded())).collect();
         if synced.is_empty() {
@@ -227,8 +227,8 @@ pub(in crate::app) fn is_plugin_resource(gvr: &Gvr) -> bool {
     [PLUGINS, CLUSTER_PLUGINS].contains(&shown.as_str())
 }
 
-/// Returns true if the object of this plugin, which is in no cache, may still exist: its kind is no longer watched, the list of its
-/// kind is not complete, or the object cannot be decoded.
+/// Returns true if the object of this plugin may exist although no cache has it: its kind is no longer watched, the list of its kind is
+/// not complete, or the object cannot be decoded.
 fn may_exist(plugin: &str, synced: &[(SharedInformer, Undecoded)]) -> bool {
     let (kind, key) = match plugin.split_once('/') {
         Some((namespace, name)) => (PLUGINS, ObjectKey::new(namespace, name)),
@@ -315,7 +315,7 @@ mod tests {
         let kept = [kept("shop/a").await, kept("cluster:bad").await, kept("cluster:gone").await];
         assert_eq!(kept, [true, true, false]);
         let undecided = ["cluster:bad", "shop/a"].map(str::to_owned);
-        assert_eq!(tenants.names, BTreeSet::from(undecided), "a later list decides about them");
+        assert_eq!(tenants.names, BTreeSet::from(undecided), "a later list decides whether they exist");
         app.stop().await;
         server.shutdown().await;
     }

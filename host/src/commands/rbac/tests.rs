@@ -68,7 +68,7 @@ subjects:
     );
 }
 
-/// `kubectl apply` fails with "no objects passed to apply" if it reads none.
+/// `kubectl apply` fails with "no objects passed to apply" if its input has no objects.
 #[test]
 fn a_configuration_that_needs_no_rule_has_an_empty_cluster_role() {
     let names = Names { role: "informer".to_owned(), account: ("apps".to_owned(), "host".to_owned()) };

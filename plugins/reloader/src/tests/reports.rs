@@ -20,6 +20,17 @@ fn a_roll_has_an_event() {
 }
 
 #[test]
+fn without_events_of_rolls_only_a_failed_roll_has_an_event() {
+    let (host, result) = change(json!({"roll-events": false}));
+    result.unwrap();
+    assert_eq!((of_verb(&host, "patch").len(), of_verb(&host, "event")), (1, Vec::new()));
+
+    let (host, result) = change(json!({"roll-events": false, "webhook-url": "https://broken/x"}));
+    result.unwrap_err();
+    assert_eq!(of_verb(&host, "event")[0].body, "ReloadFail");
+}
+
+#[test]
 fn a_list_with_too_many_expressions_is_an_event_of_the_workload() {
     let (host, mut reloader) = (host(), reloader(json!({})));
     for (expressions, expected) in [(100, 0), (101, 1)] {

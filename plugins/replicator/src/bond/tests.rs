@@ -202,8 +202,8 @@ fn the_fields_of_the_kinds_without_keys_are_copied_as_a_whole() {
     }
 }
 
-/// On OpenShift a controller adds one name to `secrets` and one to `imagePullSecrets` of each ServiceAccount, and repeats it when
-/// they are removed.
+/// On OpenShift a controller adds one name to `secrets` and one to `imagePullSecrets` of each ServiceAccount, and adds each name again
+/// when it is removed.
 #[test]
 fn a_service_account_gets_the_names_that_its_source_declares_and_keeps_those_of_the_platform() {
     let (key, kind) = (shop_web(), kind("ServiceAccount"));
@@ -241,7 +241,7 @@ fn a_service_account_gets_the_names_that_its_source_declares_and_keeps_those_of_
     assert_eq!(Release::of(kind, Role::Copy, Style::Replicator, &target), Release::Delete);
 }
 
-/// kubernetes-replicator copies the list as a whole and writes no names. Later changes are made name by name.
+/// kubernetes-replicator copies the whole list and records no names. After the first comparison, this plugin changes the list name by name.
 #[test]
 fn a_service_account_that_was_copied_as_a_whole_loses_the_names_that_its_source_does_not_have() {
     let (key, kind) = (shop_web(), kind("ServiceAccount"));

@@ -113,7 +113,7 @@ fn a_source_that_cannot_be_read_changes_no_target() {
     }
 }
 
-/// The API server answers 422 to an object that is not valid, as often as the same request is sent.
+/// The API server answers 422 each time the plugin sends the same invalid object.
 #[test]
 fn a_write_that_is_not_valid_is_a_terminal_failure_and_a_busy_server_is_asked_again() {
     let values = json!({"a": "2", "b": "2"});

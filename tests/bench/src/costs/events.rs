@@ -1,4 +1,4 @@
-//! What a further plugin on the same watch costs for each event.
+//! Measures the CPU time that a further plugin on the same watch takes for each event.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::{
     statistics::median,
 };
 
-/// The number of further plugins. Their cost is divided by it.
+/// The number of further plugins. The measurement divides their cost by this number.
 pub(super) const FURTHER: usize = 10;
 
 /// The name of the plugin that every host has.
@@ -24,7 +24,7 @@ const NEVER: &str = "when = 'object.status.phase == \"None\"'";
 /// CPU time for each event, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EventCosts {
-    /// All that the host does for an event, with one plugin that handles it.
+    /// A host with one plugin, which handles the event.
     pub(super) one: f64,
     /// A further plugin whose condition rejects the event.
     pub(super) rejecting: f64,
@@ -47,7 +47,7 @@ enum Further {
 struct Run {
     /// CPU time for each event, in microseconds.
     microseconds: f64,
-    /// The time of an evaluation of the condition, in microseconds. `None` if there was none.
+    /// The time of an evaluation of the condition, in microseconds. `None` if there were no evaluations.
     evaluation: Option<f64>,
 }
 
@@ -96,7 +96,7 @@ async fn run(stage: &Stage, further: Further) -> Result<Run> {
     })
 }
 
-/// The mean time of the evaluations between two scrapes, in microseconds. Returns `None` if there was none.
+/// The mean time of the evaluations between two scrapes, in microseconds. Returns `None` if there were no evaluations.
 fn evaluation(before: &Metrics, after: &Metrics) -> Option<f64> {
     let grown = |name| after.sum(name) - before.sum(name);
     let evaluations = grown("informer_filter_when_evaluations_total");
@@ -139,7 +139,7 @@ impl Further {
         configuration
     }
 
-    /// The number of notifications that every plugin has handled, or rejected by its condition.
+    /// The number of notifications that every plugin has handled or its condition has rejected.
     fn handled(self, metrics: &Metrics) -> f64 {
         let of = |name: String| match self {
             Self::Rejecting => {

@@ -12,7 +12,7 @@ use crate::{
 /// The name of the plugin.
 const PLUGIN: &str = "reader";
 
-/// Without the steps of `informer explain`, whose memory grows with the first events up to a fixed size.
+/// The line of `[host]` that turns the steps of `informer explain` off. Their memory grows to a fixed size with the first events.
 const NO_STEPS: &str = "trace = 0";
 
 /// The memory of idle hosts.
@@ -22,13 +22,13 @@ pub(super) struct MemoryCosts {
     pub(super) empty: Usage,
     /// A host with one plugin and no objects.
     pub(super) plugin: Usage,
-    /// Each object, if two fields are kept.
+    /// The memory of an object if the host keeps two fields.
     pub(super) projected: ObjectBytes,
-    /// Each object, if all fields are kept.
+    /// The memory of an object if the host keeps all fields.
     pub(super) whole: ObjectBytes,
 }
 
-/// The memory for each object over that of the same host without objects, in bytes.
+/// The memory of a host minus the memory of the same host without objects, divided by the number of objects, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ObjectBytes {
     /// The resident memory of the idle host.
@@ -64,7 +64,7 @@ async fn without_objects(stage: &Stage, server: &ApiServer, lines: &'static str,
     settled(stage, host).await
 }
 
-/// The memory of each object in a host whose subscription has this line.
+/// The memory of each object in a host whose subscription has this `reads` line.
 async fn objects(stage: &Stage, empty: &ApiServer, reads: &str) -> Result<ObjectBytes> {
     let without = without_objects(stage, empty, NO_STEPS, reads).await.context("without objects")?;
     let (served, place) = (stage.serve().await?, Place::new(&stage.informer)?);

@@ -1,4 +1,4 @@
-//! What reads of the lister cost, measured by the component itself.
+//! Measures the time of reads of the lister. The component itself measures.
 
 use anyhow::{Context, Result};
 
@@ -10,7 +10,7 @@ use crate::{
     metrics::Metrics,
 };
 
-/// The component: in each update it reads, and sets gauges to the mean times.
+/// The component. In each update it reads from the lister, and sets gauges to the mean times of the reads.
 const STOPWATCH: &str = "stopwatch.wasm";
 
 /// The name of the plugin.
@@ -30,9 +30,9 @@ const UPDATES: u64 = 2;
 pub(super) struct ReadCosts {
     /// The number of objects that the list returns.
     pub(super) listed: f64,
-    /// Seconds for a list of two fields of all these objects.
+    /// Seconds for a list of two fields of all listed objects.
     pub(super) list_seconds: f64,
-    /// Seconds for two fields of one object. Each of these objects is read once.
+    /// Mean seconds for a read of two fields of one object. The component reads each listed object once.
     pub(super) get_seconds: f64,
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn measure(stage: &Stage) -> Result<ReadCosts> {
     let on = "events = [\"update\"]\ninitial = \"skip\"\nreads = \"all\"";
     configuration.add(Plugin { name: PLUGIN, component: &component, on, tables: &tables });
     let host = place.start(&served.cluster(), &configuration).await?;
-    // The host compresses what it has listed.
+    // After the first list, the host compresses the objects.
     host.at_rest().await?;
     for update in 1..=UPDATES {
         client::emit(&served.client, 1).await?;

@@ -1,4 +1,4 @@
-//! How long a new version of a component takes until it is in service, while events arrive.
+//! Measures the time until a new version of a component is in service, while events arrive.
 
 use std::{
     fs,
@@ -29,13 +29,13 @@ const PLUGIN: &str = "reloaded";
 /// The message of the host about a new version in service.
 const RELOADED: &str = "plugin reloaded";
 
-/// The number of reloads with code that is not in the cache, and of those with code that is.
+/// The number of reloads with code that is not in the cache, and the number of reloads with code that is in the cache.
 const RELOADS: usize = 5;
 
-/// Calls before the first reload, and after each of them: more than the trial of a new version has.
+/// The number of calls before the first reload, and after each reload. The trial of a new version has fewer calls.
 const CALLS_BETWEEN: u64 = 2_000;
 
-/// Events in all, one each millisecond: an hour. The server ends before.
+/// The number of events, one each millisecond for an hour. The server is killed earlier.
 const EVENTS: u64 = 3_600_000;
 
 /// The histogram of the time from the watch to the end of the call.
@@ -46,9 +46,9 @@ const DONE: &str = "informer_runtime_watch_to_done_seconds";
 pub(super) struct ReloadCosts {
     /// The size of the component.
     pub(super) component_bytes: usize,
-    /// With code that is compiled first.
+    /// Reloads whose code is compiled first.
     pub(super) compiled: Reload,
-    /// With code from the code cache.
+    /// Reloads whose code is in the code cache.
     pub(super) cached: Reload,
 }
 
@@ -57,9 +57,9 @@ pub(super) struct ReloadCosts {
 pub(super) struct Reload {
     /// Seconds from the rename of the file until the host logs that the new version is in service.
     pub(super) in_service: f64,
-    /// Seconds in which the code was compiled, or loaded from the cache: a part of the time before.
+    /// Seconds in which the code was compiled, or loaded from the cache. They are a part of `in_service`.
     pub(super) prepared: f64,
-    /// A bound of the longest time from the watch to the end of the call, in seconds: that of the bucket of the histogram.
+    /// A bound of the longest time from the watch to the end of the call, in seconds: the upper bound of its bucket in the histogram.
     pub(super) slowest: f64,
 }
 
@@ -73,7 +73,7 @@ struct Running<'a> {
     _served: Served,
 }
 
-/// Replaces the component by different ones, and each time by the first one again.
+/// Replaces the component by a new one, and the new one by the first one again, [`RELOADS`] times.
 ///
 /// # Errors
 /// A process cannot be started, or a version is not put into service.
@@ -117,7 +117,7 @@ impl<'a> Running<'a> {
     /// Puts other bytes into the place of the component, and waits until they are in service and have handled events.
     async fn reload(&mut self, bytes: &[u8]) -> Result<Reload> {
         let before = self.host.metrics().await?;
-        // The host looks at the directory of the component, not at those in it.
+        // The host watches the directory of the component, but not its subdirectories.
         let next = self.place.write("next/component.wasm", bytes)?;
         let renamed = Instant::now();
         fs::rename(next, &self.component).context("cannot replace the component")?;

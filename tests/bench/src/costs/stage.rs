@@ -1,4 +1,4 @@
-//! What all parts of the measurement share: programs, components, numbers, and the server of a run.
+//! All parts of the measurement share this module: programs, components, numbers, and the server of a run.
 
 use std::{
     path::PathBuf,
@@ -24,7 +24,7 @@ pub(super) const WATCH: &str = "v1/pods";
 /// The component of most plugins: it reads two fields of each object.
 pub(super) const TWO_FIELDS: &str = "two_fields.wasm";
 
-/// The time between two looks at the metrics of a host. A look takes the host about a millisecond.
+/// The time between two requests of the metrics of a host. The host takes about a millisecond for such a request.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The programs, the components and the numbers of a measurement.
@@ -35,7 +35,7 @@ pub(super) struct Stage {
     pub(super) objects: usize,
     /// The number of events whose CPU time is measured.
     pub(super) events: u64,
-    /// The largest number of events in flight, each of another object, so that no queue merges two of them.
+    /// The largest number of events at a time. Each event is about another object, so that no queue merges two events.
     pub(super) batch: u64,
     /// The number of runs whose median counts.
     pub(super) rounds: usize,
@@ -63,13 +63,13 @@ impl Stage {
     /// The measurement with these options.
     ///
     /// # Errors
-    /// The options are not possible here.
+    /// `--costs` does not support these options.
     pub(super) fn new(options: &Options, host: &HostOptions) -> Result<Self> {
         let &objects = options.objects.first().context("no objects: write --objects 10000")?;
         ensure!(options.kind == Kind::Pods && !options.churn, "--costs needs pods that are updated only");
         ensure!(
             objects > 0 && options.batch > 0 && options.events > 0 && options.rounds > 0,
-            "--costs needs at least one object, event, event in flight and round"
+            "--costs needs at least 1 for --objects, --events, --batch and --rounds"
         );
         let programs = options.programs()?;
         Ok(Self {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_measured_is_refused() {
+    fn options_that_cannot_be_measured_are_refused() {
         for argument in ["--kind=workflows", "--churn", "--events=0", "--objects=0", "--rounds=0"] {
             let error = stage(&[argument]).err().unwrap();
 

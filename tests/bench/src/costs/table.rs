@@ -44,7 +44,8 @@ pub(super) fn render(figures: &Figures) -> String {
 
 fn event_rows(event: &EventCosts) -> Vec<(String, String)> {
     let EventCosts { one, rejecting, accepting, evaluation } = *event;
-    let through = if rejecting > 0.0 { format!("{:.0}", 1e6 / rejecting) } else { "too many".to_owned() };
+    let through =
+        if rejecting > 0.0 { format!("{:.0}", 1e6 / rejecting) } else { "not measurable".to_owned() };
     vec![
         ("an event with one plugin, CPU us".to_owned(), format!("{one:.1}")),
         (
@@ -174,7 +175,7 @@ mod tests {
         let table = render(&figures);
 
         assert!(
-            table.contains("| events each second and thread that a `when` rejects | too many |"),
+            table.contains("| events each second and thread that a `when` rejects | not measurable |"),
             "{table}"
         );
     }

@@ -27,7 +27,7 @@ pub(crate) struct Plugin<'a> {
 // === impl Configuration ===
 
 impl Configuration {
-    /// A watch of this resource, which does not run before a plugin subscribes to it.
+    /// A watch of this resource. Without a plugin that subscribes to the watch, the watch does not run.
     pub(crate) fn new(watch: &'static str) -> Self {
         Self { watch, ..Self::default() }
     }
@@ -48,7 +48,7 @@ impl Configuration {
         );
     }
 
-    /// The text of the file, for the cluster with these lines of `[cluster]` and a host with its files in this directory.
+    /// The text of the file. `cluster` is the lines of `[cluster]`, and the host keeps its state and its code cache in `directory`.
     pub(super) fn text(&self, cluster: &str, directory: &Path) -> String {
         let Self { watch, host, plugins } = self;
         let [state, code] = ["state", "code"].map(|name| directory.join(name));

@@ -11,14 +11,14 @@ use tokio::{
     task::JoinSet,
 };
 
-/// The lines of a host that logs in JSON. Warnings, errors and lines in another form are passed on to standard error.
+/// The INFO lines of a host that logs in JSON. All other lines are printed to standard error.
 pub(super) struct Log {
     lines: UnboundedReceiver<Line>,
-    /// The task that reads. Without it a host that logs much would wait.
+    /// The task that reads the log. Without this task, the pipe would become full, and the host would block.
     _reading: JoinSet<()>,
 }
 
-/// A line about the life cycle of the host.
+/// An INFO line.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     /// When the line was read.
@@ -39,7 +39,7 @@ impl Log {
                 let at = Instant::now();
                 match serde_json::from_str::<Value>(&text) {
                     Ok(fields) if fields.get("level").is_some_and(|level| level == "INFO") => {
-                        // Fails if the log is dropped, which also ends this task.
+                        // `send` fails only if the log is dropped, which also ends this task.
                         sender.send(Line { at, fields }).ok();
                     }
                     _ => pass_on(&text),
@@ -49,7 +49,7 @@ impl Log {
         Self { lines, _reading: reading }
     }
 
-    /// The next line with this message that was read already. The lines before it are dropped.
+    /// The next line with this message, if it was read already. The lines before it are dropped, or all lines if none has the message.
     pub(super) fn find(&mut self, message: &str) -> Option<Line> {
         std::iter::from_fn(|| self.lines.try_recv().ok()).find(|line| line.has(message))
     }
@@ -57,7 +57,7 @@ impl Log {
     /// Waits for the next line with this message. The lines before it are dropped.
     ///
     /// # Errors
-    /// The host ends before.
+    /// The host ends before it logs the message.
     pub(super) async fn wait_for(&mut self, message: &str) -> Result<Line> {
         loop {
             let line = self.lines.recv().await;

@@ -16,7 +16,7 @@ fn listed(version: &str, name: &str) -> DeltaKind {
     ReplacedAll(0, Replacement { quarantined: vec![quarantined(name)], ..list(version, Vec::new()) })
 }
 
-/// At each version of the store, an object exists if it is in the store or in the quarantine.
+/// An object exists if it is in the store or in the quarantine, at each version of the store.
 #[test]
 fn the_quarantine_follows_the_order_of_the_deltas() {
     let good = || object("", "a", "5");
@@ -26,7 +26,7 @@ fn the_quarantine_follows_the_order_of_the_deltas() {
         (vec![Updated(0, good()), undecoded("a")], &["a"]),
         (vec![undecoded("a"), Deleted(0, good())], &[]),
         (vec![undecoded("a"), DeletedKey(0, ObjectKey::new("", "a"))], &[]),
-        // Deltas from before a list do not end the quarantine of the list.
+        // A delta that is older than a list does not end the quarantine of an object in the list.
         (vec![Added(0, good()), listed("9", "a")], &["a"]),
         (vec![Deleted(0, good()), listed("9", "a")], &["a"]),
         (vec![undecoded("a"), listed("9", "b")], &["b"]),

@@ -113,8 +113,9 @@ impl Listening {
     }
 
     /// Delivers a deletion for each object that only the previous informer had, and removes the [`Successor`]. An object that the
-    /// informer cannot decode exists. If there are such objects, the successor keeps them and stays, and the function returns false.
-    /// Call it again when an object can be decoded or is gone ([`SharedInformer::wait_released`]).
+    /// informer cannot decode exists, and the successor keeps the object. Returns false if the successor stays, because it keeps an
+    /// object or because the informer has ended. If the informer has not ended, call this again when an object can be decoded or is
+    /// gone ([`SharedInformer::wait_released`]).
     pub(super) fn caught_up(&mut self, plugin: &str, informer: &SharedInformer) -> bool {
         let Some(successor) = self.successor.take() else { return true };
         let config = settings::listener(plugin, &self.on);
@@ -141,7 +142,7 @@ impl Listening {
         namespaces: &SharedInformer,
         names: &BTreeSet<Arc<str>>,
     ) {
-        // The namespaces that cannot be decoded are read before the cache.
+        // Read the quarantine before the cache. In the other order, a namespace that becomes decodable in between would be missing in both.
         let undecoded = namespaces.undecoded();
         let (lister, filter) = (namespaces.lister(), &self.filter);
         let labels = &self.on.filter.namespaces_labels;

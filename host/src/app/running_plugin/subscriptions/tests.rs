@@ -157,7 +157,7 @@ async fn an_informer_that_ends_before_it_has_reached_an_acknowledged_state_does_
 #[tokio::test]
 async fn no_object_counts_as_gone_while_the_changes_in_the_cache_are_being_offered() {
     let stage = Stage::new().await;
-    // A version without an order is not waited for.
+    // `end_recall` does not wait for this version, because the version has no order.
     let filter = stage.recalling("x");
     let (locked, is_locked) = oneshot::channel();
     let (release, released) = std::sync::mpsc::channel::<()>();
@@ -197,7 +197,7 @@ async fn an_acknowledged_object_that_cannot_be_decoded_is_delivered_as_deleted_o
     let version = stage.server.resource_version().to_string();
     stage.informer.wait_for_version(&version, None).await.unwrap();
     assert!(stage.informer.undecoded().may_have(&KEY.parse().unwrap()));
-    // A version without an order is not waited for.
+    // `end_recall` does not wait for this version, because the version has no order.
     let filter = stage.recalling("x");
     let mut ending = tokio::spawn(end_recall(stage.informer.clone(), Arc::clone(&filter)));
     assert!(timeout(Duration::from_millis(500), &mut ending).await.is_err(), "the object exists");
@@ -210,7 +210,7 @@ async fn an_acknowledged_object_that_cannot_be_decoded_is_delivered_as_deleted_o
     stage.end().await;
 }
 
-/// A new informer of namespaces has no earlier state of a namespace that cannot be decoded (D-2).
+/// The cache of a new informer of namespaces has no state of a namespace that cannot be decoded (D-2).
 #[tokio::test]
 async fn a_namespace_that_cannot_be_decoded_does_not_leave_a_filter_by_labels() {
     let stage = Stage::new().await;
