@@ -37,7 +37,8 @@ pub(super) struct EventCosts {
 /// The plugins beside the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Further {
-    None,
+    /// The first plugin is alone.
+    Alone,
     Rejecting,
     Accepting,
 }
@@ -54,7 +55,7 @@ struct Run {
 /// The runs of all rounds.
 #[derive(Debug, Default)]
 struct Runs {
-    none: Vec<Run>,
+    alone: Vec<Run>,
     rejecting: Vec<Run>,
     accepting: Vec<Run>,
 }
@@ -66,7 +67,7 @@ struct Runs {
 pub(super) async fn measure(stage: &Stage) -> Result<EventCosts> {
     let mut runs = Runs::default();
     for _ in 0..stage.rounds {
-        runs.none.push(run(stage, Further::None).await?);
+        runs.alone.push(run(stage, Further::Alone).await?);
         runs.rejecting.push(run(stage, Further::Rejecting).await?);
         runs.accepting.push(run(stage, Further::Accepting).await?);
     }
@@ -109,7 +110,7 @@ impl Runs {
     /// The medians. Returns `None` if there are no runs.
     fn costs(&self) -> Option<EventCosts> {
         let cpu = |runs: &[Run]| median(runs.iter().map(|run| run.microseconds));
-        let one = cpu(&self.none)?;
+        let one = cpu(&self.alone)?;
         let each = |runs: &[Run]| Some((cpu(runs)? - one) / FURTHER as f64);
         Some(EventCosts {
             one,
@@ -125,7 +126,7 @@ impl Runs {
 impl Further {
     /// The plugins beside the first one.
     fn names(self) -> impl Iterator<Item = String> {
-        let number = if self == Self::None { 0 } else { FURTHER };
+        let number = if self == Self::Alone { 0 } else { FURTHER };
         (0..number).map(|number| format!("further-{number}"))
     }
 
@@ -146,7 +147,7 @@ impl Further {
                 let labels = [("plugin", name.as_str()), ("condition", "when")];
                 metrics.get("informer_filter_suppressed_total", &labels).unwrap_or_default()
             }
-            Self::None | Self::Accepting => acknowledged(metrics, &name),
+            Self::Alone | Self::Accepting => acknowledged(metrics, &name),
         };
         self.names().map(of).fold(acknowledged(metrics, FIRST), f64::min)
     }
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn the_cost_of_a_further_plugin_is_a_tenth_of_the_difference_of_the_medians() {
         let runs = Runs {
-            none: vec![run_of(50.0, None), run_of(70.0, None), run_of(60.0, None)],
+            alone: vec![run_of(50.0, None), run_of(70.0, None), run_of(60.0, None)],
             rejecting: vec![run_of(80.0, Some(2.0)), run_of(85.0, Some(1.0)), run_of(75.0, Some(3.0))],
             accepting: vec![run_of(260.0, None)],
         };
@@ -184,7 +185,7 @@ mod tests {
         let metrics = Metrics::parse(&(lines + first)).unwrap();
 
         assert_eq!(Further::Accepting.handled(&metrics), 20.0);
-        assert_eq!(Further::None.handled(&metrics), 25.0);
+        assert_eq!(Further::Alone.handled(&metrics), 25.0);
         // No plugin has rejected a notification.
         assert_eq!(Further::Rejecting.handled(&metrics), 0.0);
     }

@@ -83,12 +83,12 @@ fn reload_rows(reloads: &ReloadCosts) -> Vec<(String, String)> {
                 format!("reload of a component of {kib:.0} KiB, {code}, ms"),
                 format!("{:.0}", in_service * 1e3),
             ),
-            (format!("of which the host {work}, ms"), format!("{:.0}", prepared * 1e3)),
+            (format!("time to {work} the code, a part of the reload, ms"), format!("{:.0}", prepared * 1e3)),
             ("the slowest event meanwhile, ms at most".to_owned(), format!("{:.1}", slowest * 1e3)),
         ]
     };
-    let compiled = rows("code not in the cache", "compiles the code", compiled);
-    compiled.into_iter().chain(rows("code in the cache", "loads the code", cached)).collect()
+    let compiled = rows("code not in the cache", "compile", compiled);
+    compiled.into_iter().chain(rows("code in the cache", "load", cached)).collect()
 }
 
 fn memory_rows(memory: &MemoryCosts) -> Vec<(String, String)> {
@@ -157,7 +157,7 @@ mod tests {
             "| the same for each pod, us | 25.00 |",
             "| `get-fields` of two fields of a pod, us | 12.50 |",
             "| reload of a component of 200 KiB, code not in the cache, ms | 1500 |",
-            "| of which the host loads the code, ms | 4 |",
+            "| time to load the code, a part of the reload, ms | 4 |",
             "| the slowest event meanwhile, ms at most | 2.5 |",
             "| a host with one plugin and no objects, settled / without files, MiB | 30.0 / 15.0 |",
             "| a pod, two fields in `reads`, settled / peak, bytes | 321 / 655 |",
