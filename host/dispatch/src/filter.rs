@@ -31,8 +31,8 @@
 //!
 //! # Cost
 //! A filter without conditions reads nothing. `labels`, and `fields` of name and namespace, read the object's header. `annotations`,
-//! other fields and `changed` scan its text. Only `when` builds values from the text, once for each state. The filter remembers one key for
-//! each object inside, and only if it has a condition on objects.
+//! other fields and `changed` scan its text. Only `when` builds values, once for each state, from the parts of the text that it reads.
+//! The filter remembers one key for each object inside, and only if it has a condition on objects.
 
 mod config;
 mod recalled;

@@ -22,6 +22,7 @@ pub use error::{InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, WhenError};
 
 use check::{Names, check};
 use error::UNPARSABLE;
+use reads::Wanted;
 
 /// The stack of the parser's thread. The parser stops at 96 levels, which take up to 16 MiB in a build without optimisation.
 const STACK_BYTES: usize = 32 << 20;
@@ -50,7 +51,7 @@ static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 ///
 /// # Bound
 /// An expression has at most [`MAX_WHEN_BYTES`], 16 nested operations, and two nested loops (`all`, `exists`, `map`, ...). With two
-/// nested loops it fails for objects with a list or map of more than [`MAX_ENTRIES`]. An operation within a loop counts as one more
+/// nested loops it fails if a part of the object that it reads has a list or map of more than [`MAX_ENTRIES`]. An operation within a loop counts as one more
 /// loop if it reads a whole value that is the same in each round (`x in object.spec.names`, a `+`, a `contains`), and so does
 /// `matches`. The cost of an evaluation is therefore bounded by the size of the object. An expression cannot read a clock, so its
 /// answer for one state is always the same, unless the expression depends on the order of a map. A loop visits the keys of a map
@@ -66,6 +67,8 @@ struct Compiled {
     text: String,
     program: Program,
     names: Names,
+    /// The parts that the expression reads of `object` and of `old`.
+    wanted: Wanted,
 }
 
 /// The subject of an expression.
@@ -132,11 +135,13 @@ impl When {
         old: Option<&str>,
         (event, cause): (&'static str, Cause),
     ) -> Result<bool, WhenError> {
-        let Compiled { text, program, names } = &*self.0;
+        let Compiled { text, program, names, wanted } = &*self.0;
         let mut context = Context::with_env(Arc::clone(&ENV));
         for (name, json) in [("object", object), ("old", old)] {
             match json {
-                Some(json) => context.add_variable_as_val(name, value::parse(json, names.nested_loops)?),
+                Some(json) => {
+                    context.add_variable_as_val(name, value::parse(json, wanted, names.nested_loops)?);
+                }
                 None => context.add_variable_as_val(name, Box::new(CelNull)),
             }
         }
@@ -210,7 +215,8 @@ impl Compiled {
     fn parse(text: &str) -> Result<Self, InvalidWhen> {
         let program = ENV.compile(text).map_err(|errors| InvalidWhen::syntax(&errors))?;
         let names = check(&program)?;
-        Ok(Self { text: text.to_owned(), program, names })
+        let wanted = Wanted::of(reads::reads(program.expression()).as_deref());
+        Ok(Self { text: text.to_owned(), program, names, wanted })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The names and bounds of an expression, and its errors: in its text, and at an evaluation.
 
 use cel::{ExecutionError, parser::ParseErrors};
+use informer_types::NotJson;
 
 /// The longest expression, in bytes.
 pub const MAX_WHEN_BYTES: usize = 2048;
@@ -114,6 +115,12 @@ impl WhenError {
             }
             _ => Self::Failed("an operation on values of types that it does not accept".to_owned()),
         }
+    }
+}
+
+impl From<NotJson> for WhenError {
+    fn from(NotJson: NotJson) -> Self {
+        Self::Unreadable
     }
 }
 

@@ -53,6 +53,52 @@ fn it_sees_the_object_as_kubernetes_own_expressions_do() {
     assert_eq!(holds("object.spec.replicas > 3", DEPLOYMENT), Ok(false));
 }
 
+/// Only the parts that an expression reads are parsed.
+#[test]
+fn an_expression_gives_for_the_parts_that_it_reads_what_it_gives_for_the_whole_object() {
+    let texts = [
+        "object.spec.replicas > 2",
+        "has(object.spec.replicas)",
+        "has(object.spec.replicas.more)",
+        "object.spec.replicas > 2 && object.spec == {'replicas': 3}",
+        "object.?spec.?replicas.orValue(7) == 7",
+        "object.spec[?'replicas'].orValue(7) == 3",
+        "object.spec['replicas'] == null",
+        "object.spec[0] == 1",
+        "size(object.spec) == 1",
+        "'replicas' in object.spec",
+        "object.spec.all(key, key == 'replicas')",
+        "object.metadata.labels['a\"b'] == 'x' || object.spec.replicas == 3",
+        "object.spec.replicas == 3 || object.spec",
+        "object == {}",
+        "type(object.spec) == map",
+    ];
+    for body in [
+        "{}",
+        r#" { "spec" : { "replicas" : 3 } } "#,
+        r#"{"a":[{"spec":1}],"spec":{"other":{"replicas":9},"replicas":3,"more":[1]},"metadata":{"labels":{"a\"b":"x"}}}"#,
+        r#"{"sp\u0065c":{"replicas":{"more":null}}}"#,
+        r#"{"spec":{"replicas":3},"spec":{}}"#,
+        r#"{"spec":null}"#,
+        r#"{"spec":[1,2]}"#,
+        r#"{"spec":"text"}"#,
+        r#"{"spec":{"replicas":3"#,
+        r#"{"spec":{"replicas":3}} {}"#,
+        r#"{"spec":{"replicas":3x}}"#,
+        "[]",
+        "",
+    ] {
+        for text in texts {
+            let parts = Compiled::parse(text).unwrap();
+            let whole = Compiled { wanted: Wanted::Whole, ..Compiled::parse(text).unwrap() };
+            let answer = |compiled: Compiled| {
+                When(Arc::new(compiled)).evaluate_texts(Some(body), None, ("", Cause::Live))
+            };
+            assert_eq!(answer(parts), answer(whole), "{text}: {body}");
+        }
+    }
+}
+
 #[test]
 fn the_variables_of_an_expression_define_its_subject() {
     for (text, subject) in [
@@ -227,13 +273,19 @@ fn no_text_is_too_much_for_the_parser() {
 }
 
 #[test]
-fn loops_in_loops_look_at_objects_of_a_thousand_entries_at_most() {
+fn nested_loops_read_lists_of_at_most_a_thousand_entries() {
     let list = |entries: usize| format!(r#"{{"a":[{}]}}"#, vec!["1"; entries].join(","));
     let nested = "object.a.exists(x, object.a.exists(y, y == 2))";
 
     assert_eq!(holds("object.a.all(x, x == 1)", &list(5000)), Ok(true));
     assert_eq!(holds(nested, &list(20)), Ok(false));
     assert_eq!(holds(nested, &list(1001)), Err(WhenError::TooManyEntries(1001)));
+    let other = "object.b.exists(x, object.b.exists(y, y == 2))";
+    assert_eq!(
+        holds(other, &list(1001).replace("{", r#"{"b":[2],"#)),
+        Ok(true),
+        "it does not read the long list"
+    );
 }
 
 /// The error is logged (D-9), so it holds no value of the object, which may be a Secret.

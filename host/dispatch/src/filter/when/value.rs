@@ -1,4 +1,4 @@
-//! An object's JSON text as a value of CEL. Strings without escapes are borrowed from the text.
+//! The parts of an object that an expression reads, as a value of CEL. Strings without escapes are borrowed from the object's text.
 
 use std::{borrow::Cow, cell::Cell, collections::HashMap, fmt};
 
@@ -6,12 +6,16 @@ use cel::common::{
     types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt},
     value::Val,
 };
+use informer_types::Scanner;
 use serde::{
     Deserialize,
     de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
 };
 
-use super::error::{MAX_ENTRIES, WhenError};
+use super::{
+    error::{MAX_ENTRIES, WhenError},
+    reads::Wanted,
+};
 
 /// Any value.
 type Tree<'t> = Box<dyn Val + 't>;
@@ -26,13 +30,13 @@ struct Growing<'c> {
 #[derive(Deserialize)]
 struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
-/// Parses a JSON text. If `bounded`, a list or map of more than [`MAX_ENTRIES`] is an error. Integers are `int`, as in Kubernetes'
-/// own expressions; only larger ones are `uint`.
-pub(super) fn parse(json: &str, bounded: bool) -> Result<Tree<'_>, WhenError> {
+/// Parses the `wanted` parts of a JSON text; maps have no other members. If `bounded`, a list or map of more than [`MAX_ENTRIES`] in
+/// a wanted part is an error. Integers are `int`, as in Kubernetes' own expressions; only larger ones are `uint`.
+pub(super) fn parse<'t>(json: &'t str, wanted: &Wanted, bounded: bool) -> Result<Tree<'t>, WhenError> {
     let longest = Cell::new(0);
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    let tree = Growing { longest: &longest }.deserialize(&mut deserializer);
-    let tree = tree.map_err(|_| WhenError::Unreadable)?;
+    let mut scanner = Scanner::new(json);
+    let tree = Growing { longest: &longest }.part(json, &mut scanner, wanted)?;
+    scanner.end()?;
     if bounded && longest.get() > MAX_ENTRIES {
         return Err(WhenError::TooManyEntries(longest.get()));
     }
@@ -44,6 +48,41 @@ pub(super) fn parse(json: &str, bounded: bool) -> Result<Tree<'_>, WhenError> {
 impl Growing<'_> {
     fn note(self, entries: usize) {
         self.longest.set(self.longest.get().max(entries));
+    }
+
+    /// Builds the `wanted` parts of the next value of the scanner, which reads `json`.
+    fn part<'t>(
+        self,
+        json: &'t str,
+        scanner: &mut Scanner<'t>,
+        wanted: &Wanted,
+    ) -> Result<Tree<'t>, WhenError> {
+        let members = match wanted {
+            Wanted::Members(members) if scanner.peek() == Some(b'{') => members,
+            // Something else than a map has no members, but its type matters.
+            Wanted::Members(_) | Wanted::Whole => {
+                return self.whole(json.get(scanner.skip()?).unwrap_or_default());
+            }
+        };
+        let mut map = HashMap::new();
+        scanner.object(|scanner, key| {
+            let name = key.unescaped();
+            match members.get(&*name) {
+                Some(wanted) => {
+                    map.insert(map_key(name), self.part(json, scanner, wanted)?);
+                }
+                None => {
+                    scanner.skip()?;
+                }
+            }
+            Ok::<(), WhenError>(())
+        })?;
+        Ok(Box::new(CelMap::from(map)))
+    }
+
+    fn whole(self, json: &str) -> Result<Tree<'_>, WhenError> {
+        let tree = self.deserialize(&mut serde_json::Deserializer::from_str(json));
+        tree.map_err(|_| WhenError::Unreadable)
     }
 }
 
@@ -105,13 +144,16 @@ impl<'de> Visitor<'de> for Growing<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Tree<'de>, A::Error> {
         let mut map = HashMap::new();
         while let Some(Text(key)) = entries.next_key()? {
-            let key = match key {
-                Cow::Borrowed(key) => CelMapKey::from(key),
-                Cow::Owned(key) => CelMapKey::from(key),
-            };
-            map.insert(key, entries.next_value_seed(self)?);
+            map.insert(map_key(key), entries.next_value_seed(self)?);
         }
         self.note(map.len());
         Ok(Box::new(CelMap::from(map)))
+    }
+}
+
+fn map_key(key: Cow<'_, str>) -> CelMapKey<'_> {
+    match key {
+        Cow::Borrowed(key) => CelMapKey::from(key),
+        Cow::Owned(key) => CelMapKey::from(key),
     }
 }
