@@ -5,6 +5,7 @@ mod digest_form;
 mod locate;
 mod part;
 mod scan;
+mod tree;
 
 use std::{borrow::Borrow, cmp::Reverse, collections::HashMap, fmt, str::FromStr};
 
@@ -14,10 +15,11 @@ pub use digest_form::DigestForm;
 pub use locate::locate;
 pub use part::{Part, PartsError, Reads, identity};
 pub use scan::{NotJson, RawString, Scanner, container_length};
+pub use tree::PartTree;
 
 /// A JSON pointer (RFC 6901): `/spec/replicas`, `/metadata/labels/app.kubernetes.io~1name`. The empty pointer is the
-/// whole document.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// whole document, and the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pointer(Vec<String>);
 
 /// The text is not a JSON pointer.

@@ -65,8 +65,8 @@ pub use handler::{Delivery, EventHandler, MAX_BATCH, Outcome};
 pub use histogram::Histogram;
 pub use index_path::{IndexPath, IndexPaths};
 pub use json::{
-    DigestForm, InvalidJson, InvalidPointer, NotJson, Part, PartsError, Pointer, RawString, Reads, Scanner,
-    TooMuchToHash, container_length, differs, identity, locate, members_differ, stand_in,
+    DigestForm, InvalidJson, InvalidPointer, NotJson, Part, PartTree, PartsError, Pointer, RawString, Reads,
+    Scanner, TooMuchToHash, container_length, differs, identity, locate, members_differ, stand_in,
 };
 pub use key::{InvalidKey, ObjectKey};
 pub use name::{is_namespace, is_object_name};

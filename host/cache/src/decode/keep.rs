@@ -1,33 +1,12 @@
 //! Cuts everything out of an object's text except the parts that the watch keeps.
 
-use std::collections::BTreeMap;
-
-use informer_types::{DigestForm, InvalidJson, NotJson, Part, Scanner, identity, stand_in};
+use informer_types::{InvalidJson, NotJson, Part, PartTree, Scanner, identity, stand_in};
 use serde::de::IgnoredAny;
 
 use super::splice::Edit;
 
-/// The paths to keep, as a tree.
-pub(super) struct Keep(Node);
-
-#[derive(Default)]
-struct Node {
-    /// What is kept of this value.
-    extent: Extent,
-    members: BTreeMap<String, Node>,
-}
-
-/// What is kept of a value.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Extent {
-    /// The members that have nodes. A value that is no object is kept.
-    #[default]
-    Members,
-    /// A digest.
-    Digest(DigestForm),
-    /// All of it.
-    Whole,
-}
+/// The parts to keep.
+pub(super) struct Keep(PartTree);
 
 // === impl Keep ===
 
@@ -35,43 +14,38 @@ impl Keep {
     /// Keeps these parts and the fields that identify the object. A pointer into an array keeps the whole array, so that
     /// the indexes of its elements do not change.
     pub(super) fn new(parts: &[Part]) -> Self {
-        let mut root = Node::default();
-        for part in Part::union(identity().chain(parts.iter().cloned())) {
-            let tokens = part.pointer().tokens().iter();
-            let node = tokens.fold(&mut root, |node, token| node.members.entry(token.clone()).or_default());
-            node.extent = part.digest().map_or(Extent::Whole, Extent::Digest);
-        }
-        Self(root)
+        Self(PartTree::new(identity().chain(parts.iter().cloned())))
     }
 
     /// What to change in `text`, a JSON object: values that are not kept are removed, and digests stand for others.
     pub(super) fn edits(&self, text: &str) -> Result<Vec<Edit>, InvalidJson> {
         let mut edits = Vec::new();
-        let walked = self.0.edit(text, &mut Scanner::new(text), &mut edits);
+        let walked = edit(&self.0, text, &mut Scanner::new(text), &mut edits);
         // The parser reports the error and its position.
         walked.or_else(|NotJson| serde_json::from_str::<IgnoredAny>(text).map(|_| ()))?;
         Ok(edits)
     }
 }
 
-// === impl Node ===
-
-impl Node {
-    /// Reads one value and collects what to change in it.
-    fn edit(&self, text: &str, scanner: &mut Scanner<'_>, edits: &mut Vec<Edit>) -> Result<(), NotJson> {
-        match self.extent {
-            Extent::Members if scanner.peek() == Some(b'{') => {
-                scanner.object(|scanner, key| match self.members.get(&*key.unescaped()) {
-                    Some(node) => node.edit(text, scanner, edits),
-                    None => scanner.skip().map(|value| edits.push(Edit::remove(value))),
-                })
-            }
-            Extent::Members | Extent::Whole => scanner.skip().map(|_| ()),
-            Extent::Digest(form) => scanner.skip().map(|value| {
-                let stand_in = stand_in(form, text.get(value.clone()).unwrap_or_default());
-                edits.push(Edit::replace(value, stand_in));
-            }),
+/// Reads one value and collects what to change in it. A value that is no object is kept if only some of its members are wanted.
+fn edit(
+    kept: &PartTree,
+    text: &str,
+    scanner: &mut Scanner<'_>,
+    edits: &mut Vec<Edit>,
+) -> Result<(), NotJson> {
+    match kept {
+        PartTree::Members(members) if scanner.peek() == Some(b'{') => {
+            scanner.object(|scanner, key| match members.get(&*key.unescaped()) {
+                Some(kept) => edit(kept, text, scanner, edits),
+                None => scanner.skip().map(|value| edits.push(Edit::remove(value))),
+            })
         }
+        PartTree::Members(_) | PartTree::Part(None) => scanner.skip().map(|_| ()),
+        PartTree::Part(Some(form)) => scanner.skip().map(|value| {
+            let stand_in = stand_in(*form, text.get(value.clone()).unwrap_or_default());
+            edits.push(Edit::replace(value, stand_in));
+        }),
     }
 }
 
@@ -160,14 +134,14 @@ mod tests {
     }
 
     /// The reference implementation on a tree.
-    fn prune(value: &Value, node: &Node) -> Value {
-        match value {
-            _ if matches!(node.extent, Extent::Digest(_)) => Value::from("digest"),
-            Value::Object(members) if node.extent == Extent::Members => members
+    fn prune(value: &Value, kept: &PartTree) -> Value {
+        match (value, kept) {
+            (_, PartTree::Part(Some(_))) => Value::from("digest"),
+            (Value::Object(own), PartTree::Members(members)) => own
                 .iter()
-                .filter_map(|(key, value)| Some((key.clone(), prune(value, node.members.get(key)?))))
+                .filter_map(|(key, value)| Some((key.clone(), prune(value, members.get(key)?))))
                 .collect(),
-            other => other.clone(),
+            (value, _) => value.clone(),
         }
     }
 

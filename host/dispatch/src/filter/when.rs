@@ -16,13 +16,12 @@ use cel::{
     Context, Env, Program, Value,
     common::types::{CelBool, CelNull, CelString},
 };
-use informer_types::{Cause, Change, JsonText, Judge, Notification, Object, Pointer};
+use informer_types::{Cause, Change, JsonText, Judge, Notification, Object, Part, PartTree, Pointer};
 
 pub use error::{InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, WhenError};
 
 use check::{Names, check};
 use error::UNPARSABLE;
-use reads::Wanted;
 
 /// The stack of the parser's thread. The parser stops at 96 levels, which take up to 16 MiB in a build without optimisation.
 const STACK_BYTES: usize = 32 << 20;
@@ -51,12 +50,12 @@ static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 ///
 /// # Bound
 /// An expression has at most [`MAX_WHEN_BYTES`], 16 nested operations, and two nested loops (`all`, `exists`, `map`, ...). With two
-/// nested loops it fails if a part of the object that it reads has a list or map of more than [`MAX_ENTRIES`]. An operation within a loop counts as one more
-/// loop if it reads a whole value that is the same in each round (`x in object.spec.names`, a `+`, a `contains`), and so does
-/// `matches`. The cost of an evaluation is therefore bounded by the size of the object. An expression cannot read a clock, so its
-/// answer for one state is always the same, unless the expression depends on the order of a map. A loop visits the keys of a map
-/// in no particular order, so `object.metadata.labels.map(k, k)[0]` may be another key each time. `in`, `exists` and `all` do not
-/// depend on the order.
+/// nested loops it fails if a part of the object that it reads has a list or map of more than [`MAX_ENTRIES`]. An operation within a
+/// loop counts as one more loop if it reads a whole value that is the same in each round (`x in object.spec.names`, a `+`, a
+/// `contains`), and so does `matches`. The cost of an evaluation is therefore bounded by the size of the object. An expression cannot
+/// read a clock, so its answer for one state is always the same, unless the expression depends on the order of a map. A loop visits
+/// the keys of a map in no particular order, so `object.metadata.labels.map(k, k)[0]` may be another key each time. `in`, `exists` and
+/// `all` do not depend on the order.
 ///
 /// The pattern of `matches` is part of the expression, not of the object. It is compiled at each evaluation, in a loop up to
 /// [`MAX_ENTRIES`] times, so its compiled size is limited to 256 KiB. `startsWith`, `endsWith`, `contains` and `in` cost far less.
@@ -68,7 +67,7 @@ struct Compiled {
     program: Program,
     names: Names,
     /// The parts that the expression reads of `object` and of `old`.
-    wanted: Wanted,
+    wanted: PartTree,
 }
 
 /// The subject of an expression.
@@ -215,7 +214,8 @@ impl Compiled {
     fn parse(text: &str) -> Result<Self, InvalidWhen> {
         let program = ENV.compile(text).map_err(|errors| InvalidWhen::syntax(&errors))?;
         let names = check(&program)?;
-        let wanted = Wanted::of(reads::reads(program.expression()).as_deref());
+        let read = reads::reads(program.expression()).unwrap_or_else(|| vec![Pointer::default()]);
+        let wanted = PartTree::new(read.into_iter().map(Part::from));
         Ok(Self { text: text.to_owned(), program, names, wanted })
     }
 }

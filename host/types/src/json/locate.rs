@@ -16,7 +16,7 @@ const FEW: usize = 8;
 const DIGITS: &str = "0123456789";
 
 /// The maximum depth of a wanted value, because each level takes stack.
-const MAX_DEPTH: usize = 256;
+pub(super) const MAX_DEPTH: usize = 256;
 
 /// Returns the ranges of the values at the pointers in a JSON text, in the order of the pointers; `None` if there is no
 /// value. If an object has a key twice, the last one wins, as usual for JSON. A pointer of more than 256 tokens finds

@@ -1,7 +1,5 @@
 //! Which parts of an object an expression reads.
 
-use std::collections::HashMap;
-
 use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators};
 use informer_types::Pointer;
 
@@ -10,41 +8,10 @@ use super::check::operands;
 /// The variables that are objects. A leading dot skips loop variables.
 const OBJECTS: [&str; 4] = ["object", "old", ".object", ".old"];
 
-/// The parts of an object, as a tree.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// The whole value.
-    Whole,
-    /// These members, if the value is a map; otherwise the whole value.
-    Members(HashMap<String, Self>),
-}
-
 /// Returns pointers to all that the expression reads of `object` and `old`. Returns `None` if it reads one of them as a whole.
 pub(super) fn reads(expression: &IdedExpr) -> Option<Vec<Pointer>> {
     let mut pointers = Vec::new();
     collect(expression, &mut pointers).then_some(pointers)
-}
-
-// === impl Wanted ===
-
-impl Wanted {
-    /// The values at these pointers. `None` means the whole object.
-    pub(super) fn of(pointers: Option<&[Pointer]>) -> Self {
-        let Some(pointers) = pointers else { return Self::Whole };
-        let mut wanted = Self::Members(HashMap::new());
-        pointers.iter().for_each(|pointer| wanted.add(pointer.tokens()));
-        wanted
-    }
-
-    fn add(&mut self, tokens: &[String]) {
-        match (self, tokens) {
-            (Self::Whole, _) => {}
-            (whole, []) => *whole = Self::Whole,
-            (Self::Members(members), [first, rest @ ..]) => {
-                members.entry(first.clone()).or_insert_with(|| Self::Members(HashMap::new())).add(rest);
-            }
-        }
-    }
 }
 
 /// Returns false if the expression reads a whole object.

@@ -90,7 +90,7 @@ fn an_expression_gives_for_the_parts_that_it_reads_what_it_gives_for_the_whole_o
     ] {
         for text in texts {
             let parts = Compiled::parse(text).unwrap();
-            let whole = Compiled { wanted: Wanted::Whole, ..Compiled::parse(text).unwrap() };
+            let whole = Compiled { wanted: PartTree::Part(None), ..Compiled::parse(text).unwrap() };
             let answer = |compiled: Compiled| {
                 When(Arc::new(compiled)).evaluate_texts(Some(body), None, ("", Cause::Live))
             };

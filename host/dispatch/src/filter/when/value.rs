@@ -6,16 +6,13 @@ use cel::common::{
     types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt},
     value::Val,
 };
-use informer_types::Scanner;
+use informer_types::{PartTree, Scanner};
 use serde::{
     Deserialize,
     de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
 };
 
-use super::{
-    error::{MAX_ENTRIES, WhenError},
-    reads::Wanted,
-};
+use super::error::{MAX_ENTRIES, WhenError};
 
 /// Any value.
 type Tree<'t> = Box<dyn Val + 't>;
@@ -32,7 +29,7 @@ struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// Parses the `wanted` parts of a JSON text; maps have no other members. If `bounded`, a list or map of more than [`MAX_ENTRIES`] in
 /// a wanted part is an error. Integers are `int`, as in Kubernetes' own expressions; only larger ones are `uint`.
-pub(super) fn parse<'t>(json: &'t str, wanted: &Wanted, bounded: bool) -> Result<Tree<'t>, WhenError> {
+pub(super) fn parse<'t>(json: &'t str, wanted: &PartTree, bounded: bool) -> Result<Tree<'t>, WhenError> {
     let longest = Cell::new(0);
     let mut scanner = Scanner::new(json);
     let tree = Growing { longest: &longest }.part(json, &mut scanner, wanted)?;
@@ -55,12 +52,12 @@ impl Growing<'_> {
         self,
         json: &'t str,
         scanner: &mut Scanner<'t>,
-        wanted: &Wanted,
+        wanted: &PartTree,
     ) -> Result<Tree<'t>, WhenError> {
         let members = match wanted {
-            Wanted::Members(members) if scanner.peek() == Some(b'{') => members,
-            // Something else than a map has no members, but its type matters.
-            Wanted::Members(_) | Wanted::Whole => {
+            PartTree::Members(members) if scanner.peek() == Some(b'{') => members,
+            // A value that is no map has no members, but an expression can see its type. Expressions name no digests.
+            PartTree::Members(_) | PartTree::Part(_) => {
                 return self.whole(json.get(scanner.skip()?).unwrap_or_default());
             }
         };
