@@ -116,6 +116,37 @@ async fn objects_come_and_go_with_the_labels_of_their_namespace() {
     host.stop().await;
 }
 
+/// A namespace that cannot be decoded exists, although no cache has its labels (D-2).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_deletes_no_objects_of_a_namespace_that_cannot_be_decoded() {
+    let state = TempDir::new().unwrap();
+    let text = configuration("initial = \"changed\"\nnamespaces-labels = \"team=shop\"");
+    // Both clusters have the same objects, with the same versions.
+    let cluster = async |created: Value| {
+        let cluster = Cluster::start().await;
+        let metadata = json!({"name": "a", "labels": {"team": "shop"}, "creationTimestamp": created});
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
+        let metadata = json!({"namespace": "a", "name": "a", "uid": "u"});
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        cluster.server.load(vec![namespace, object]).unwrap();
+        cluster
+    };
+    let before = cluster(json!("2026-01-01T00:00:00Z")).await;
+    let host = TestHost::start_in(&before.server.url(), state.path(), &text).await.unwrap();
+    host.synced().await;
+    assert_eq!(delivered(&host), ["add a/a initial"]);
+    host.stop().await;
+
+    let after = cluster(json!(7)).await;
+    let host = TestHost::start_in(&after.server.url(), state.path(), &text).await.unwrap();
+    host.synced().await;
+    after.change("a", "1").await;
+    host.lines.said("echo", "update a/a", "").await;
+
+    assert_eq!(delivered(&host), ["update a/a live"]);
+    host.stop().await;
+}
+
 /// The difference is delivered, and nothing else.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reload_that_changes_the_labels_delivers_the_difference() {

@@ -220,6 +220,20 @@ impl SharedInformer {
         self.has(registration) && registration.processor.retarget(registration.id, config, sink, first)
     }
 
+    /// Replaces the sink and the settings of a listener in place, as [`retarget_listener`](Self::retarget_listener) does, for a sink
+    /// that has no difference. No object in the cache is visited.
+    ///
+    /// # Blocking
+    /// Waits for the informer's lock and calls `sink` with that lock held.
+    pub fn replace_sink(
+        &self,
+        registration: &Registration,
+        config: ListenerConfig,
+        sink: impl FnOnce() -> Arc<dyn NotificationSink>,
+    ) -> bool {
+        self.has(registration) && registration.processor.retarget(registration.id, config, sink, Vec::new)
+    }
+
     /// Notifies one listener of every object in the cache again, as additions with cause `replay`. Other listeners are
     /// not notified, no request is sent, and no change is missed or overtaken (C-10). `settled` is held until each of these
     /// notifications is settled. Returns false if the listener was removed or the informer stopped.

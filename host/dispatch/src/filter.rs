@@ -40,7 +40,7 @@ mod stats;
 mod when;
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -131,6 +131,21 @@ impl<S: NotificationSink> Filter<S> {
     /// `namespaces-labels`.
     pub fn chosen(&self) -> Vec<Arc<str>> {
         self.chosen.read().iter().cloned().collect()
+    }
+
+    /// The namespaces whose labels matched last, and those of all objects that the plugin may know, also from an earlier process.
+    /// `objects` returns every object that this filter has been offered and that is not deleted: a filter without a condition on objects
+    /// passes all of them and remembers none.
+    pub fn known_namespaces(&self, objects: impl FnOnce() -> Vec<Arc<Object>>) -> BTreeSet<Arc<str>> {
+        let mut known: BTreeSet<Arc<str>> = self.chosen().into_iter().collect();
+        let state = self.state.lock();
+        let keys = state.inside.iter().chain(state.recalled.keys());
+        known.extend(keys.map(|key| Arc::clone(&key.namespace)));
+        drop(state);
+        if !self.selects {
+            known.extend(objects().iter().map(|object| object.key().namespace));
+        }
+        known
     }
 
     /// The first condition on objects that this object does not satisfy, by its key in `[[plugin.on]]`. Returns `None` if the
@@ -240,11 +255,19 @@ impl<S: NotificationSink> Filter<S> {
 
     /// Replaces the earlier filter of a listener. It has to be called for each cached object before anything else is offered, and
     /// the change that it returns has to be offered. Returns `None` if both filters select the object or neither does, because
-    /// the handler is up to date then.
+    /// the handler is up to date then. If receipts are kept only from now on, an object that the plugin may know gets a receipt that
+    /// [is not acknowledged](Receipt::begun).
     ///
     /// [`continues`](Self::continues) has to be called before.
     pub fn succeed<T: NotificationSink>(&self, before: &Filter<T>, object: &Arc<Object>) -> Option<Change> {
         let was_in = !before.selects || before.state.lock().inside.contains(&object.key());
+        if let (Some((source, receipts)), None) = (&self.receipts, &before.receipts)
+            && was_in
+        {
+            // The plugin may know the object, and the filter before has kept no receipt of it.
+            let known = ObjectRef { source: source.clone(), key: object.key() };
+            receipts.begun(&known, &Change::Added { object: Arc::clone(object) });
+        }
         if !self.selects {
             return (!was_in).then(|| Change::Added { object: Arc::clone(object) });
         }

@@ -98,6 +98,11 @@ impl Successor {
         self.state.lock().known.contains_key(key)
     }
 
+    /// The states that the plugin has received and the new informer has not reached.
+    pub(super) fn known(&self) -> Vec<Arc<Object>> {
+        self.state.lock().known.values().map(Arc::clone).collect()
+    }
+
     /// Takes the states that the new informer has not reached, and the version up to which everything was delivered.
     pub(super) fn take(&self) -> (HashMap<ObjectKey, Arc<Object>>, Option<String>) {
         (std::mem::take(&mut self.state.lock().known), self.until.clone())

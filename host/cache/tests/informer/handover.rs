@@ -63,7 +63,7 @@ async fn no_notification_is_missed_or_doubled_while_a_listener_changes_its_sink(
         watch.event("MODIFIED", &pod("a", &version.to_string()));
         let sink = Arc::new(Recorder::default());
         sinks.push(Arc::clone(&sink));
-        assert!(world.informer.retarget_listener(&world.registration, listener("next"), || sink, |_| None));
+        assert!(world.informer.replace_sink(&world.registration, listener("next"), || sink));
         tokio::task::yield_now().await;
     }
     world.caches(&["shop/a@30", "shop/b@2"]).await;
@@ -130,6 +130,8 @@ async fn a_removed_listener_cannot_be_replayed_or_retargeted() {
 
     assert!(!world.informer.replay(&world.registration, token(&Arc::default())));
     assert!(!world.informer.replay_object(&world.registration, &key("a"), Cause::Replay, added));
+    let sink = Arc::clone(&other) as _;
+    assert!(!world.informer.replace_sink(&world.registration, listener("other"), || sink));
     let sink = Arc::clone(&other) as _;
     assert!(!world.informer.retarget_listener(
         &world.registration,

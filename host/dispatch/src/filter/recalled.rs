@@ -40,6 +40,11 @@ impl Recalled {
         self.receipts.is_empty()
     }
 
+    /// The objects that were not offered yet.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.receipts.keys()
+    }
+
     /// Compares an object, the first time that it is offered.
     pub(super) fn compare(&mut self, key: &ObjectKey, object: &Object) -> Known {
         match self.receipts.remove(key) {

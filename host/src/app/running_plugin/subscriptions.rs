@@ -21,9 +21,7 @@ use informer_cache::{
     InformerFactory, Registration, ResourceVersion, SharedInformer, Subscription, VersionError, WatchConfig,
 };
 use informer_dispatch::{Filter, FilterStats, Initial, Queue};
-use informer_types::{
-    Change, Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Selected, Source, SyncToken, Tracer,
-};
+use informer_types::{Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Selected, Source, Tracer};
 use parking_lot::Mutex;
 use tokio::{select, sync::Notify, time::timeout};
 
@@ -144,7 +142,8 @@ impl Subscriptions {
                 added = true;
             }
         }
-        self.listen_to(&mut claims, &config.subscriptions)?;
+        let waiting = self.listen_to(&mut claims, &config.subscriptions);
+        self.namespaces.wait_for(waiting);
         for (gvr, claim) in &mut *claims {
             if config.subscriptions.iter().all(|on| on.watch != *gvr) {
                 claim.listening.take().inspect(|listening| listening.registration.remove());
@@ -155,36 +154,37 @@ impl Subscriptions {
         Ok(added)
     }
 
-    /// Begins or changes these subscriptions. Those that need the labels of namespaces wait until these are known.
-    fn listen_to(&self, claims: &mut Claims, all: &[config::Subscription]) -> Result<(), SubscribeError> {
+    /// Begins or changes these subscriptions. Returns those that have to wait: for the labels of namespaces, or for the informer that
+    /// replaces an informer that has ended.
+    fn listen_to(
+        &self,
+        claims: &mut Claims,
+        all: &[config::Subscription],
+    ) -> BTreeMap<Gvr, config::Subscription> {
         let namespaces = followed(claims);
         let mut waiting = BTreeMap::new();
         for on in all {
             let Some(claim) = claims.get_mut(&on.watch) else { continue };
-            match &namespaces {
-                _ if !on.follows_namespaces() => self.listen(claim, on, Vec::new())?,
-                Some(namespaces) => {
-                    self.listen(claim, on, chosen(namespaces, &on.filter.namespaces_labels))?;
-                }
-                None => {
-                    waiting.insert(on.watch.clone(), on.clone());
-                }
+            let is_known = namespaces.is_some() || !on.follows_namespaces();
+            if !is_known || !self.listen(claim, on, namespaces.as_ref()) {
+                waiting.insert(on.watch.clone(), on.clone());
             }
         }
-        self.namespaces.wait_for(waiting);
-        Ok(())
+        waiting
     }
 
-    /// Keeps the filters up to date with the labels of namespaces. Never returns.
+    /// Keeps the filters up to date with the labels of namespaces, and begins the subscriptions that wait. Never returns.
     pub(super) async fn follow_namespaces(self: Arc<Self>) {
+        // True if an informer may have been replaced since the last review of all namespaces.
+        let mut is_due = false;
         loop {
             let unfollowed = self.namespaces.unfollowed(&self.claims.lock());
             let this = Arc::clone(&self);
             let Some(informer) = unfollowed else {
-                let names = self.namespaces.moved().await;
-                // Most plugins follow no namespaces: they need no turn.
-                if followed(&self.claims.lock()).is_some() {
-                    off_the_workers(move || review(&this.claims.lock(), names.as_ref())).await;
+                let names = if std::mem::take(&mut is_due) { None } else { self.namespaces.moved().await };
+                // Most plugins follow no namespaces, and no subscription of theirs waits: they need no turn.
+                if self.namespaces.is_awaited() || followed(&self.claims.lock()).is_some() {
+                    off_the_workers(move || this.review(names.as_ref())).await;
                 }
                 self.namespaces.reviewed();
                 continue;
@@ -198,7 +198,7 @@ impl Subscriptions {
             select! {
                 biased;
                 () = begun => {}
-                () = self.namespaces.changed() => {}
+                () = self.namespaces.changed() => is_due = true,
             }
         }
     }
@@ -206,32 +206,53 @@ impl Subscriptions {
     /// Follows this informer of namespaces, which has synced, and begins the subscriptions that wait for it. Returns false if
     /// another informer replaces it.
     fn begin(&self, informer: &SharedInformer) -> bool {
-        let mut claims = self.claims.lock();
-        if followed(&claims).is_some() {
-            return true;
+        let is_followed = {
+            let mut claims = self.claims.lock();
+            followed(&claims).is_some() || self.namespaces.follow(&self.plugin, &mut claims, informer)
+        };
+        if is_followed {
+            self.review(None);
         }
-        let Some(waiting) = self.namespaces.follow(&self.plugin, &mut claims, informer) else { return false };
-        if let Err(error) = self.listen_to(&mut claims, &waiting) {
-            tracing::error!(plugin = %self.plugin, %error, "the plugin cannot subscribe");
-        }
-        review(&claims, None);
-        true
+        is_followed
     }
 
-    /// Begins or changes one subscription. `chosen` are the namespaces whose labels it selects.
+    /// Updates the filters with the labels of these namespaces. `None` means all of them, and begins the subscriptions that wait.
+    fn review(&self, names: Option<&BTreeSet<Arc<str>>>) {
+        let mut claims = self.claims.lock();
+        if names.is_none() {
+            let waiting = self.listen_to(&mut claims, &self.namespaces.waiting());
+            self.namespaces.still_wait(waiting);
+        }
+        review(&claims, names);
+    }
+
+    /// Begins or changes one subscription. `namespaces` is the informer of namespaces, if it is followed. Returns false and changes
+    /// nothing if the informer of the subscription has ended: another informer replaces it.
     fn listen(
         &self,
         claim: &mut Claim,
         on: &config::Subscription,
-        chosen: Vec<Arc<str>>,
-    ) -> Result<(), SubscribeError> {
+        namespaces: Option<&SharedInformer>,
+    ) -> bool {
         let config = settings::listener(&self.plugin, on);
-        let filter = |is_new| Arc::new(self.filter(on, is_new).choosing(chosen));
+        let namespaces = namespaces.filter(|_| on.follows_namespaces());
+        let filter = |before: Option<&Listening>, informer: &SharedInformer| {
+            let filter = self.filter(on, before.is_none());
+            let Some(namespaces) = namespaces else { return Arc::new(filter) };
+            let objects = || {
+                let successor = before.and_then(|before| before.successor.as_ref());
+                let held = successor.map(|successor| successor.known()).unwrap_or_default();
+                informer.cached().into_iter().chain(held).collect()
+            };
+            let known = before.map_or(&filter, |before| &*before.filter).known_namespaces(objects);
+            Arc::new(filter.choosing(chosen(namespaces, &on.filter.namespaces_labels, known)))
+        };
         match &mut claim.listening {
             Some(listening) if listening.on == *on => {}
             Some(listening) => {
                 let informer = claim.subscription.informer();
-                let (before, filter) = (Arc::clone(&listening.filter), filter(false));
+                let before = Arc::clone(&listening.filter);
+                let filter = filter(Some(listening), informer);
                 let difference = |object: &Arc<Object>| filter.succeed(&before, object);
                 let sink = || -> Arc<dyn NotificationSink> {
                     filter.continues(&before);
@@ -244,19 +265,22 @@ impl Subscriptions {
                         None => Arc::clone(&filter) as _,
                     }
                 };
-                informer.retarget_listener(&listening.registration, config, sink, difference);
+                if !informer.retarget_listener(&listening.registration, config, sink, difference) {
+                    return false;
+                }
                 (listening.on, listening.filter) = (on.clone(), filter);
             }
             None => {
-                let filter = filter(true);
-                let registration = claim.subscription.add_listener(config, Arc::clone(&filter) as _)?;
+                let filter = filter(None, claim.subscription.informer());
+                let sink = Arc::clone(&filter) as _;
+                let Ok(registration) = claim.subscription.add_listener(config, sink) else { return false };
                 let (on, successor, announced) = (on.clone(), None, false);
                 claim.listening = Some(Listening { on, registration, filter, successor, announced });
                 self.registered.notify_one();
             }
         }
         self.recalling.notify_one();
-        Ok(())
+        true
     }
 
     /// The filter of a subscription. A new subscription begins with the receipts of an earlier process.
@@ -368,7 +392,7 @@ impl Subscriptions {
     /// gone.
     ///
     /// # Blocking
-    /// This function blocks as [`SharedInformer::retarget_listener`] does.
+    /// This function blocks as [`SharedInformer::replace_sink`] does.
     pub(in crate::app) fn caught_up(&self, informer: &SharedInformer) -> bool {
         let mut claims = self.claims.lock();
         let claim = claims.get_mut(&informer.key().gvr);
@@ -521,26 +545,6 @@ impl Subscriptions {
         Selected {
             objects: informer.cached().into_iter().filter(selects).count(),
             resource_version: informer.last_synced_version().ok().flatten().unwrap_or_default(),
-        }
-    }
-
-    /// Delivers every object that the plugin subscribes to again, with the cause `replay`. The token that `settled` returns for a
-    /// resource is dropped once its notifications are settled. A subscription that is not announced yet gets no token.
-    ///
-    /// # Blocking
-    /// It visits every cached object under the lock of its informer.
-    pub(super) fn replay_all(&self, settled: impl Fn(&Gvr) -> SyncToken) {
-        for (gvr, claim) in &*self.claims.lock() {
-            if let Some(listening) = &claim.listening {
-                // The successor comes first and the cache second. In the other order, an object that leaves the successor in
-                // between would not be replayed.
-                if let Some(successor) = &listening.successor {
-                    let added = |object: &Arc<Object>| Some(Change::Added { object: Arc::clone(object) });
-                    successor.retarget(Arc::clone(&listening.filter) as _, added);
-                }
-                let token = if listening.announced { settled(gvr) } else { SyncToken::new(|| {}) };
-                claim.subscription.informer().replay(&listening.registration, token);
-            }
         }
     }
 }

@@ -35,6 +35,14 @@ impl Recalling {
         Self::new(FilterConfig { labels, ..FilterConfig::default() }, Some(acknowledged))
     }
 
+    /// A subscription that begins to keep receipts, or goes on, in place of another one.
+    fn in_place_of(before: &Filter<Received>) -> Self {
+        let labels = "app=web".parse().unwrap();
+        let recalling = Self::new(FilterConfig { labels, ..FilterConfig::default() }, None);
+        recalling.subscription.filter.continues(before);
+        recalling
+    }
+
     fn receives(&self, change: Change, cause: Cause) -> Vec<String> {
         self.subscription.receives(change, cause)
     }
@@ -91,6 +99,45 @@ fn an_object_that_changed_or_is_new_is_an_addition_with_the_cause_initial() {
     let new = Recalling::new(FilterConfig::default(), None);
     assert_eq!(new.receives(add(&one), Cause::Initial), ["+a1 initial"]);
     assert_eq!(new.receives(delete(&one), Cause::Live), ["-a1"]);
+}
+
+/// If the labels of such a namespace cannot be read, its objects must not leave the filter (D-2).
+#[test]
+fn a_filter_knows_the_namespaces_of_the_objects_that_the_plugin_may_know() {
+    let one = state("a1", "web", "1");
+    let known = |recalling: &Recalling, cached: &[&Arc<Object>]| {
+        let cached: Vec<_> = cached.iter().copied().cloned().collect();
+        recalling.subscription.filter.known_namespaces(|| cached).into_iter().collect::<Vec<_>>()
+    };
+    let shop: Arc<str> = "shop".into();
+
+    let recalling = Recalling::of_web(&one);
+    assert_eq!(known(&recalling, &[]), [Arc::clone(&shop)], "from an earlier process");
+    recalling.receives(add(&one), Cause::Initial);
+    assert_eq!(known(&recalling, &[]), [Arc::clone(&shop)], "inside");
+    recalling.receives(delete(&one), Cause::Live);
+    assert!(known(&recalling, &[&one]).is_empty());
+    let new = Recalling::new(FilterConfig::default(), None);
+    assert_eq!(known(&new, &[&one]), [shop], "everything passes");
+}
+
+/// With a receipt, the next process delivers the deletion of the object (D-17).
+#[test]
+fn an_object_that_the_plugin_knows_has_a_receipt_as_soon_as_receipts_are_kept() {
+    let (one, out) = (state("a1", "web", "1"), state("a1", "db", "1"));
+    for (object, expected) in [(&one, Some(Write::Begun(receipt(&one).begun()))), (&out, None)] {
+        let labels = "app=web".parse().unwrap();
+        let before = Subscription::new(FilterConfig { labels, ..FilterConfig::default() });
+        before.receives(add(object), Cause::Initial);
+        let recalling = Recalling::in_place_of(&before.filter);
+
+        recalling.subscription.filter.succeed(&before.filter, object);
+
+        assert_eq!(recalling.writes(), expected);
+        let again = Recalling::in_place_of(&recalling.subscription.filter);
+        again.subscription.filter.succeed(&recalling.subscription.filter, object);
+        assert_eq!(again.writes(), None, "the receipts go on");
+    }
 }
 
 #[test]

@@ -1,12 +1,15 @@
-//! One object, delivered again.
+//! Objects that are delivered again: one, or all.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use informer_cache::{Registration, SharedInformer};
 use informer_dispatch::{DeadLetter, ObjectRef};
-use informer_types::{Cause, Change, Gvr, Object, ObjectKey};
+use informer_types::{
+    Cause, Change, Gvr, Notification, NotificationSink, Object, ObjectKey, Source, SyncToken,
+};
+use tokio::time::Instant;
 
-use super::Subscriptions;
+use super::{Listening, Subscriptions};
 use crate::{
     app::{blocking::off_the_workers, running_plugin::letters::NotReplayed},
     wiring::Repeats,
@@ -45,19 +48,46 @@ impl Subscriptions {
         repeats.deliver_with(deliver).await;
     }
 
-    /// Delivers an object as a resync does, if there is one. Returns false if it is not certain yet whether there is one.
+    /// Delivers an object as a resync does, if there is one. Returns false if it is not certain yet whether there is one, or if
+    /// another informer is about to replace the informer.
     ///
     /// # Blocking
     /// Waits for the informer's lock.
-    fn deliver_unchanged(&self, gvr: &Gvr, key: &ObjectKey) -> bool {
+    pub(super) fn deliver_unchanged(&self, gvr: &Gvr, key: &ObjectKey) -> bool {
         match self.certain(gvr, key) {
             Ok((informer, registration)) => {
+                // An informer that has ended does not call the closure.
+                let mut is_known = false;
                 informer.replay_object(&registration, key, Cause::Resync, |cached| {
+                    is_known = true;
                     cached.map(|object| Change::Updated { old: Arc::clone(&object), new: object })
                 });
-                true
+                is_known
             }
             Err(why) => !matches!(why, NotReplayed::NotSynced | NotReplayed::NotDecoded),
+        }
+    }
+
+    /// Delivers every object that the plugin subscribes to again, with the cause `replay`. The token that `settled` returns for a
+    /// resource is dropped once its notifications are settled. A subscription that is not announced yet gets no token.
+    ///
+    /// # Blocking
+    /// It visits every cached object under the lock of its informer.
+    pub(in crate::app::running_plugin) fn replay_all(&self, settled: impl Fn(&Gvr) -> SyncToken) {
+        for (gvr, claim) in &*self.claims.lock() {
+            if let Some(listening) = &claim.listening {
+                // The successor comes first and the cache second. In the other order, an object that leaves the successor in
+                // between would not be replayed.
+                if let Some(successor) = &listening.successor {
+                    let added = |object: &Arc<Object>| Some(Change::Added { object: Arc::clone(object) });
+                    successor.retarget(Arc::clone(&listening.filter) as _, added);
+                }
+                let token = if listening.announced { settled(gvr) } else { SyncToken::new(|| {}) };
+                let informer = claim.subscription.informer();
+                if !informer.replay(&listening.registration, token.clone()) {
+                    listening.replay_last(informer, &token);
+                }
+            }
         }
     }
 
@@ -76,6 +106,29 @@ impl Subscriptions {
             return Err(if may_exist { NotReplayed::NotDecoded } else { NotReplayed::NotSynced });
         }
         Ok((informer.clone(), listening.registration.clone()))
+    }
+}
+
+// === impl Listening ===
+
+impl Listening {
+    /// Delivers every object in the cache of an informer that has ended, as [`SharedInformer::replay`] does for a running one. The
+    /// next informer delivers only the difference to this cache.
+    fn replay_last(&self, informer: &SharedInformer, settled: &SyncToken) {
+        let source = Source::new(informer.key().gvr.clone());
+        let observed = Instant::now().into_std();
+        let again = informer.cached().into_iter().map(|object| Notification {
+            source: source.clone(),
+            change: Change::Added { object },
+            cause: Cause::Replay,
+            initial: Some(settled.clone()),
+            observed: observed.into(),
+        });
+        let mut again: VecDeque<Notification> = again.collect();
+        match &self.successor {
+            Some(successor) => successor.offer_all(&mut again),
+            None => self.filter.offer_all(&mut again),
+        }
     }
 }
 

@@ -125,8 +125,8 @@ impl Listening {
             successor.finish(|key| undecoded.may_have(key));
             if successor.is_finished() { Arc::clone(&self.filter) as _ } else { Arc::clone(&successor) as _ }
         };
-        let is_retargeted = informer.retarget_listener(&self.registration, config, sink, |_| None);
-        let is_over = is_retargeted && successor.is_finished();
+        let is_replaced = informer.replace_sink(&self.registration, config, sink);
+        let is_over = is_replaced && successor.is_finished();
         if !is_over {
             // If the informer has ended meanwhile, the next one continues with what was not delivered.
             self.successor = Some(successor);

@@ -4,6 +4,10 @@
 //! its objects are initial (C-11). From then on a task compares each namespace that changed with what the filters have. A filter
 //! that differs is changed together with the objects of the namespace, in order with its other notifications. The task looks at the
 //! cache, which is at least as new as the notification (C-5), and not at the notification, so the newest labels win.
+//!
+//! A namespace that cannot be decoded stays as it is in the filter (D-2). A filter that begins with such a namespace counts it as
+//! matching if the plugin may know an object of it: the filter before had the object, or there is a receipt of an earlier process. So no
+//! deletion is delivered because the labels cannot be read.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +18,7 @@ use std::{
 };
 
 use informer_cache::{ListQuery, ListenerConfig, SharedInformer};
-use informer_types::{Gvr, LabelSelector, Notification, NotificationSink};
+use informer_types::{Gvr, LabelSelector, Notification, NotificationSink, ObjectKey};
 use parking_lot::Mutex;
 use tokio::{
     select,
@@ -27,9 +31,10 @@ use crate::config;
 /// The part of the subscriptions that follows the labels of namespaces.
 #[derive(Default)]
 pub(super) struct Namespaces {
-    /// The subscriptions that have not begun, because the namespaces are not known yet.
+    /// The subscriptions that have not begun, because the namespaces are not known yet, or because their informer has ended and is
+    /// being replaced.
     waiting: watch::Sender<BTreeMap<Gvr, config::Subscription>>,
-    /// Notified if there may be another informer of namespaces, or another subscription.
+    /// Notified if there may be another informer, or another subscription.
     changed: Notify,
     moved: Arc<Moved>,
 }
@@ -52,7 +57,17 @@ impl Namespaces {
         self.change();
     }
 
-    /// Reports that another informer may be the informer of namespaces now.
+    /// The subscriptions that wait.
+    pub(super) fn waiting(&self) -> Vec<config::Subscription> {
+        self.waiting.borrow().values().cloned().collect()
+    }
+
+    /// Sets which of them still wait, until the next [`change`](Self::change).
+    pub(super) fn still_wait(&self, waiting: BTreeMap<Gvr, config::Subscription>) {
+        self.waiting.send_replace(waiting);
+    }
+
+    /// Reports that another informer may be the informer of namespaces, or of a subscription that waits.
     pub(super) fn change(&self) {
         self.changed.notify_one();
     }
@@ -97,24 +112,19 @@ impl Namespaces {
         is_needed.then(|| claim.subscription.informer().clone())
     }
 
-    /// Follows this informer of namespaces, which has synced. Returns the subscriptions that wait for it, or `None` if another informer
-    /// replaces it.
+    /// Follows this informer of namespaces, which has synced. Returns false if another informer replaces it.
     ///
     /// # Blocking
     /// It blocks as [`SharedInformer::add_listener`] does.
-    pub(super) fn follow(
-        &self,
-        plugin: &str,
-        claims: &mut Claims,
-        informer: &SharedInformer,
-    ) -> Option<Vec<config::Subscription>> {
+    pub(super) fn follow(&self, plugin: &str, claims: &mut Claims, informer: &SharedInformer) -> bool {
         let claim = claims.get_mut(&informer.key().gvr);
-        let claim = claim.filter(|claim| claim.subscription.informer().is(informer))?;
+        let Some(claim) = claim.filter(|claim| claim.subscription.informer().is(informer)) else {
+            return false;
+        };
         let name = format!("{plugin} (namespaces-labels)");
         let listener = ListenerConfig { name, resync: None, relist_all: false };
-        claim.subscription.add_listener(listener, Arc::clone(&self.moved) as _).ok()?;
-        claim.is_followed = true;
-        Some(self.waiting.borrow().values().cloned().collect())
+        claim.is_followed = claim.subscription.add_listener(listener, Arc::clone(&self.moved) as _).is_ok();
+        claim.is_followed
     }
 
     /// Returns true if a subscription has not begun.
@@ -160,7 +170,7 @@ pub(super) fn review(claims: &Claims, names: Option<&BTreeSet<Arc<str>>>) {
             Some(names) => listening.review(informer, &namespaces, names),
             None => {
                 let mut all: BTreeSet<Arc<str>> = listening.filter.chosen().into_iter().collect();
-                all.extend(chosen(&namespaces, &LabelSelector::default()));
+                all.extend(chosen(&namespaces, &LabelSelector::default(), BTreeSet::new()));
                 listening.review(informer, &namespaces, &all);
             }
         }
@@ -173,9 +183,24 @@ pub(super) fn followed(claims: &Claims) -> Option<SharedInformer> {
     Some(claim.subscription.informer().clone())
 }
 
-/// The namespaces with these labels.
-pub(super) fn chosen(namespaces: &SharedInformer, labels: &LabelSelector) -> Vec<Arc<str>> {
+/// The namespaces with these labels, and those of `known` whose labels cannot be read: what the plugin knows stays until the labels
+/// can be read ([`review`]).
+pub(super) fn chosen(
+    namespaces: &SharedInformer,
+    labels: &LabelSelector,
+    known: BTreeSet<Arc<str>>,
+) -> Vec<Arc<str>> {
+    // Read the quarantine before the cache. In the other order, a namespace that becomes decodable in between would be missing in both.
+    let undecoded = namespaces.undecoded();
+    let lister = namespaces.lister();
+    let is_unreadable = |name: &Arc<str>| {
+        let key = ObjectKey::new("", Arc::clone(name));
+        // An object without a namespace matches no labels of namespaces.
+        !name.is_empty() && undecoded.may_have(&key) && lister.get(&key).is_none()
+    };
+    let mut chosen: Vec<Arc<str>> = known.into_iter().filter(is_unreadable).collect();
     let query = ListQuery { namespace: None, labels, index: None };
-    let found = namespaces.lister().list(&query).unwrap_or_default();
-    found.iter().map(|namespace| namespace.key().name).collect()
+    let found = lister.list(&query).unwrap_or_default();
+    chosen.extend(found.iter().map(|namespace| namespace.key().name));
+    chosen
 }

@@ -4,7 +4,9 @@ use std::{collections::HashMap, time::SystemTime};
 
 use informer_devserver::DevServer;
 use informer_dispatch::{DeadLetter, FilterConfig, ObjectRef, Receipt, Receipts};
-use informer_types::{Body, Cause, Failure, FailureKind, Header, Notification, Source};
+use informer_types::{
+    Body, Cause, Change, Failure, FailureKind, Header, LabelSelector, Notification, Source, SyncToken,
+};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -34,6 +36,14 @@ fn web(version: &str) -> Arc<Object> {
     Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap())
 }
 
+/// A successor that holds an object which the informer before has delivered.
+fn successor(informer: &SharedInformer, listening: &Listening, object: Arc<Object>) -> Arc<Successor> {
+    let view = View::of(&config::Subscription::default());
+    let received = Received { cached: vec![object], newer: HashMap::new(), until: None, view };
+    let source = Source::new(informer.key().gvr.clone());
+    Arc::new(Successor::new(source, received, Arc::clone(&listening.filter) as _, Tracer::default()))
+}
+
 /// A host whose plugin has received an object that is in no cache: the informer before this one delivered it.
 struct Stage {
     server: DevServer,
@@ -48,16 +58,36 @@ impl Stage {
         let app = start(&server, config("")).await;
         let plugin = app.applier.plugins().find("a").unwrap();
         let informer = app.factory.informers().remove(0);
-        let view = View::of(&config::Subscription::default());
-        let received = Received { cached: vec![web(UNREACHED)], newer: HashMap::new(), until: None, view };
-        let source = Source::new(informer.key().gvr.clone());
         let mut claims = plugin.subscriptions().claims.lock();
         let listening =
             claims.get_mut(&informer.key().gvr).and_then(|claim| claim.listening.as_mut()).unwrap();
-        let sink = Arc::clone(&listening.filter) as _;
-        listening.successor = Some(Arc::new(Successor::new(source, received, sink, Tracer::default())));
+        listening.successor = Some(successor(&informer, listening, web(UNREACHED)));
         drop(claims);
         Self { server, app, plugin, informer }
+    }
+
+    /// Lets a successor hold this object, and adds a condition on the labels of namespaces that no namespace satisfies.
+    fn changes_its_filter_and_deletes_only_other_namespaces(
+        &self,
+        namespaces: &SharedInformer,
+        held: Option<Arc<Object>>,
+    ) {
+        self.informer.wait_offered();
+        let mut on = self.on();
+        on.filter.namespaces_labels = "team=shop".parse().unwrap();
+        let cached = self.informer.cached();
+        let others = cached.iter().filter(|object| object.namespace() != "undecodable").count();
+        let before = self.plugin.queue().stats().offered;
+
+        let mut claims = self.plugin.subscriptions().claims.lock();
+        let claim = claims.get_mut(&self.informer.key().gvr).unwrap();
+        let listening = claim.listening.as_mut().unwrap();
+        listening.successor = held.map(|object| successor(&self.informer, listening, object));
+        assert!(self.plugin.subscriptions().listen(claim, &on, Some(namespaces)));
+        drop(claims);
+
+        let deletions = u64::try_from(others).unwrap();
+        assert_eq!(self.plugin.queue().stats().offered - before, deletions);
     }
 
     fn is_behind(&self) -> bool {
@@ -70,6 +100,30 @@ impl Stage {
         let claims = self.plugin.subscriptions().claims.lock();
         let listening = claims.get(&self.informer.key().gvr).and_then(|claim| claim.listening.as_ref());
         listening.unwrap().registration.clone()
+    }
+
+    /// The subscription of the plugin.
+    fn on(&self) -> config::Subscription {
+        let claims = self.plugin.subscriptions().claims.lock();
+        let listening = claims.get(&self.informer.key().gvr).and_then(|claim| claim.listening.as_ref());
+        listening.unwrap().on.clone()
+    }
+
+    /// An informer of namespaces that cannot decode the namespace `undecodable`.
+    async fn namespaces(&self) -> Subscription {
+        let metadata = json!({"name": "undecodable", "creationTimestamp": 7});
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
+        self.server.load(vec![namespace]).unwrap();
+        let namespaces = self.app.factory.subscribe(WatchConfig::new(Gvr::namespaces())).unwrap();
+        assert!(namespaces.informer().wait_synced().await);
+        namespaces
+    }
+
+    /// An informer that is to replace the present one.
+    fn next(&self) -> Subscription {
+        let watches = settings::watches(&config("fields = \"metadata.name!=x\""));
+        let watch = watches.into_values().next().unwrap();
+        self.app.factory.supersede(watch, std::slice::from_ref(&self.informer)).unwrap()
     }
 
     /// A filter whose plugin acknowledged this version of the object in an earlier process.
@@ -118,8 +172,7 @@ async fn a_dead_letter_is_not_replayed_before_the_informer_has_caught_up() {
 #[tokio::test]
 async fn objects_not_delivered_yet_are_kept_if_the_next_informer_fails_too() {
     let stage = Stage::new().await;
-    let watch = settings::watches(&config("fields = \"metadata.name!=x\"")).into_values().next().unwrap();
-    let next = stage.app.factory.supersede(watch, std::slice::from_ref(&stage.informer)).unwrap();
+    let next = stage.next();
     stage.app.factory.stop(next.informer()).await;
 
     assert!(stage.plugin.replace_informer(next).is_err());
@@ -138,6 +191,68 @@ async fn a_replay_includes_the_objects_that_the_informer_has_not_reached() {
 
     let cached = u64::try_from(stage.informer.cached().len()).unwrap();
     assert_eq!(offered() - before, cached + 1);
+    stage.end().await;
+}
+
+/// While another informer replaces it, the informer has ended, and the plugin still uses it.
+#[tokio::test]
+async fn a_replay_includes_the_objects_of_an_informer_that_has_ended() {
+    let stage = Stage::new().await;
+    stage.server.load(vec![config_map(&json!("2026-01-01T00:00:00Z"))]).unwrap();
+    let version = stage.server.resource_version().to_string();
+    stage.informer.wait_for_version(&version, None).await.unwrap();
+    stage.app.factory.stop(&stage.informer).await;
+    stage.plugin.subscriptions().claims.lock().values_mut().for_each(|claim| {
+        claim.listening.iter_mut().for_each(|listening| listening.successor = None);
+    });
+    let before = stage.plugin.queue().stats().offered;
+
+    stage.plugin.subscriptions().replay_all(|_| SyncToken::new(|| {}));
+
+    let cached = u64::try_from(stage.informer.cached().len()).unwrap();
+    assert!(cached > 0);
+    assert_eq!(stage.plugin.queue().stats().offered - before, cached);
+    stage.end().await;
+}
+
+/// The object may be in the cache of the next informer.
+#[tokio::test]
+async fn a_requested_delivery_is_not_made_by_an_informer_that_has_ended() {
+    let stage = Stage::new().await;
+    let gvr = stage.informer.key().gvr.clone();
+    let key = ObjectKey::new("default", "other");
+    let deliver = || stage.plugin.subscriptions().deliver_unchanged(&gvr, &key);
+    assert!(deliver(), "there is no such object");
+
+    stage.app.factory.stop(&stage.informer).await;
+
+    assert!(!deliver());
+    stage.end().await;
+}
+
+/// A subscription with `namespaces-labels` may begin or change at the moment at which another informer replaces its informer.
+#[tokio::test]
+async fn a_subscription_whose_informer_has_ended_begins_with_the_next_informer() {
+    let stage = Stage::new().await;
+    let (gvr, next) = (stage.informer.key().gvr.clone(), stage.next());
+    let subscriptions = stage.plugin.subscriptions();
+    let mut on = stage.on();
+    on.resync = Some(Duration::from_secs(7));
+    let has_begun = || {
+        let claims = subscriptions.claims.lock();
+        let listening = claims.get(&gvr).and_then(|claim| claim.listening.as_ref());
+        listening.is_some_and(|listening| listening.on == on) && !subscriptions.namespaces.is_awaited()
+    };
+    stage.app.factory.stop(&stage.informer).await;
+    subscriptions.namespaces.wait_for(BTreeMap::from([(gvr.clone(), on.clone())]));
+
+    subscriptions.review(None);
+    assert!(!has_begun());
+    stage.plugin.replace_informer(next).unwrap();
+
+    // The plugin's task begins the subscription.
+    timeout(Duration::from_secs(30), subscriptions.namespaces.known()).await.unwrap();
+    assert!(has_begun());
     stage.end().await;
 }
 
@@ -214,11 +329,7 @@ async fn an_acknowledged_object_that_cannot_be_decoded_is_delivered_as_deleted_o
 #[tokio::test]
 async fn a_namespace_that_cannot_be_decoded_does_not_leave_a_filter_by_labels() {
     let stage = Stage::new().await;
-    let metadata = json!({"name": "undecodable", "creationTimestamp": 7});
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
-    stage.server.load(vec![namespace]).unwrap();
-    let namespaces = stage.app.factory.subscribe(WatchConfig::new(Gvr::namespaces())).unwrap();
-    assert!(namespaces.informer().wait_synced().await);
+    let namespaces = stage.namespaces().await;
     let names = BTreeSet::from(["gone", "undecodable"].map(Arc::<str>::from));
 
     let chosen = {
@@ -231,5 +342,52 @@ async fn a_namespace_that_cannot_be_decoded_does_not_leave_a_filter_by_labels() 
     };
 
     assert_eq!(chosen, [Arc::<str>::from("undecodable")]);
+    stage.end().await;
+}
+
+/// A filter that begins has no earlier labels of such a namespace. What the plugin knows of the namespace stays (D-2).
+#[tokio::test]
+async fn a_filter_that_begins_chooses_a_namespace_that_cannot_be_decoded_if_the_plugin_knows_it() {
+    let stage = Stage::new().await;
+    let namespaces = stage.namespaces().await;
+    let labels: LabelSelector = "team=shop".parse().unwrap();
+    let chosen = |known: &[&str]| {
+        let known = known.iter().copied().map(Arc::<str>::from).collect();
+        chosen(namespaces.informer(), &labels, known)
+    };
+
+    assert_eq!(chosen(&["", "default", "gone", "undecodable"]), [Arc::<str>::from("undecodable")]);
+    assert!(chosen(&["gone"]).is_empty());
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_changed_filter_deletes_no_objects_of_a_namespace_that_cannot_be_decoded() {
+    let stage = Stage::new().await;
+    let namespaces = stage.namespaces().await;
+    let metadata = json!({"namespace": "undecodable", "name": "web"});
+    stage.server.load(vec![json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})]).unwrap();
+    let version = stage.server.resource_version().to_string();
+    stage.informer.wait_for_version(&version, None).await.unwrap();
+
+    stage.changes_its_filter_and_deletes_only_other_namespaces(namespaces.informer(), None);
+    stage.end().await;
+}
+
+/// The informer before delivered the object, and the next one has not reached it yet.
+#[tokio::test]
+async fn a_changed_filter_deletes_no_object_of_such_a_namespace_that_is_only_in_the_cache_of_the_informer_before()
+ {
+    let stage = Stage::new().await;
+    let namespaces = stage.namespaces().await;
+    let header = Header {
+        namespace: "undecodable".into(),
+        name: "web".into(),
+        resource_version: UNREACHED.into(),
+        ..Header::default()
+    };
+    let held = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
+
+    stage.changes_its_filter_and_deletes_only_other_namespaces(namespaces.informer(), Some(held));
     stage.end().await;
 }
