@@ -71,7 +71,9 @@ async fn commands(kind: Kind) {
         assert!(shown.contains(&line), "{line}: {shown}");
     }
 
-    prints(&directory, &["pull", &tag]).await;
+    let pulled = prints(&directory, &["pull", &tag]).await;
+    let layer = Digest::of(&fs::read(&component).unwrap());
+    assert!(pulled.contains(&format!(" bytes, {layer}\nartifact {digest}\n")), "{pulled}");
     assert_eq!(fs::read(directory.path().join("deployments.wasm")).unwrap(), fs::read(&component).unwrap());
     prints(&directory, &["lock"]).await;
     let lock = fs::read_to_string(directory.path().join("informer.lock")).unwrap();

@@ -335,7 +335,7 @@ impl Puller {
         if from == From::Cache {
             return Err(RegistryError::NotCached(reference.clone()));
         }
-        let _turn = self.layers.take(reference.registry()).await;
+        let _turn = self.layers.take(transport.settings(), reference.registry()).await;
         let bytes = transport.layer(exact, layer, self.layer_bytes).await?;
         tracing::info!(%reference, digest = %layer.digest, bytes = bytes.len(), "a component was pulled");
         if let Some(store) = &self.store {

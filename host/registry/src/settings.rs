@@ -45,6 +45,14 @@ impl Settings {
             .unwrap_or_else(|| RegistrySettings { host: host.to_owned(), ..RegistrySettings::default() })
     }
 
+    /// The name of the server that the client connects to for this host. Different spellings of a host and port have the same name, and the
+    /// hosts of Docker Hub have the same name.
+    pub(crate) fn server(&self, host: &str) -> String {
+        let server = connected_to(self.of(host).scheme(), host);
+        let [hub, ..] = DOCKER_HUB;
+        if DOCKER_HUB.contains(&server.as_str()) { hub.to_owned() } else { server }
+    }
+
     /// Returns the first policy whose pattern fits the repository. The repository includes its host. Different spellings of a host
     /// count as the same host, in the repository and in the pattern.
     pub fn policy(&self, repository: &str) -> Option<&Policy> {
@@ -191,6 +199,25 @@ mod tests {
             ("a.example:443", true, "a.example"),
         ] {
             assert!(!own(host, insecure, reference), "{host} {reference}");
+        }
+    }
+
+    #[test]
+    fn each_spelling_of_a_host_names_the_same_server() {
+        let plain =
+            RegistrySettings { host: "b.example".to_owned(), insecure: true, ..RegistrySettings::default() };
+        let settings = Settings { registries: vec![plain], policies: Vec::new() };
+        for (host, server) in [
+            ("GHCR.io", "ghcr.io"),
+            ("ghcr.io:0443", "ghcr.io"),
+            ("ghcr.io:5000", "ghcr.io:5000"),
+            ("10.0.5:443", "10.0.0.5"),
+            ("docker.io", "docker.io"),
+            ("registry-1.docker.io:443", "docker.io"),
+            ("b.example", "b.example"),
+            ("B.example", "b.example"),
+        ] {
+            assert_eq!(settings.server(host), server, "{host}");
         }
     }
 

@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
+use crate::Settings;
+
 /// The most layers that are pulled at the same time: each is in memory until it is compiled.
 const AT_ONCE: usize = 4;
 
@@ -17,7 +19,7 @@ const FURTHER: usize = 1;
 pub(super) struct Turns {
     all: Semaphore,
     further: Semaphore,
-    /// The turn of each registry for its first layer.
+    /// The turn of each registry for its first layer, by [`Settings::server`].
     first: Mutex<BTreeMap<String, Arc<Semaphore>>>,
 }
 
@@ -31,24 +33,25 @@ pub(super) struct Turn<'a> {
 // === impl Turns ===
 
 impl Turns {
-    /// Waits for a turn of this registry. The semaphores are never closed.
-    pub(super) async fn take(&self, registry: &str) -> Turn<'_> {
+    /// Waits for a turn of this registry. Different spellings of its host share the turns. The semaphores are never closed.
+    pub(super) async fn take(&self, settings: &Settings, registry: &str) -> Turn<'_> {
+        let server = settings.server(registry);
         // While a layer waits here, it takes no turn of the other registries.
         let (first, further) = tokio::select! {
             biased;
-            first = self.first_of(registry).acquire_owned() => (first.ok(), None),
+            first = self.first_of(server).acquire_owned() => (first.ok(), None),
             further = self.further.acquire() => (None, further.ok()),
         };
         let all = self.all.acquire().await.ok();
         Turn { _all: all, _first: first, _further: further }
     }
 
-    fn first_of(&self, registry: &str) -> Arc<Semaphore> {
+    fn first_of(&self, server: String) -> Arc<Semaphore> {
         let mut first = self.first.lock();
         // Registries without a layer are forgotten: Plugin objects may name ever new ones.
         first.retain(|_, own| Arc::strong_count(own) > 1);
         let new = || Arc::new(Semaphore::new(1));
-        Arc::clone(first.entry(registry.to_ascii_lowercase()).or_insert_with(new))
+        Arc::clone(first.entry(server).or_insert_with(new))
     }
 }
 
@@ -65,18 +68,21 @@ mod tests {
     use super::*;
 
     fn taken<'a>(turns: &'a Turns, registry: &str) -> Option<Turn<'a>> {
-        turns.take(registry).now_or_never()
+        let settings = Settings::default();
+        turns.take(&settings, registry).now_or_never()
     }
 
     #[test]
     fn two_slow_registries_leave_a_turn_for_the_layers_of_another() {
-        let turns = Turns::default();
+        let (turns, settings) = (Turns::default(), Settings::default());
         let first = [taken(&turns, "slow.example").unwrap(), taken(&turns, "slow.example").unwrap()];
         let second = taken(&turns, "other.example").unwrap();
-        for registry in ["slow.example", "SLOW.example", "other.example"] {
+        for registry in
+            ["slow.example", "SLOW.example", "slow.example:443", "Slow.example:0443", "other.example"]
+        {
             assert!(taken(&turns, registry).is_none(), "{registry}");
         }
-        let mut waiting = Box::pin(turns.take("slow.example"));
+        let mut waiting = Box::pin(turns.take(&settings, "slow.example"));
         assert!(waiting.as_mut().now_or_never().is_none());
 
         let third = taken(&turns, "third.example").unwrap();
