@@ -42,6 +42,7 @@ use crate::{
     wiring::WitnessSlot,
 };
 use plugin::{plugin, queues, workqueue};
+use resource::Scope;
 
 /// The most refused Plugin objects that the status of the host names. The status of each object has the reason.
 const REFUSED: usize = 10;
@@ -319,7 +320,7 @@ impl Probe for HostProbe {
         let watched = self.informers().into_iter().map(|informer| informer.key().gvr.clone());
         let all = watched.chain(dead_letters::resources(&plugins));
         let resources: BTreeMap<Gvr, ()> = all.map(|gvr| (gvr, ())).collect();
-        resource::watched(&resources, name).map(|(gvr, ())| gvr.to_string())
+        resource::named(&resources, name, Scope::WatchedOrInLetters).map(|(gvr, ())| gvr.to_string())
     }
 
     fn dead_letters(&self, chosen: &Chosen) -> DeadLetters {

@@ -122,7 +122,7 @@ fn list(answer: &DeadLetters) -> String {
     }
     let mut text = or_nothing(text);
     for problem in &answer.problems {
-        let _ = writeln!(text, "in memory only: {problem}");
+        let _ = writeln!(text, "{problem}");
     }
     text
 }
@@ -164,14 +164,14 @@ mod tests {
                               "at": "2026-01-02T03:04:05Z", "failure": r"trap: unreachable\nbacktrace"},
                              {"plugin": "ttl", "object": "key shop/web", "verb": "reconcile", "attempts": 1,
                               "at": "2026-01-02T03:04:06Z", "failure": "handler: no"}],
-            "problems": ["plugin ttl: the disk is full"],
+            "problems": ["plugin ttl: its dead letters are in memory only: the disk is full"],
         });
 
         assert_eq!(
             list(&serde_json::from_value(answer).unwrap()),
             "ttl v1/pods shop/web: update, given up at 2026-01-02T03:04:05Z after 10 calls\n  trap: unreachable\n\
              ttl key shop/web: reconcile, given up at 2026-01-02T03:04:06Z after 1 call\n  handler: no\n\
-             in memory only: plugin ttl: the disk is full\n"
+             plugin ttl: its dead letters are in memory only: the disk is full\n"
         );
     }
 

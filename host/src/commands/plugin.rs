@@ -197,11 +197,13 @@ async fn pull(args: PullArgs, (host, settings): &(Host, Settings), output: Outpu
         Output::Json => output::print_json(
             &json!({"file": to.display().to_string(), "artifact": artifact, "component": layer}),
         ),
-        Output::Text => output::print(&format!(
-            "{}: {} bytes, sha256 {layer}\nartifact {artifact}\n",
-            to.display(),
-            bytes.len()
-        )),
+        Output::Text => {
+            output::print(&format!(
+                "{}: {} bytes, {layer}\nartifact {artifact}\n",
+                to.display(),
+                bytes.len()
+            ));
+        }
     }
     Ok(true)
 }

@@ -196,7 +196,8 @@ async fn letters_of_all_plugins_are_listed_oldest_first_and_counted() {
     }
     let unknown = host.dead_letters(&["list", "--gvr", "po"]).await;
     assert_eq!(unknown.status, Some(1), "{}", unknown.stdout);
-    assert!(unknown.stderr.contains("`po` is not watched for any plugin; watched are `v1/configmaps`"));
+    let why = "`po` is not watched for any plugin and has no dead letters; watched or with dead letters are `v1/configmaps`";
+    assert!(unknown.stderr.contains(why), "{}", unknown.stderr);
 
     let list = host.dead_letters(&["list"]).await.stdout;
     let names: Vec<&str> = list
@@ -246,7 +247,7 @@ async fn letters_stay_in_memory_while_the_database_is_locked_and_are_stored_afte
 
     let host = Host::refusing(&server.url(), directory.path()).await;
     let list = host.listed("a letter and why it is not kept", |list| {
-        letters(list) == 1 && list.contains("in memory only: plugin fussy")
+        letters(list) == 1 && list.contains("\nplugin fussy: its dead letters are in memory only: ")
     });
     let list = list.await;
     let holder = format!("is in use by process {} (", std::process::id());

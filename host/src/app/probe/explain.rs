@@ -9,7 +9,7 @@ use informer_cache::{InformerStatus, SharedInformer};
 use informer_dispatch::ObjectRef;
 use informer_types::{Gvr, ObjectKey, Source, Traced};
 
-use super::resource;
+use super::resource::{self, Scope};
 use crate::{
     admin::types::{ExplainRequest, Explanation, PluginExplanation, Step},
     app::{running_plugin::RunningPlugin, trace::Trace},
@@ -31,7 +31,7 @@ pub(super) fn explain(
     for informer in informers {
         resources.entry(informer.key().gvr.clone()).or_insert(informer);
     }
-    let (gvr, informer) = resource::watched(&resources, name)?;
+    let (gvr, informer) = resource::named(&resources, name, Scope::Watched)?;
     if let Some(name) = plugin
         && plugins.iter().all(|plugin| plugin.name() != name)
     {

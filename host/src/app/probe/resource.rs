@@ -6,36 +6,58 @@ use informer_types::{Gvr, some_of};
 
 use crate::config::{names_resource, nearest};
 
-/// Returns the watched resource with this name, and its value. The name is the full one, or another one that kubectl accepts. If
-/// several resources have the name, one of them must be watched and the others not.
+/// The resources that a person may name.
+#[derive(Clone, Copy)]
+pub(super) enum Scope {
+    /// Watched resources.
+    Watched,
+    /// Watched resources, and those of dead letters, which the configuration may no longer watch.
+    WatchedOrInLetters,
+}
+
+/// Returns the resource with this name, and its value. The name is the full one, or another one that kubectl accepts. If several
+/// resources have the name, one of them must be in the scope and the others not.
 ///
 /// # Errors
-/// A sentence for the caller: no watched resource has the name, or several do.
-pub(super) fn watched<'a, T>(
+/// A sentence for the caller: no resource of the scope has the name, or several do.
+pub(super) fn named<'a, T>(
     resources: &'a BTreeMap<Gvr, T>,
     name: &str,
+    scope: Scope,
 ) -> Result<(&'a Gvr, &'a T), String> {
     if let Some(exact) = resources.iter().find(|(gvr, _)| gvr.to_string() == name) {
         return Ok(exact);
     }
     let named: Vec<(&Gvr, &T)> = resources.iter().filter(|(gvr, _)| names_resource(name, gvr)).collect();
     match named.as_slice() {
-        [] => Err(unwatched(&resources.keys().collect::<Vec<_>>(), name)),
+        [] => Err(unnamed(&resources.keys().collect::<Vec<_>>(), name, scope)),
         [found] => Ok(*found),
         several => {
             let several: Vec<String> = several.iter().map(|(gvr, _)| format!("`{gvr}`")).collect();
-            Err(format!("`{name}` names several watched resources; write {}", several.join(" or ")))
+            let which = match scope {
+                Scope::Watched => "watched resources",
+                Scope::WatchedOrInLetters => "resources that are watched or have dead letters",
+            };
+            Err(format!("`{name}` names several {which}; write {}", several.join(" or ")))
         }
     }
 }
 
-fn unwatched(resources: &[&Gvr], name: &str) -> String {
+fn unnamed(resources: &[&Gvr], name: &str, scope: Scope) -> String {
+    let (missing, none, those) = match scope {
+        Scope::Watched => ("is not watched for any plugin", "there are no watches", "watched are"),
+        Scope::WatchedOrInLetters => (
+            "is not watched for any plugin and has no dead letters",
+            "there are no watches and no dead letters of objects",
+            "watched or with dead letters are",
+        ),
+    };
     let full: Vec<String> = resources.iter().map(ToString::to_string).collect();
     let remedy = if full.is_empty() {
-        "there are no watches".to_owned()
+        none.to_owned()
     } else {
         let quoted: Vec<String> = full.iter().map(|gvr| format!("`{gvr}`")).collect();
-        format!("watched are {}", some_of(&quoted))
+        format!("{those} {}", some_of(&quoted))
     };
     let plurals = || resources.iter().map(|gvr| gvr.resource.as_str());
     let by_plural = || {
@@ -44,7 +66,7 @@ fn unwatched(resources: &[&Gvr], name: &str) -> String {
     };
     let like = nearest(name, full.iter().map(String::as_str)).or_else(by_plural).filter(|_| full.len() > 1);
     let question = like.map(|like| format!("; did you mean `{like}`?")).unwrap_or_default();
-    format!("`{name}` is not watched for any plugin; {remedy}{question}")
+    format!("`{name}` {missing}; {remedy}{question}")
 }
 
 #[cfg(test)]
@@ -67,7 +89,7 @@ mod tests {
             "example.com/v1/proxies",
             "gateway.networking.k8s.io/v1/gateways",
         ]);
-        let full = |name: &str| watched(&resources, name).map(|(gvr, ())| gvr.to_string());
+        let full = |name: &str| named(&resources, name, Scope::Watched).map(|(gvr, ())| gvr.to_string());
         for (name, expected) in [
             ("v1/pods", "v1/pods"),
             ("po", "v1/pods"),
@@ -99,7 +121,8 @@ mod tests {
 
     #[test]
     fn a_resource_that_is_not_watched_is_reported_with_the_watches() {
-        let refused = |names: &[&str], name: &str| watched(&resources(names), name).unwrap_err();
+        let refused =
+            |names: &[&str], name: &str| named(&resources(names), name, Scope::Watched).unwrap_err();
         let two = ["v1/configmaps", "apps/v1/deployments"];
 
         assert_eq!(refused(&[], "po"), "`po` is not watched for any plugin; there are no watches");
@@ -118,6 +141,27 @@ mod tests {
         assert_eq!(
             refused(&["v1/events", "events.k8s.io/v1/events"], "ev"),
             "`ev` names several watched resources; write `v1/events` or `events.k8s.io/v1/events`"
+        );
+    }
+
+    /// The list for dead letters has resources that are no longer watched.
+    #[test]
+    fn a_resource_without_a_watch_and_dead_letters_is_reported_with_those_that_have_them() {
+        let refused = |names: &[&str], name: &str| {
+            named(&resources(names), name, Scope::WatchedOrInLetters).unwrap_err()
+        };
+
+        assert_eq!(
+            refused(&[], "po"),
+            "`po` is not watched for any plugin and has no dead letters; there are no watches and no dead letters of objects"
+        );
+        assert_eq!(
+            refused(&["v1/configmaps"], "po"),
+            "`po` is not watched for any plugin and has no dead letters; watched or with dead letters are `v1/configmaps`"
+        );
+        assert_eq!(
+            refused(&["v1/events", "events.k8s.io/v1/events"], "ev"),
+            "`ev` names several resources that are watched or have dead letters; write `v1/events` or `events.k8s.io/v1/events`"
         );
     }
 }

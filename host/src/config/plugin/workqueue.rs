@@ -32,7 +32,7 @@ const BURST: NonZeroU32 = NonZeroU32::new(100).unwrap();
 pub struct Workqueue {
     /// Keys reconciled at the same time, each in an instance of its own.
     pub workers: NonZeroUsize,
-    /// Distinct keys at most: pending, delayed and in flight.
+    /// The most distinct keys that the plugin itself has added and that are pending, delayed or in flight.
     pub capacity: NonZeroUsize,
     /// Consecutive failed calls after which a key is given up. `None`, the default, means never: a controller has to
     /// succeed in the end, and its backoff makes retries cheap (W-13).
@@ -63,9 +63,10 @@ pub(super) static WORKQUEUE: LazyLock<Section<Workqueue>> = LazyLock::new(|| Sec
         K::<Count>::new("workers", |queue| &mut queue.workers)
             .within(WORKER_COUNT)
             .doc("Keys reconciled at the same time."),
-        K::<Count>::new("capacity", |queue| &mut queue.capacity)
-            .within(KEYS)
-            .doc("Distinct keys in the queue. A plugin that adds one more gets the error limit-exceeded."),
+        K::<Count>::new("capacity", |queue| &mut queue.capacity).within(KEYS).doc(
+            "The most distinct keys in the queue that the plugin itself has added. A further key gets \
+                 the error limit-exceeded.",
+        ),
         K::<Count>::new("attempts", |queue| &mut queue.attempts)
             .doc("Consecutive failed calls after which a key becomes a dead letter. 0 means never."),
         K::<Duration>::new("min", |queue| &mut queue.min)

@@ -71,9 +71,13 @@ impl From<ApiFailure> for ApiError {
     fn from(failure: ApiFailure) -> Self {
         let message = failure.to_string();
         match failure {
-            ApiFailure::TooLarge { status, .. } => {
+            ApiFailure::TooLarge { status, .. } if (200..300).contains(&status) => {
                 let message = format!("{message}; request less, or raise `response` under [plugin.limits]");
                 Self { status: status.into(), ..Self::host(ApiCode::TooLarge, message) }
+            }
+            // The request did not succeed, and `too-large` would say that a write was made.
+            ApiFailure::TooLarge { status, .. } => {
+                Self { status: status.into(), ..Self::host(code(status, ""), message) }
             }
             ApiFailure::Unavailable(_) => Self::host(ApiCode::Unavailable, message),
         }
@@ -190,6 +194,23 @@ mod tests {
             let error = ApiError::answered(&answer(500, body));
             assert_eq!(error.message, format!("the server answered 500 {body}"));
             assert_eq!(error.retry_after_ms, None);
+        }
+    }
+
+    /// `too-large` promises that a write was made.
+    #[test]
+    fn a_refusal_that_is_too_long_has_the_code_of_its_status() {
+        for (status, expected) in [
+            (200, "too-large"),
+            (201, "too-large"),
+            (404, "not-found"),
+            (409, "conflict"),
+            (422, "invalid"),
+            (503, "unavailable"),
+        ] {
+            let error = ApiError::from(ApiFailure::TooLarge { status, limit: 10 });
+
+            assert_eq!((word(error.code), error.status), (expected, u32::from(status)));
         }
     }
 
