@@ -2,8 +2,12 @@
 
 use jiff::{Timestamp, civil::DateTime, tz::Offset};
 
-/// A part of a layout, and how a time shows it.
-type Part = (&'static str, fn(&DateTime) -> String);
+/// Shows a part of a time.
+type Show = fn(&DateTime) -> String;
+
+/// A part of a layout, and how a time shows it. A name that is short for another one, such as `Jan`, is no part if a lower-case letter
+/// follows.
+type Part = (&'static str, Show);
 
 /// The parts of a layout. A part comes before each shorter part that it begins with.
 const PARTS: &[Part] = &[
@@ -29,6 +33,7 @@ const PARTS: &[Part] = &[
     ("15", |at| format!("{:02}", at.hour())),
     ("PM", |at| if at.hour() < 12 { "AM" } else { "PM" }.to_owned()),
     ("pm", |at| if at.hour() < 12 { "am" } else { "pm" }.to_owned()),
+    ("_2006", |at| format!("_{:04}", at.year())),
     ("_2", |at| format!("{:>2}", at.day())),
     ("1", |at| at.month().to_string()),
     ("2", |at| at.day().to_string()),
@@ -46,9 +51,7 @@ pub(crate) fn format(layout: &str, at: Timestamp) -> String {
         if let Some((shown, after)) = fraction(rest, &written, &at) {
             written.push_str(&shown);
             rest = after;
-        } else if let Some((after, show)) =
-            PARTS.iter().find_map(|(part, show)| Some((rest.strip_prefix(part)?, show)))
-        {
+        } else if let Some((after, show)) = PARTS.iter().find_map(|part| next_part(rest, part)) {
             written.push_str(&show(&at));
             rest = after;
         } else {
@@ -59,9 +62,17 @@ pub(crate) fn format(layout: &str, at: Timestamp) -> String {
     written
 }
 
-/// The fraction for `.000` or `.999` after seconds, and what follows. Nines show no zeros at the end.
+/// What follows a part, and how the time shows the part, if the rest of the layout begins with the part.
+fn next_part<'a>(rest: &'a str, (part, show): &Part) -> Option<(&'a str, Show)> {
+    let after = rest.strip_prefix(part)?;
+    let is_word = ["Jan", "Mon"].contains(part) && after.starts_with(|next: char| next.is_ascii_lowercase());
+    (!is_word).then_some((after, *show))
+}
+
+/// The fraction for `.000` or `.999` after seconds, also with a comma, and what follows. Nines show no zeros at the end.
 fn fraction<'a>(rest: &'a str, written: &str, at: &DateTime) -> Option<(String, &'a str)> {
-    let digits = rest.strip_prefix('.')?;
+    let separator = rest.chars().next().filter(|first| matches!(first, '.' | ','))?;
+    let digits = rest.strip_prefix(separator)?;
     let digit = digits.chars().next().filter(|first| matches!(first, '0' | '9'))?;
     let after = digits.trim_start_matches(digit);
     let count = digits.len() - after.len();
@@ -69,8 +80,10 @@ fn fraction<'a>(rest: &'a str, written: &str, at: &DateTime) -> Option<(String, 
     if !follows_a_number || count > 9 || after.starts_with(|next: char| next.is_ascii_digit()) {
         return None;
     }
-    let shown: String = format!(".{:09}", at.subsec_nanosecond()).chars().take(1 + count).collect();
-    let shown = if digit == '9' { shown.trim_end_matches('0').trim_end_matches('.') } else { shown.as_str() };
+    let shown: String = format!("{separator}{:09}", at.subsec_nanosecond()).chars().take(1 + count).collect();
+    let is_short = digit == '9';
+    let shown =
+        if is_short { shown.trim_end_matches('0').trim_end_matches(separator) } else { shown.as_str() };
     Some((shown.to_owned(), after))
 }
 
@@ -122,6 +135,10 @@ mod tests {
             ("1/2/2006 3:4:5 pm", "5/9/2026 1:2:3 am"),
             ("15:04:05.999999999Z0700", "01:02:03.456789Z"),
             ("05.99 -07", "03.45 +00"),
+            ("15:04:05,000", "01:02:03,456"),
+            ("events_2006_01_02", "events_2026_05_09"),
+            ("01_2006", "05_2026"),
+            ("Monitor Janitor Mon Jan", "Monitor Janitor Sat May"),
             ("week", "week"),
             ("äöü", "äöü"),
         ] {

@@ -16,6 +16,7 @@ mod settings;
 mod sink;
 mod state;
 mod sweep;
+mod table;
 mod template;
 
 use std::time::Duration;

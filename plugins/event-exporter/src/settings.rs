@@ -3,6 +3,7 @@
 mod yaml;
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::{
     route::{Route, or_default},
     sink::Destination,
+    table,
 };
 
 /// The configuration of the exporter.
@@ -106,8 +108,8 @@ impl Settings {
         }
         let unused = variables.keys().filter(|name| !used.contains(*name));
         remarks.extend(unused.map(|name| format!("`{name}` is neither a key nor used as `${{{name}}}`")));
-        let keys: Keys = serde_json::from_value(Value::Object(known)).map_err(|error| error.to_string())?;
-        Self::of(keys, remarks)
+        let read = table::read(Value::Object(known)).and_then(|keys| Self::of(keys, remarks));
+        read.map_err(|error| without_secrets(error, &variables))
     }
 
     fn of(keys: Keys, remarks: Vec<String>) -> Result<Self, String> {
@@ -215,6 +217,15 @@ fn filled(text: &str, variables: &Variables, used: &mut BTreeSet<String>) -> Res
     }
     filled.push_str(rest);
     Ok(filled)
+}
+
+/// Writes `${NAME}` in place of the text of each mounted file. The text may be a password, and an error may show a template with it. A
+/// text of less than four bytes stays: it would be part of other words. A longer text comes first, because a shorter one may be a part
+/// of it.
+fn without_secrets(error: String, variables: &Variables) -> String {
+    let mut texts: Vec<_> = variables.iter().filter(|(_, text)| text.len() >= 4).collect();
+    texts.sort_by_key(|(_, text)| Reverse(text.len()));
+    texts.into_iter().fold(error, |error, (name, text)| error.replace(text, &format!("${{{name}}}")))
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ mod messages;
 mod stdout;
 mod webhook;
 
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+use crate::table::read;
 
 pub(crate) use api::Sink;
 pub(crate) use stdout::Stdout;
@@ -77,10 +78,6 @@ impl Destination {
             Self::Http(sink) => sink.batch(),
         }
     }
-}
-
-fn read<T: DeserializeOwned>(table: Value) -> Result<T, String> {
-    serde_json::from_value(table).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

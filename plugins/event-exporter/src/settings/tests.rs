@@ -134,3 +134,32 @@ fn a_configuration_with_a_mistake_is_refused_with_the_reason() {
     refused(elastic(json!({"hosts": ["http://a"]})), "`index` or `indexFormat`");
     refused(elastic(json!({"cloudID": "x", "index": "a"})), "cloudID is not");
 }
+
+/// The error is in the log and in the status of the host.
+#[test]
+fn an_error_shows_no_text_of_a_mounted_file_and_no_value_of_a_wrong_type() {
+    let config = |webhook: Value| json!({"KEY": "hunter2", "receivers": [{"name": "w", "webhook": webhook}]});
+    let error = |webhook: Value| read(config(webhook)).err().unwrap();
+
+    let headers = json!({"Authorization": "Bearer ${KEY} {{ .A"});
+    let refused = error(json!({"endpoint": "http://a", "headers": headers}));
+    assert!(refused.contains("the template `Bearer ${KEY} {{ .A`"), "{refused}");
+    for webhook in [json!("${KEY}"), json!({"endpoint": "http://a", "headers": "${KEY}"})] {
+        let refused = error(webhook);
+        assert!(refused.contains("invalid type: string, expected "), "{refused}");
+    }
+    let loki = json!({"receivers": [{"name": "l", "loki": {"url": "http://a", "password": 4711}}]});
+    let why = "receiver `l`: loki: invalid type: integer, expected a string; write it in quotes";
+    assert_eq!(read(loki).err().unwrap(), why);
+}
+
+#[test]
+fn an_error_shows_no_rest_of_a_text_that_begins_with_another_one() {
+    let webhook = json!({"endpoint": "http://a", "headers": {"Authorization": "${LONG} {{ .A"}});
+    let receivers = json!([{"name": "w", "webhook": webhook}]);
+    let config = json!({"LONG": "hunter-secret", "A": "hunter", "receivers": receivers});
+
+    let refused = read(config).err().unwrap();
+
+    assert!(refused.contains("the template `${LONG} {{ .A`"), "{refused}");
+}

@@ -8,7 +8,8 @@ use super::{
     values::{compare, equal, length, print, truth, whole},
 };
 
-/// The functions of this file. Each module lists its own.
+/// The functions of this file. Each module lists its own. `and` and `or` are evaluated in `run.rs`, because they do not need all of their
+/// arguments.
 const NAMES: &[&str] = &[
     "and",
     "or",
@@ -82,10 +83,11 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, TemplateErr
 }
 
 fn logic(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
-    let or_last = |found: Option<&Value>| found.or(arguments.last()).cloned().unwrap_or_default();
     match (name, arguments) {
-        ("and", [_, ..]) => Ok(or_last(arguments.iter().find(|value| !truth(value)))),
-        ("or" | "coalesce", [_, ..]) => Ok(or_last(arguments.iter().find(|value| truth(value)))),
+        ("coalesce", [_, ..]) => {
+            let found = arguments.iter().find(|value| truth(value));
+            Ok(found.or(arguments.last()).cloned().unwrap_or_default())
+        }
         ("not" | "empty", [value]) => Ok(Value::Bool(!truth(value))),
         ("len", [value]) => Ok(Value::from(length(value)?)),
         ("default", [default]) => Ok(default.clone()),

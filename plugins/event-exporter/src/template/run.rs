@@ -158,6 +158,9 @@ impl Run<'_> {
         for command in &pipeline.commands {
             let value = match command {
                 Command::Value(operand) => self.operand(operand, dot)?,
+                Command::Call(name, arguments) if matches!(name.as_str(), "and" | "or") => {
+                    self.decided(name, arguments, result.take(), dot)?
+                }
                 Command::Call(name, arguments) => {
                     let arguments: Result<Vec<Value>, _> =
                         arguments.iter().map(|argument| self.operand(argument, dot)).collect();
@@ -169,6 +172,26 @@ impl Run<'_> {
             result = Some(value);
         }
         Ok(result.unwrap_or_default())
+    }
+
+    /// The result of `and` or `or`: the first argument that decides it, or else the last one. As in Go, the arguments after the deciding
+    /// one are not evaluated, because they may fail: `and (gt (len .a) 0) (index .a 0)`.
+    fn decided(
+        &mut self,
+        name: &str,
+        arguments: &[Operand],
+        piped: Option<Value>,
+        dot: &Value,
+    ) -> Result<Value, TemplateError> {
+        let mut last = None;
+        for argument in arguments {
+            let value = self.operand(argument, dot)?;
+            if truth(&value) == (name == "or") {
+                return Ok(value);
+            }
+            last = Some(value);
+        }
+        piped.or(last).ok_or_else(|| TemplateError::arguments(&[]).of(name))
     }
 
     /// Calls a function. The cost is known after the call, and no function makes more than a bounded number of bytes.

@@ -49,6 +49,20 @@ fn fields_have_the_names_of_go_and_those_of_json() {
     ]);
 }
 
+/// An argument may fail that Go does not evaluate.
+#[test]
+fn and_and_or_evaluate_no_argument_after_the_one_that_decides() {
+    renders(&[
+        ("{{ and .empty (index .InvolvedObject.Owners 7) }}", ""),
+        ("{{ or .Type (slice .Message 0 99) }}", "Warning"),
+        ("{{ if and (gt (len .Message) 99) (eq (slice .Message 0 99) \"x\") }}a{{ else }}b{{ end }}", "b"),
+        ("{{ .Count | and .Type }} {{ .Count | or .empty }} {{ .Count | and .empty }}.", "3 3 ."),
+    ]);
+    let failed = render("{{ and .Type (index .InvolvedObject.Owners 7) }}").unwrap_err();
+    assert_eq!(failed, "index: there is no item 7");
+    assert_eq!(render("{{ and }}").unwrap_err(), "and: the arguments do not fit (0 given)");
+}
+
 #[test]
 fn times_have_the_methods_of_go() {
     renders(&[
