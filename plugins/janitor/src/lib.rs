@@ -40,6 +40,9 @@ const NAME: usize = 190;
 /// during one.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 
+/// The time after which a deletion that was refused is tried again. A missing role is often added soon.
+const REFUSED_WAIT: Duration = Duration::from_secs(10 * 60);
+
 /// The plugin. All state is in the objects and in the workqueue.
 #[derive(Debug)]
 pub struct Janitor {
@@ -160,7 +163,8 @@ impl Janitor {
     /// says that the Event exists, so each deletion is announced once. The name of the Event is the same in each attempt, so a second
     /// attempt after a crash makes no second Event.
     fn announce(&self, key: &Key) -> ReconcileResult {
-        let Some((live, expiry)) = self.expiring(key)? else { return Ok(Reconciled::Done) };
+        let expiring = self.expiring(key).map_err(|error| failed(key, error))?;
+        let Some((live, expiry)) = expiring else { return Ok(Reconciled::Done) };
         let now = (self.now)();
         if expiry.at <= now {
             return self.delete(key);
@@ -211,7 +215,8 @@ impl Janitor {
 
     /// Deletes the object if it has expired in the state that the API server has.
     fn delete(&self, key: &Key) -> ReconcileResult {
-        let Some((live, expiry)) = self.expiring(key)? else { return Ok(Reconciled::Done) };
+        let expiring = self.expiring(key).map_err(|error| failed(key, error))?;
+        let Some((live, expiry)) = expiring else { return Ok(Reconciled::Done) };
         let now = (self.now)();
         if expiry.at > now {
             return Ok(wait(now, expiry.at));
@@ -227,8 +232,10 @@ impl Janitor {
             .propagation(Propagation::Background);
         match client::delete(&key.gvr, &key.object, &exactly) {
             Ok(()) => {}
+            // The API server accepted the deletion, and only its answer was too long.
+            Err(error) if error.api_code() == Some(ApiCode::TooLarge) => {}
             Err(error) if error.api_code() == Some(ApiCode::NotFound) => return Ok(Reconciled::Done),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(failed(key, error)),
         }
         let note = format!("{key} was deleted: {}", expiry.cause);
         count("janitor_deleted_total", key);
@@ -296,6 +303,29 @@ fn is_passing(error: &Error) -> bool {
                 | ApiCode::Internal
         )
     )
+}
+
+/// The failure of a request without which the object is not deleted. If the same request fails each time, the key becomes a dead letter.
+/// The key is reconciled again after [`REFUSED_WAIT`], because a role or a policy may have changed by then.
+fn failed(key: &Key, error: Error) -> ReconcileError {
+    let is_final = matches!(
+        error.api_code(),
+        Some(
+            ApiCode::NotGranted
+                | ApiCode::BadArgument
+                | ApiCode::TooLarge
+                | ApiCode::Invalid
+                | ApiCode::Forbidden
+        )
+    );
+    if !is_final {
+        return error.into();
+    }
+    if let Err(full) = workqueue::add_after(key, REFUSED_WAIT) {
+        return full.into();
+    }
+    count("janitor_refused_total", key);
+    ReconcileError::terminal(format!("{key} cannot be deleted: {error}"))
 }
 
 /// The object as the API server has it now. Returns `None` if it is gone.

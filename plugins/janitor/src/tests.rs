@@ -340,6 +340,45 @@ fn a_request_that_fails_is_made_again() {
     assert_eq!(verbs(&host), ["delete", "create"]);
 }
 
+/// A role or an admission policy may forbid the request. The API server itself never deletes the Namespace `default`.
+#[test]
+fn a_deletion_that_is_refused_becomes_a_dead_letter_and_is_tried_again_later() {
+    for (code, reads) in [
+        (ApiCode::Forbidden, false),
+        (ApiCode::Invalid, false),
+        (ApiCode::NotGranted, false),
+        (ApiCode::BadArgument, false),
+        (ApiCode::Forbidden, true),
+        (ApiCode::TooLarge, true),
+    ] {
+        let host = host(map(json!({"janitor/ttl": "1m"})));
+        if reads {
+            host.fail_request(code, "no");
+        } else {
+            host.fail_write(code, "no");
+        }
+
+        let failed = janitor(json!({})).reconcile("v1/configmaps shop/web").unwrap_err();
+
+        let why = format!("v1/configmaps shop/web cannot be deleted: {code}: no");
+        assert_eq!(failed, ReconcileError::Terminal(why));
+        assert_eq!(host.take_key().as_deref(), Some("v1/configmaps shop/web"), "{code:?}");
+        assert_eq!(reconcile(&mut janitor(json!({}))), Reconciled::Done, "{code:?}");
+        assert!(verbs(&host).ends_with(&["delete", "create"]), "{code:?}");
+    }
+}
+
+#[test]
+fn a_deletion_whose_answer_is_too_long_is_a_deletion() {
+    let host = host(map(json!({"janitor/ttl": "1m"})));
+    host.fail_write(ApiCode::TooLarge, "the object is in the answer");
+
+    assert_eq!(reconcile(&mut janitor(json!({}))), Reconciled::Done);
+
+    assert_eq!(verbs(&host), ["delete", "create"]);
+    assert_eq!(host.take_key(), None);
+}
+
 #[test]
 fn only_covered_namespaces_have_keys_and_a_namespace_is_in_itself() {
     let host = TestHost::new();
