@@ -1,5 +1,6 @@
-//! The JSON of the SDK for C, which has a parser of its own, against serde_json, and its writes. Both run as native programs, in which an
-//! access behind the end of a text is a fault. The sanitizer for addresses would need more memory than a process of a test may have.
+//! The JSON of the SDK for C, which has a parser of its own, against serde_json, its writes, and the memory of a call. The tests run as
+//! native programs, in which an access behind the end of a text is a fault. The sanitizer for addresses would need more memory than a
+//! process of a test may have.
 
 use std::{
     io::Write,
@@ -187,9 +188,18 @@ fn escapes_are_resolved_and_nothing_that_is_malformed_is_read_beyond_its_end() {
 #[ignore = "needs a C compiler with sanitizers: run by cargo xtask test --all"]
 fn writes_are_remembered_and_repeated_as_the_header_says() {
     let scratch = tempfile::tempdir().unwrap();
-    let program = compiled(scratch.path(), &["json.c", "errors.c", "writes.c", "test/writes.c"]);
+    passes(&compiled(scratch.path(), &["json.c", "errors.c", "writes.c", "test/writes.c"]));
+}
 
+#[test]
+#[ignore = "needs a C compiler with sanitizers: run by cargo xtask test --all"]
+fn what_belongs_to_a_call_ends_with_the_call() {
+    let scratch = tempfile::tempdir().unwrap();
+    passes(&compiled(scratch.path(), &["errors.c", "test/memory.c"]));
+}
+
+/// Runs a program that prints what is wrong.
+fn passes(program: &Path) {
     let output = Command::new(program).output().unwrap();
-
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

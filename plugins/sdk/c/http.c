@@ -156,7 +156,8 @@ static bool flows(bool done, wasi_io_streams_stream_error_t *error, wasi_http_ty
         wasi_io_error_own_error_t failure = error->val.last_operation_failed;
         *broken = true;
         if (!HOST(wasi_http_types_http_error_code(wasi_io_error_borrow_error(failure), code))) {
-            *code = (wasi_http_types_error_code_t){.tag = WASI_HTTP_TYPES_ERROR_CODE_INTERNAL_ERROR};
+            // The host has no code for an answer that breaks off. Its log has the reason.
+            *code = (wasi_http_types_error_code_t){.tag = WASI_HTTP_TYPES_ERROR_CODE_HTTP_RESPONSE_INCOMPLETE};
         }
         wasi_io_error_error_drop_own(failure);
     }

@@ -10,7 +10,7 @@
 // Texts end with a zero byte, so that printf and strcmp take them. Namespaces are "" for cluster-scoped objects.
 //
 // Errors. A function that can fail returns an informer_kind: INFORMER_OK, or the reason why the host refused. After a refusal,
-// informer_message() returns the sentence of the host, until the next failure.
+// informer_message() returns the sentence of the host, until the next failure or the end of the call.
 //
 // JSON. There is no JSON parser here: the host reads fields by JSON pointers (RFC 6901), and the functions below turn numbers, truth
 // values and texts into values of C. informer_json_at finds the text of one value in an answer of the API server.
@@ -63,7 +63,8 @@ typedef enum {
 // The word of a kind: "not-found".
 const char *informer_word(informer_kind kind);
 
-// The sentence of the last failure, and its HTTP status, or 0 if the API server did not answer.
+// The sentence of the last failure of this call, and its HTTP status. They are "" and 0 if there is no failure, and the status is 0 if
+// the API server did not answer.
 const char *informer_message(void);
 int informer_status(void);
 
@@ -117,7 +118,7 @@ const char *informer_cause_word(informer_cause cause);
 typedef struct {
     const char *gvr; // apps/v1/deployments
     informer_meta meta;
-    informer_cause cause;     // not for deletions
+    informer_cause cause;     // not for a deletion of informer_on_delete
     bool final_state_unknown; // the watch missed the deletion, so the object may have changed since this state
     uint32_t token;
 } informer_object;
@@ -155,7 +156,8 @@ typedef struct {
 } informer_result;
 
 informer_result informer_done(void);
-// Fails: the host calls again after a growing delay, or after a delay of your own, or not at all (a dead letter).
+// Fails: the host calls again after a growing delay, or after a delay of your own, or not at all (a dead letter). For a notification your
+// own delay is at least `min` of [plugin.retry], and at most one day.
 informer_result informer_retry(const char *format, ...) INFORMER_PRINTF(1, 2);
 informer_result informer_retry_after(uint32_t millis, const char *format, ...) INFORMER_PRINTF(2, 3);
 informer_result informer_terminal(const char *format, ...) INFORMER_PRINTF(1, 2);

@@ -40,6 +40,8 @@ void *informer_allocate(size_t size) {
 void informer_end_call(void) {
     // Text in the buffer of stdout becomes lines of this call.
     fflush(stdout);
+    // The sentence of the last failure is in the memory of this call.
+    informer_failed(INFORMER_OK, "", 0);
     // One chunk stays for the next call.
     while (chunks && (chunks->before || chunks->size > CHUNK)) {
         chunk *before = chunks->before;
@@ -144,7 +146,8 @@ informer_result informer_terminal(const char *format, ...) {
 }
 
 informer_result informer_refused(informer_kind kind) {
-    return informer_retry("%s: %s", informer_word(kind), informer_message());
+    const char *word = informer_word(kind), *why = informer_message();
+    return *why ? informer_retry("%s: %s", word, why) : informer_retry("%s", word);
 }
 
 informer_result informer_requeue(void) { return (informer_result){.what = INFORMER_RESULT_REQUEUE}; }

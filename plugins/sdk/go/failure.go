@@ -16,7 +16,7 @@ func Terminal(err error) error {
 }
 
 // RetryAfter marks an error after which the call is made again after the delay, rounded up to whole milliseconds, instead of
-// after the backoff. RetryAfter of nil is nil.
+// after the backoff. For a notification the host waits at least `min` of [plugin.retry], and at most one day. RetryAfter of nil is nil.
 //
 // The host has no such failure for reconcilers. There the error is logged as a warning, and the key is reconciled again after the
 // delay; this does not count as a failed attempt.

@@ -94,7 +94,8 @@ type Object struct {
 	Meta
 	// GVR is the resource, as in informer.toml: apps/v1/deployments.
 	GVR string
-	// Cause is why a notification is delivered; empty for objects of deletions and of other packages.
+	// Cause is why a notification is delivered. It is empty for the object of OnDelete, for the old object of an update, and for an
+	// object that does not belong to a notification.
 	Cause Cause
 	// FinalStateUnknown is true for an object of a deletion that the watch missed: the object may have changed since this state.
 	FinalStateUnknown bool

@@ -1,5 +1,5 @@
-// The part of the generated bindings that writes.c and errors.c need, so that they compile as a native program without a toolchain for
-// WebAssembly. The types are those of `bindings/plugin.h` of a project.
+// The part of the generated bindings that writes.c, errors.c and memory.c need, so that they compile as a native program without a
+// toolchain for WebAssembly. The types are those of `bindings/plugin.h` of a project.
 #ifndef TEST_PLUGIN_H
 #define TEST_PLUGIN_H
 
@@ -47,6 +47,11 @@ typedef struct {
     uint8_t code;
     plugin_string_t message;
 } informer_plugin_types_error_t;
+
+typedef uint8_t informer_plugin_log_level_t;
+
+bool informer_plugin_log_enabled(informer_plugin_log_level_t level);
+void plugin_string_dup(plugin_string_t *copy, const char *text);
 
 typedef uint8_t informer_plugin_client_patch_kind_t;
 

@@ -52,10 +52,15 @@ func Do(request Request) (Answer, error) {
 	if err != nil || address.Host == "" || (address.Scheme != "http" && address.Scheme != "https") {
 		return Answer{}, &informer.Error{Kind: informer.Invalid, Message: "the URL does not begin with http:// or https:// and a host"}
 	}
+	authority := address.Host
+	if address.User != nil {
+		// The host denies a URL with credentials. It must not send the request without them.
+		authority = address.User.String() + "@" + authority
+	}
 	sent := host.HTTPRequest{
 		Method:    method,
 		HTTPS:     address.Scheme == "https",
-		Authority: address.Host,
+		Authority: authority,
 		Path:      address.RequestURI(),
 		Body:      request.Body,
 		Millis:    failure.Millis(request.Timeout),
@@ -68,7 +73,7 @@ func Do(request Request) (Answer, error) {
 	}
 	received, refused := host.SendHTTP(sent)
 	if refused != nil {
-		// The path of a webhook is often a secret, so no error contains it.
+		// The path of a webhook is often a secret, and so is a password before the host, so no error contains them.
 		message := fmt.Sprintf("%s %s://%s: %s", method, address.Scheme, address.Host, reason(informer.Kind(refused.Kind)))
 		return Answer{}, &informer.Error{Kind: informer.Kind(refused.Kind), Message: message}
 	}

@@ -25,13 +25,18 @@ func TestARequestIsSentAndAnswered(t *testing.T) {
 	}
 }
 
-func TestARequestWithoutAGrantIsDeniedAndTheErrorHasNoPath(t *testing.T) {
-	informertest.New(t)
+func TestARequestWithoutAGrantIsDeniedAndTheErrorHasNoPathAndNoPassword(t *testing.T) {
+	host := informertest.New(t)
 
 	_, err := fetch.Do(fetch.Request{URL: "http://other.example.com/secret"})
 
 	if !errors.Is(err, informer.HTTPRequestDenied) || !strings.Contains(err.Error(), "GET http://other.example.com: the host denies it") {
 		t.Error(err)
+	}
+	host.Answer("GET http://other.example.com/", 200, "")
+	_, err = fetch.Do(fetch.Request{URL: "http://me:secret@other.example.com/"})
+	if !errors.Is(err, informer.HTTPRequestDenied) || strings.Contains(err.Error(), "secret") {
+		t.Error("a URL with credentials is not sent without them", err)
 	}
 	for _, malformed := range []string{"", "chat.example.com", "ftp://a/", "https:///a"} {
 		if _, err := fetch.Do(fetch.Request{URL: malformed}); !errors.Is(err, informer.Invalid) {

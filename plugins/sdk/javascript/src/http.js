@@ -236,7 +236,8 @@ function read(response) {
   } catch (error) {
     const { payload } = /** @type {any} */ (error);
     if (payload?.tag !== "closed") {
-      const code = httpErrorCode(payload.val) ?? { tag: "internal-error" };
+      // The host has no code for an answer that breaks off. Its log has the reason.
+      const code = httpErrorCode(payload.val) ?? { tag: "HTTP-response-incomplete" };
       dispose(payload.val);
       sent(() => {
         throw { payload: code };

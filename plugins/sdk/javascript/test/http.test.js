@@ -41,6 +41,13 @@ test("a header of an answer that is no UTF-8 has replacement characters", () => 
   assert.equal(answer.text(), "ok");
 });
 
+test("an answer that breaks off is incomplete", () => {
+  const url = "https://chat.example.com/";
+  host.answers.set(`GET ${url}`, { body: "the beg", breaksOff: true });
+
+  assert.throws(() => http.fetch(url), { code: "http-response-incomplete" });
+});
+
 test("malformed UTF-8 is replaced as TextDecoder does it", () => {
   const parts = [
     [0x61, 0x25, 0x00], [0xc3, 0xa9], [0xf0, 0x9f, 0xa6, 0x80], [0xe2, 0x82], [0xff, 0x61], [0xc0, 0xaf], [0xe0, 0x80, 0x80],

@@ -29,7 +29,10 @@ class FakeHost {
     this.calls = [];
     /** The HTTP requests: `{ request, body }`, where the request is like `POST https://chat.example.com/hooks`. */
     this.requests = [];
-    /** The answers to HTTP requests: `{ status, headers, body }` by the request. One without an answer is denied. */
+    /**
+     * The answers to HTTP requests: `{ status, headers, body, breaksOff }` by the request. One without an answer is denied. With
+     * `breaksOff` the connection ends after the body, before the answer is complete.
+     */
     this.answers = new Map();
     this.attempt = 1;
     this.refusals = new Map();

@@ -73,11 +73,12 @@ export function interfaces(answer) {
     return { subscribe: () => ({ block() {} }), get };
   }
 
-  function response({ status = 200, headers = {}, body = "" }) {
+  function response({ status = 200, headers = {}, body = "", breaksOff = false }) {
     const pieces = [new TextEncoder().encode(body)];
+    const payload = breaksOff ? { tag: "last-operation-failed", val: {} } : { tag: "closed" };
     const blockingRead = () => {
       if (pieces.length > 0) return pieces.pop();
-      throw Object.assign(new Error("closed"), { payload: { tag: "closed" } });
+      throw Object.assign(new Error(payload.tag), { payload });
     };
     const wire = (value) => (typeof value === "string" ? new TextEncoder().encode(value) : value);
     const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), wire(value)]);

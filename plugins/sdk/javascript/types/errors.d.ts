@@ -108,7 +108,7 @@ export class PermanentError extends Error {
 export class RetryAfterError extends Error {
     /**
      * @param {string} message
-     * @param {number} millis the time until the next attempt, in milliseconds, at most about 24.8 days
+     * @param {number} millis the time until the next attempt, in milliseconds, at most about 24.8 days, and one day for a notification
      * @param {ErrorOptions} [options]
      */
     constructor(message: string, millis: number, options?: ErrorOptions);

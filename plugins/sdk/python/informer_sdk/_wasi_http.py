@@ -92,6 +92,7 @@ def _read(response: Any) -> bytes:
                 ended = error.value
                 break
     if isinstance(ended, streams.StreamError_LastOperationFailed):
+        # The host has no code for an answer that breaks off. Its log has the reason.
         code = types.http_error_code(ended.value)
-        call(_raise, Err(types.ErrorCode_InternalError(None) if code is None else code))
+        call(_raise, Err(types.ErrorCode_HttpResponseIncomplete() if code is None else code))
     return b"".join(pieces)

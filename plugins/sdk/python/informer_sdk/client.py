@@ -155,9 +155,14 @@ def modify(
         before = copy.deepcopy(obj)
         changed = change(obj)
         changed = obj if changed is None else changed
-        return changed if changed == before else update(gvr, changed, dry_run=dry_run, subresource=subresource)
+        return changed if _same(changed, before) else update(gvr, changed, dry_run=dry_run, subresource=subresource)
 
     return retry_on_conflict(attempt)
+
+
+def _same(obj: Resource, before: Resource) -> bool:
+    """Returns true if the JSON of both is the same, whatever the order of their keys is. For Python `1`, `1.0` and `True` are equal."""
+    return obj == before and json.dumps(obj, sort_keys=True) == json.dumps(before, sort_keys=True)
 
 
 def _patch(gvr: str, name: ObjectName, kind: Any, body: Any, options: Any) -> Resource:

@@ -29,7 +29,8 @@ class HostError(Exception):
 
     code: str
     """The kind of the failure: `unknown-resource`, `not-granted`, `stale-token`, `stale-page`, `invalid`, `too-large`, `limit-exceeded`
-    or `internal`; of key-values and configuration `no-such-store`, `access-denied`, `upstream`, `io` or `other`."""
+    or `internal`; of key-values and configuration `no-such-store`, `access-denied`, `upstream`, `io` or `other`; of HTTP requests
+    `http-request-denied`, and what `http.request` says."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(f"{code}: {text}")
@@ -72,7 +73,8 @@ class RetryAfter(Exception):
     """
 
     seconds: float
-    """The time until the next attempt, in seconds."""
+    """The time until the next attempt, in seconds. For a notification the host waits at least `min` of `[plugin.retry]`, and at most one
+    day."""
 
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)

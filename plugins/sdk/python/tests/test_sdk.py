@@ -326,6 +326,16 @@ class Interfaces(Case):
         client.modify(PODS, "shop/web", lambda obj: dict(obj))
         self.assertEqual(host.calls, ["client.get"])
 
+    def test_modify_sends_a_value_of_another_type_that_is_equal_in_python(self):
+        host.put(PODS, pod("web"))
+        client.modify(PODS, "shop/web", lambda obj: obj["spec"].update(replicas=1))
+        host.calls.clear()
+
+        changed = client.modify(PODS, "shop/web", lambda obj: obj["spec"].update(replicas=True))
+
+        self.assertEqual(host.calls, ["client.get", "client.update"])
+        self.assertIs(changed["spec"]["replicas"], True)
+
     def test_a_conflict_that_stays_is_raised_after_five_attempts_another_error_at_once(self):
         for code, attempts in (("conflict", 5), ("forbidden", 1)):
             made = []

@@ -29,7 +29,8 @@ pub type Result<T = ()> = std::result::Result<T, Failure>;
 pub enum Failure {
     /// Deliver the notification again, after the plugin's backoff.
     Retry(String),
-    /// Deliver the notification again, after this delay in whole milliseconds, at most about 49 days.
+    /// Make the call again, after this delay in whole milliseconds. For a notification the host waits at least `min` of
+    /// `[plugin.retry]` and at most one day.
     RetryAfter(String, Duration),
     /// Another attempt cannot help: keep the notification as a dead letter and go on.
     Permanent(String),

@@ -30,7 +30,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::bindings::informer::plugin::lister::{self as wit, Page};
-use crate::{Error, Field, ObjectKey, ObjectMeta, host, json};
+use crate::{Error, Field, ObjectKey, ObjectMeta, failure::whole_millis, host, json};
 
 pub use pages::List;
 
@@ -100,7 +100,8 @@ pub fn has_synced(gvr: &str) -> Result<bool, Error> {
 /// [`Written::resource_version`](crate::client::Written::resource_version), to read your own write.
 ///
 /// If the host watches several namespaces one by one, only the version of `namespace` is compared. Returns false if the cache is
-/// still older after `patience`, or at the deadline of the call. For a namespace that the host does not watch, that is always so.
+/// still older after `patience`, rounded up to whole milliseconds, or at the deadline of the call. For a namespace that the host does
+/// not watch, that is always so.
 ///
 /// # Errors
 /// Returns [`Error::Host`] if the resource is not watched or not granted, or if the version cannot be compared.
@@ -110,8 +111,7 @@ pub fn wait_until(
     resource_version: &str,
     patience: Duration,
 ) -> Result<bool, Error> {
-    let millis = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
-    Ok(host::lister::wait_until(gvr, namespace, resource_version, millis)?)
+    Ok(host::lister::wait_until(gvr, namespace, resource_version, whole_millis(patience))?)
 }
 
 /// One object as JSON text. Returns `None` if the cache has no such object.

@@ -84,7 +84,8 @@ type ErrorCode = uint8
 const (
 	// Repeat the call after the backoff of the plugin (`[plugin.retry]`).
 	FailureRetry uint8 = 0
-	// Repeat the call after this number of milliseconds.
+	// Repeat the call after this number of milliseconds. For a notification the wait is at least `min` of `[plugin.retry]`,
+	// and at most one day.
 	FailureRetryAfter uint8 = 1
 	// Another attempt cannot succeed. The notification or signal becomes a dead letter at once.
 	FailurePermanent uint8 = 2
