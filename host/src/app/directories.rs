@@ -12,12 +12,16 @@ use std::{
     time::Duration,
 };
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{
+    EventKind, RecommendedWatcher, RecursiveMode, Watcher,
+    event::{ModifyKind, RenameMode},
+};
 use parking_lot::Mutex;
 use tokio::{
+    select,
     sync::{Notify, futures::Notified},
     task::spawn_blocking,
-    time::{sleep, timeout},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
 /// Time without a change after which a file counts as written.
@@ -30,7 +34,17 @@ const POLL: Duration = Duration::from_secs(10);
 /// Notifies the tasks that follow files when something changes in a directory.
 pub(super) struct Directories {
     changed: Arc<Notify>,
+    replaced: Arc<Replaced>,
     watched: Mutex<Watched>,
+}
+
+/// The watched files that a rename put into their place. Such a file is complete, because its writer has closed it before.
+#[derive(Default)]
+struct Replaced {
+    /// The state after the last rename of each watched file; `None` before the first one.
+    files: Mutex<Files>,
+    /// Notified of each rename of a watched file.
+    happened: Notify,
 }
 
 struct Watched {
@@ -58,8 +72,14 @@ pub(super) struct Seen {
 impl Directories {
     pub(super) fn new() -> Self {
         let changed = Arc::new(Notify::new());
-        let notify = Arc::clone(&changed);
+        let replaced = Arc::new(Replaced::default());
+        let (notify, renamed) = (Arc::clone(&changed), Arc::clone(&replaced));
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            if let Ok(event) = &event
+                && event.kind == EventKind::Modify(ModifyKind::Name(RenameMode::To))
+            {
+                event.paths.iter().for_each(|file| renamed.note(file));
+            }
             // Every event except an access counts as a change, and so does a lost event.
             if !event.is_ok_and(|event| event.kind.is_access()) {
                 notify.notify_waiters();
@@ -71,13 +91,14 @@ impl Directories {
             })
             .ok();
         let watched = Watched { watcher, directories: BTreeSet::new(), files: Files::new() };
-        Self { changed, watched: Mutex::new(watched) }
+        Self { changed, replaced, watched: Mutex::new(watched) }
     }
 
     /// Watches the directories of these files and no others. A missing directory does not affect the others.
     pub(super) fn watch(&self, files: impl IntoIterator<Item = PathBuf>) {
         let files = seen_now(files.into_iter().collect());
         let wanted = files.keys().filter_map(|file| file.parent().map(Path::to_owned)).collect();
+        self.replaced.watch(&files);
         let mut watched = self.watched.lock();
         watched.files = files;
         watched.watch(wanted);
@@ -113,12 +134,61 @@ impl Directories {
         self.changed.notified()
     }
 
+    /// Returns once a changed file is written: at once if a rename has put it into its place since the look `before`, and otherwise
+    /// once it has not changed for a while.
+    pub(super) async fn written(&self, file: &Path, before: Option<Seen>) {
+        let (mut seen, mut quiet) = (look(file), Instant::now() + QUIET);
+        loop {
+            let replaced = self.replaced.happened.notified();
+            let now = look(file);
+            if now != before && self.replaced.is_as_renamed(file, now) {
+                return;
+            }
+            select! {
+                biased;
+                () = replaced => {}
+                () = sleep_until(quiet) => {
+                    let now = look(file);
+                    if now == seen {
+                        return;
+                    }
+                    (seen, quiet) = (now, Instant::now() + QUIET);
+                }
+            }
+        }
+    }
+
     /// Waits for a change, or until it is time to look anyway; after a change, also until the file is written. It also serves a
     /// file that is not watched.
     pub(super) async fn settled(changed: Notified<'_>, file: &Path) {
         if timeout(POLL, changed).await.is_ok() {
             settle(file).await;
         }
+    }
+}
+
+// === impl Replaced ===
+
+impl Replaced {
+    /// Notes the renames of these files and of no others.
+    fn watch(&self, wanted: &Files) {
+        let mut files = self.files.lock();
+        files.retain(|file, _| wanted.contains_key(file));
+        for file in wanted.keys() {
+            files.entry(file.clone()).or_default();
+        }
+    }
+
+    fn note(&self, file: &Path) {
+        let mut files = self.files.lock();
+        let Some(renamed) = files.get_mut(file) else { return };
+        *renamed = look(file);
+        self.happened.notify_waiters();
+    }
+
+    /// Returns true if the file is as its last rename left it.
+    fn is_as_renamed(&self, file: &Path, seen: Option<Seen>) -> bool {
+        seen.is_some() && self.files.lock().get(file) == Some(&seen)
     }
 }
 
@@ -177,14 +247,62 @@ fn seen_now(files: BTreeSet<PathBuf>) -> Files {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_file_is_complete_at_once_if_a_rename_put_it_into_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, next) = (folder.path().join("hello.wasm"), folder.path().join("next"));
+        fs::write(&file, "first").unwrap();
+        fs::create_dir(&next).unwrap();
+        let next = next.join("hello.wasm");
+        fs::write(&next, "second").unwrap();
+        let directories = Directories::new();
+        directories.watch([file.clone()]);
+        let before = look(&file);
+
+        let changed = directories.changed();
+        fs::rename(&next, &file).unwrap();
+        changed.await;
+
+        assert!(directories.written(&file, before).now_or_never().is_some());
+        assert!(
+            directories.written(&file, look(&file)).now_or_never().is_none(),
+            "nothing has changed since"
+        );
+        fs::write(&file, "third").unwrap();
+        assert!(directories.written(&file, before).now_or_never().is_none(), "it may still be written");
+    }
+
+    #[tokio::test]
+    async fn a_rename_ends_the_wait_for_a_file_that_is_still_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("hello.wasm");
+        let directories = Directories::new();
+        directories.watch([file.clone()]);
+        let before = look(&file);
+        let mut written = Box::pin(directories.written(&file, before));
+        assert!(written.as_mut().now_or_never().is_none());
+
+        let next = folder.path().join("next");
+        fs::write(&next, "second").unwrap();
+        fs::rename(&next, &file).unwrap();
+        while !directories.replaced.is_as_renamed(&file, look(&file)) {
+            tokio::task::yield_now().await;
+        }
+
+        assert!(written.now_or_never().is_some());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_change_that_the_system_does_not_report_is_noticed_at_the_next_look_and_only_once() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("hello.wasm");
         let watched = Watched { watcher: None, directories: BTreeSet::new(), files: BTreeMap::new() };
-        let directories = Directories { changed: Arc::default(), watched: Mutex::new(watched) };
+        let (changed, replaced) = (Arc::default(), Arc::default());
+        let directories = Directories { changed, replaced, watched: Mutex::new(watched) };
         directories.watch([file.clone()]);
         let notices = async {
             let changed = directories.changed();

@@ -20,7 +20,7 @@ use crate::{
     app::{
         advice::{self, advised},
         declarations::Declarations,
-        directories::{Directories, look, settle},
+        directories::{Directories, Seen, look},
         origin::Origin,
     },
     config::{self, Source},
@@ -226,7 +226,8 @@ impl Versions {
             let from_registry = origin.source.reference().is_some();
             let path =
                 origin.source.file().or(self.pulls.lock().map(|path| path.as_path())).map(Path::to_owned);
-            let seen = Some((path.as_deref().and_then(look), origin));
+            let file = path.as_deref().and_then(look);
+            let seen = Some((file, origin));
             // Before the load: a host that begins to lead meanwhile loads once more.
             let stands_by = !self.leadership.leads();
             if last != seen {
@@ -242,7 +243,7 @@ impl Versions {
                 () = self.source_changed.notified() => last = None,
                 () = self.leadership.begins(), if stands_by => last = None,
                 () = self.pulls.due(), if from_registry => last = None,
-                () = settled(changed, path.as_deref(), from_registry) => {}
+                () = settled(directories, changed, path.as_deref().map(|path| (path, file)), from_registry) => {}
                 () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => last = None,
             }
         }
@@ -423,14 +424,19 @@ impl Versions {
     }
 }
 
-/// Waits until a file may have changed; for ever if no file is watched. The host looks at the components in files
+/// Waits until a file may have changed since this look; for ever if no file is watched. The host looks at the components in files
 /// ([`Directories::poll`]); a plugin from a registry looks at the lock file itself.
-async fn settled(changed: Notified<'_>, path: Option<&Path>, from_registry: bool) {
-    match path {
-        Some(path) if from_registry => Directories::settled(changed, path).await,
-        Some(path) => {
+async fn settled(
+    directories: &Directories,
+    changed: Notified<'_>,
+    file: Option<(&Path, Option<Seen>)>,
+    from_registry: bool,
+) {
+    match file {
+        Some((path, _)) if from_registry => Directories::settled(changed, path).await,
+        Some((path, seen)) => {
             changed.await;
-            settle(path).await;
+            directories.written(path, seen).await;
         }
         None => std::future::pending().await,
     }
