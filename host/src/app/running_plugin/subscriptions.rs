@@ -175,13 +175,11 @@ impl Subscriptions {
 
     /// Keeps the filters up to date with the labels of namespaces, and begins the subscriptions that wait. Never returns.
     pub(super) async fn follow_namespaces(self: Arc<Self>) {
-        // True if an informer may have been replaced since the last review of all namespaces.
-        let mut is_due = false;
         loop {
             let unfollowed = self.namespaces.unfollowed(&self.claims.lock());
             let this = Arc::clone(&self);
             let Some(informer) = unfollowed else {
-                let names = if std::mem::take(&mut is_due) { None } else { self.namespaces.moved().await };
+                let names = self.namespaces.moved().await;
                 // Most plugins follow no namespaces, and no subscription of theirs waits: they need no turn.
                 if self.namespaces.is_awaited() || followed(&self.claims.lock()).is_some() {
                     off_the_workers(move || this.review(names.as_ref())).await;
@@ -198,7 +196,11 @@ impl Subscriptions {
             select! {
                 biased;
                 () = begun => {}
-                () = self.namespaces.changed() => is_due = true,
+                () = self.namespaces.changed() => {
+                    // A subscription without `namespaces-labels` begins also while the namespaces are not known.
+                    let this = Arc::clone(&self);
+                    off_the_workers(move || this.review(None)).await;
+                }
             }
         }
     }
@@ -236,25 +238,21 @@ impl Subscriptions {
     ) -> bool {
         let config = settings::listener(&self.plugin, on);
         let namespaces = namespaces.filter(|_| on.follows_namespaces());
-        let filter = |before: Option<&Listening>, informer: &SharedInformer| {
-            let filter = self.filter(on, before.is_none());
-            let Some(namespaces) = namespaces else { return Arc::new(filter) };
-            let objects = || {
-                let successor = before.and_then(|before| before.successor.as_ref());
-                let held = successor.map(|successor| successor.known()).unwrap_or_default();
-                informer.cached().into_iter().chain(held).collect()
-            };
-            let known = before.map_or(&filter, |before| &*before.filter).known_namespaces(objects);
-            Arc::new(filter.choosing(chosen(namespaces, &on.filter.namespaces_labels, known)))
-        };
+        let labels = &on.filter.namespaces_labels;
         match &mut claim.listening {
             Some(listening) if listening.on == *on => {}
             Some(listening) => {
                 let informer = claim.subscription.informer();
                 let before = Arc::clone(&listening.filter);
-                let filter = filter(Some(listening), informer);
+                let filter = Arc::new(self.filter(on, false));
                 let difference = |object: &Arc<Object>| filter.succeed(&before, object);
                 let sink = || -> Arc<dyn NotificationSink> {
+                    // The informer's lock is held, so no further object reaches the filter before.
+                    if let Some(namespaces) = namespaces {
+                        let known = before.known_namespaces(|| listening.offered(informer));
+                        let chosen = chosen(namespaces, labels, known);
+                        chosen.iter().for_each(|name| filter.set_namespace(name, true));
+                    }
                     filter.continues(&before);
                     match &listening.successor {
                         Some(successor) => {
@@ -271,7 +269,13 @@ impl Subscriptions {
                 (listening.on, listening.filter) = (on.clone(), filter);
             }
             None => {
-                let filter = filter(None, claim.subscription.informer());
+                let mut filter = self.filter(on, true);
+                if let Some(namespaces) = namespaces {
+                    // A filter by labels of namespaces has a condition on objects, so the cached objects do not matter.
+                    let known = filter.known_namespaces(Vec::new);
+                    filter = filter.choosing(chosen(namespaces, labels, known));
+                }
+                let filter = Arc::new(filter);
                 let sink = Arc::clone(&filter) as _;
                 let Ok(registration) = claim.subscription.add_listener(config, sink) else { return false };
                 let (on, successor, announced) = (on.clone(), None, false);

@@ -81,6 +81,15 @@ impl Listening {
         self.successor.as_ref().is_some_and(|successor| successor.knows(key))
     }
 
+    /// The objects that the filter has been offered and that are not deleted.
+    pub(super) fn offered(&self, informer: &SharedInformer) -> Vec<Arc<Object>> {
+        // The successor comes first and the cache second. In the other order, an object that leaves the successor in between would be
+        // missing.
+        let mut offered = self.successor.as_ref().map(|successor| successor.known()).unwrap_or_default();
+        offered.extend(informer.cached());
+        offered
+    }
+
     /// Listens to another informer from now on. The informer before has ended. A [`Successor`] stands before the filter until
     /// [`caught_up`](Self::caught_up) is called.
     pub(super) fn replace_informer(

@@ -108,7 +108,8 @@ impl Namespaces {
     pub(super) fn unfollowed(&self, claims: &Claims) -> Option<SharedInformer> {
         let claim = claims.get(&Gvr::namespaces()).filter(|claim| !claim.is_followed)?;
         let mut begun = claims.values().filter_map(|claim| claim.listening.as_ref());
-        let is_needed = self.is_awaited() || begun.any(|one| one.on.follows_namespaces());
+        let waits = self.waiting.borrow().values().any(config::Subscription::follows_namespaces);
+        let is_needed = waits || begun.any(|one| one.on.follows_namespaces());
         is_needed.then(|| claim.subscription.informer().clone())
     }
 

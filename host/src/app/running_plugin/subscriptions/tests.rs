@@ -26,8 +26,12 @@ const KEY: &str = "default/web";
 const UNREACHED: &str = "1000000";
 
 fn web(version: &str) -> Arc<Object> {
+    web_in("default", version)
+}
+
+fn web_in(namespace: &str, version: &str) -> Arc<Object> {
     let header = Header {
-        namespace: "default".into(),
+        namespace: namespace.into(),
         name: "web".into(),
         uid: "u".into(),
         resource_version: version.into(),
@@ -256,6 +260,33 @@ async fn a_subscription_whose_informer_has_ended_begins_with_the_next_informer()
     stage.end().await;
 }
 
+/// The plugin may need the namespaces for another subscription, and their informer may never sync or may be replaced too.
+#[tokio::test]
+async fn a_subscription_without_labels_of_namespaces_does_not_wait_for_the_namespaces() {
+    let stage = Stage::new().await;
+    let (gvr, next) = (stage.informer.key().gvr.clone(), stage.next());
+    let namespaces = stage.namespaces().await;
+    let subscriptions = stage.plugin.subscriptions();
+    let mut on = stage.on();
+    on.resync = Some(Duration::from_secs(7));
+    stage.app.factory.stop(namespaces.informer()).await;
+    stage.app.factory.stop(&stage.informer).await;
+
+    subscriptions.claims.lock().insert(Gvr::namespaces(), Claim::of(namespaces));
+    subscriptions.namespaces.wait_for(BTreeMap::from([(gvr.clone(), on)]));
+    assert!(subscriptions.namespaces.unfollowed(&subscriptions.claims.lock()).is_none());
+    if let Some(listening) = &mut subscriptions.claims.lock().get_mut(&gvr).unwrap().listening {
+        listening.on.filter.namespaces_labels = "team=shop".parse().unwrap();
+    }
+    assert!(subscriptions.namespaces.unfollowed(&subscriptions.claims.lock()).is_some());
+
+    // The plugin's task waits for the namespaces, and begins the subscription with the next informer.
+    assert!(timeout(Duration::from_millis(200), subscriptions.namespaces.known()).await.is_err());
+    stage.plugin.replace_informer(next).unwrap();
+    timeout(Duration::from_secs(30), subscriptions.namespaces.known()).await.unwrap();
+    stage.end().await;
+}
+
 #[tokio::test]
 async fn an_informer_that_ends_before_it_has_reached_an_acknowledged_state_does_not_make_its_object_gone() {
     let stage = Stage::new().await;
@@ -380,14 +411,49 @@ async fn a_changed_filter_deletes_no_object_of_such_a_namespace_that_is_only_in_
  {
     let stage = Stage::new().await;
     let namespaces = stage.namespaces().await;
-    let header = Header {
-        namespace: "undecodable".into(),
-        name: "web".into(),
-        resource_version: UNREACHED.into(),
-        ..Header::default()
-    };
-    let held = Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap());
+    let held = Some(web_in("undecodable", UNREACHED));
 
-    stage.changes_its_filter_and_deletes_only_other_namespaces(namespaces.informer(), Some(held));
+    stage.changes_its_filter_and_deletes_only_other_namespaces(namespaces.informer(), held);
+    stage.end().await;
+}
+
+/// The filter before receives objects until the informer's lock is taken for the change.
+#[tokio::test]
+async fn a_changed_filter_chooses_such_a_namespace_also_for_an_object_that_came_just_before_the_change() {
+    let stage = Stage::new().await;
+    let namespaces = stage.namespaces().await;
+    let (gvr, namespaces) = (stage.informer.key().gvr.clone(), namespaces.informer());
+    let subscriptions = stage.plugin.subscriptions();
+    let change = |on: &config::Subscription, namespaces: Option<&SharedInformer>| {
+        let mut claims = subscriptions.claims.lock();
+        let claim = claims.get_mut(&gvr).unwrap();
+        assert!(subscriptions.listen(claim, on, namespaces));
+        Arc::clone(&claim.listening.as_ref().unwrap().filter)
+    };
+    let mut on = stage.on();
+    on.filter.namespaces = BTreeSet::from(["undecodable".to_owned()]);
+    let before = change(&on, None);
+    on.filter.namespaces_labels = "team=shop".parse().unwrap();
+    let (changed, is_changed) = std::sync::mpsc::channel();
+
+    std::thread::scope(|scope| {
+        // The informer's lock is held meanwhile.
+        stage.informer.replay_object(&stage.registration(), &KEY.parse().unwrap(), Cause::Live, |_| {
+            scope.spawn(|| changed.send(change(&on, Some(namespaces))).unwrap());
+            let waited = is_changed.recv_timeout(Duration::from_millis(200));
+            assert!(waited.is_err(), "the change waits for the lock");
+            before.offer(Notification {
+                source: Source::new(gvr.clone()),
+                change: Change::Added { object: web_in("undecodable", "x") },
+                cause: Cause::Live,
+                initial: None,
+                observed: std::time::Instant::now().into(),
+            });
+            None
+        });
+    });
+
+    let chosen = is_changed.recv().unwrap().chosen();
+    assert_eq!(chosen, [Arc::<str>::from("undecodable")]);
     stage.end().await;
 }
