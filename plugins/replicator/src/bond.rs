@@ -300,7 +300,8 @@ fn without(kind: &Kind, target: &Value, own: &Annotations) -> Value {
         let mut came = own.entries(REPLICATED_KEYS);
         came.retain(|key| present.is_some_and(|map| map.contains_key(*key)));
         if !came.is_empty() {
-            patch.insert((*field).to_owned(), Value::Object(removed(came)));
+            let values = came.into_iter().map(|key| (key.to_owned(), emptied(target, key)));
+            patch.insert((*field).to_owned(), Value::Object(values.collect()));
         }
     }
     let (managed, is_whole) = (own.entries(REPLICATED_KEYS), is_copied_whole(own));
@@ -320,6 +321,21 @@ fn without(kind: &Kind, target: &Value, own: &Annotations) -> Value {
     }
     patch.insert("metadata".to_owned(), Value::Object(metadata));
     Value::Object(patch)
+}
+
+/// What takes the place of a value that came from the source: null, or a value without a secret if the type of the Secret requires the
+/// key. The API server refuses the removal of such a key, and the target would keep the value of the source.
+fn emptied(target: &Value, key: &str) -> Value {
+    match (target.get("type").and_then(Value::as_str).unwrap_or_default(), key) {
+        ("kubernetes.io/tls", "tls.crt" | "tls.key")
+        | ("kubernetes.io/basic-auth", "username" | "password") => "".into(),
+        // An empty JSON object.
+        ("kubernetes.io/dockerconfigjson", ".dockerconfigjson")
+        | ("kubernetes.io/dockercfg", ".dockercfg") => "e30=".into(),
+        // A line break: this value must not be empty.
+        ("kubernetes.io/ssh-auth", "ssh-privatekey") => "Cg==".into(),
+        _ => Value::Null,
+    }
 }
 
 /// The changes of a map as a merge patch: all wanted entries, and the removal of those of `is_ours` that are not wanted.

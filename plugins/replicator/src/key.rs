@@ -4,7 +4,8 @@ use std::{fmt, str::FromStr};
 
 use informer_sdk::ObjectKey;
 
-/// A key of the workqueue: the objects to compare. No part of a key contains a space.
+/// A key of the workqueue: the objects to compare. Spaces separate its parts. Only the name of a Role or a RoleBinding may contain a
+/// space: the key of such an object does not parse, so the object is not copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     /// One target and one source. Only this key leads to a write.
@@ -88,7 +89,8 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Key>().unwrap().to_string(), text);
         }
-        for text in ["", "pair v1/secrets shop/web", "source a b c", "source a /b", "other"] {
+        for text in ["", "pair v1/secrets shop/web", "source a b c", "source a /b", "other", "source a b/c d"]
+        {
             assert!(text.parse::<Key>().is_err(), "{text}");
         }
     }

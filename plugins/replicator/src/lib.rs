@@ -22,8 +22,8 @@ mod write;
 use std::time::Duration;
 
 use informer_sdk::{
-    Cause, Config, Controller, Error, Event, Handler, Object, ReconcileResult, Reconciled, Result, Update,
-    log, workqueue,
+    Cause, Config, Controller, Error, Event, Handler, Object, ReconcileError, ReconcileResult, Reconciled,
+    Result, Update, log, workqueue,
 };
 use jiff::Timestamp;
 
@@ -76,13 +76,12 @@ impl Handler for Replicator {
             return Ok(());
         }
         let (gvr, key, annotations) = (object.gvr(), object.key(), known(object.object())?);
-        let target = Target::of(&annotations).ok().flatten();
-        if let Some(target) = &target {
-            workqueue::add(Key::pair(gvr, &target.source, &key))?;
+        let copy = Target::of(&annotations).ok().flatten().filter(|target| target.role == Role::Copy);
+        if let Some(Target { source, .. }) = &copy {
+            workqueue::add(Key::pair(gvr, source, &key))?;
         }
-        // If a copy disappears, only its source matters. Any other object may have been a source, or have occupied the place of a
-        // copy.
-        if annotations.is_source() || target.is_none_or(|target| target.role == Role::Pulls) {
+        // If a copy disappears, its source decides first. Any other object may have been a source, or have occupied the place of a copy.
+        if annotations.is_source() || copy.is_none() {
             workqueue::add(Key::source(gvr, &key))?;
         }
         Ok(())
@@ -91,7 +90,9 @@ impl Handler for Replicator {
 
 impl Controller for Replicator {
     fn reconcile(&mut self, key: &str) -> ReconcileResult {
-        match key.parse::<Key>()? {
+        // A key that does not parse fails each time.
+        let key = key.parse::<Key>().map_err(|invalid| ReconcileError::terminal(invalid.to_string()))?;
+        match key {
             Key::Pair(pair) => return pair::reconcile(&self.settings, &pair, (self.now)().to_string()),
             Key::Source { gvr, object } => spread::source(&self.settings, &gvr, &object)?,
             Key::Name { gvr, name } => spread::name(&gvr, &name)?,

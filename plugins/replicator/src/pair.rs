@@ -3,6 +3,8 @@
 //! Before the plugin removes anything from a target, it reads the source from the API server. The cache may have only parts of the
 //! source, or nothing of it, and then the target would lose what the source still has.
 
+use std::time::Duration;
+
 use informer_sdk::{
     Error, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
     client::{self, ApiCode},
@@ -25,6 +27,9 @@ use crate::{
 
 /// The most objects in a row that name each other as their source.
 const LONGEST_CHAIN: usize = 16;
+
+/// The delay of [`Key::Name`]. Copies that are deleted together lead to one look at the sources of their name.
+const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// What the target is to the source.
 enum Relation {
@@ -107,6 +112,7 @@ impl State<'_> {
             (Verdict::Yes, Relation::Bound(Role::Pulls, _), true) => self.bind(Role::Pulls, style),
             (Verdict::Yes, _, true) => self.bind(Role::Copy, style),
             (_, Relation::Bound(role, style), _) => self.release(role, style),
+            (_, Relation::Absent, _) => self.offer(),
             _ => Ok(Reconciled::Done),
         }
     }
@@ -206,16 +212,20 @@ impl State<'_> {
                 return Ok(Reconciled::Done);
             }
         }
-        let done = match release {
+        match release {
             Release::Nothing => Ok(Reconciled::Done),
             Release::Change(patch) => self.writer.change(&self.target.object, patch, &note),
             Release::Delete => self.writer.delete(&self.target.object, &note),
-        }?;
-        if role == Role::Copy {
-            let name = Key::Name { gvr: gvr.clone(), name: target.name.clone() };
-            workqueue::add_after(name, std::time::Duration::from_secs(1))?;
         }
-        Ok(done)
+    }
+
+    /// Offers a free place to the other sources of its name, because this source does not request it. The deletion of a copy leads here,
+    /// no matter who deleted it. A removal that was not made, as in a dry run, does not: it would be tried again without end.
+    fn offer(self) -> ReconcileResult {
+        let Pair { gvr, target, .. } = self.pair;
+        let name = Key::Name { gvr: gvr.clone(), name: target.name.clone() };
+        workqueue::add_after(name, A_MOMENT)?;
+        Ok(Reconciled::Done)
     }
 }
 

@@ -20,17 +20,24 @@ use crate::{
 pub(crate) fn source(settings: &Settings, gvr: &str, object: &ObjectKey) -> Result<(), Error> {
     match cache::annotations(gvr, object)? {
         Some(annotations) => push(settings, gvr, object, &annotations)?,
-        None => {
-            for (contender, _) in sources_named(gvr, &object.name)? {
-                workqueue::add(Key::pair(gvr, &contender, object))?;
-            }
-        }
+        None => contend(settings, gvr, object)?,
     }
     let names = |annotations: &Annotations| {
         Target::of(annotations).ok().flatten().is_some_and(|target| target.source == *object)
     };
     for (target, _) in cache::find(gvr, BY_SOURCE, &object.to_string(), |(_, own)| names(own))? {
         workqueue::add(Key::pair(gvr, object, &target))?;
+    }
+    Ok(())
+}
+
+/// Adds the pairs of a free place and the sources that request a copy there.
+fn contend(settings: &Settings, gvr: &str, place: &ObjectKey) -> Result<(), Error> {
+    let Some(Namespace { name, labels }) = Namespace::of(&place.namespace)? else { return Ok(()) };
+    for (contender, annotations) in sources_named(gvr, &place.name)? {
+        if Rules::new(settings, &annotations).push(&contender, &name, &labels).0 == Verdict::Yes {
+            workqueue::add(Key::pair(gvr, &contender, place))?;
+        }
     }
     Ok(())
 }

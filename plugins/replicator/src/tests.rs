@@ -2,7 +2,7 @@ mod emberstack;
 mod mittwald;
 mod world;
 
-use informer_sdk::{Controller, client::ApiCode};
+use informer_sdk::{Controller, ReconcileError, client::ApiCode};
 use serde_json::json;
 
 use world::{MAPS, SECRETS, World, map, namespace};
@@ -156,6 +156,25 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
+fn a_removal_that_is_not_made_is_not_tried_without_end() {
+    let source = |namespaces: &str| map("shop/web", json!({TO: namespaces}), json!({"a": "1"}));
+    let created = ["create blog/web", "create team/web"];
+
+    let mut dry = World::new(json!({}), ["shop", "blog", "team"]);
+    dry.put(MAPS, source("blog,team"));
+    dry.configure(json!({"dry-run": true}));
+    dry.put(MAPS, source("blog"));
+    assert_eq!(dry.requests(), created);
+    assert!(dry.logged("dry run: v1/configmaps team/web would be deleted: its source shop/web does not"));
+
+    let mut refused = World::new(json!({}), ["shop", "blog", "team"]);
+    refused.put(MAPS, source("blog,team"));
+    refused.host.fail_write(ApiCode::NotGranted, "`write` does not allow it");
+    refused.put(MAPS, source("blog"));
+    assert_eq!(refused.requests(), [created[0], created[1], "delete team/web"]);
+}
+
+#[test]
 fn an_excluded_namespace_keeps_what_it_has() {
     let mut world = World::new(json!({}), ["shop", "kube-system"]);
     world.put(MAPS, map("shop/web", json!({TO: ".*"}), json!({})));
@@ -169,6 +188,13 @@ fn an_excluded_namespace_keeps_what_it_has() {
 #[test]
 fn a_key_of_another_plugin_is_given_up() {
     let mut world = World::new(json!({}), []);
-    assert!(world.plugin.reconcile("shop/web").is_err());
-    assert!(world.plugin.reconcile("pair v1/pods shop/web blog/web").is_err());
+    // A Role may have a space in its name.
+    for key in [
+        "shop/web",
+        "pair v1/pods shop/web blog/web",
+        "source rbac.authorization.k8s.io/v1/roles shop/for all",
+    ] {
+        let failed = world.plugin.reconcile(key);
+        assert!(matches!(failed, Err(ReconcileError::Terminal(_))), "{key}: {failed:?}");
+    }
 }

@@ -333,6 +333,32 @@ fn a_copy_is_deleted_or_loses_only_the_keys_and_labels_of_its_source() {
     assert_eq!(release(Role::Pulls, Style::Replicator, &never), Release::Nothing);
 }
 
+/// The API server refuses a Secret without the keys of its type.
+#[test]
+fn a_secret_loses_the_values_of_its_source_and_keeps_the_keys_that_its_type_requires() {
+    for (of_type, keys, expected) in [
+        ("Opaque", "tls.crt,a", json!({"tls.crt": null, "a": null})),
+        ("kubernetes.io/tls", "tls.crt,tls.key,a", json!({"tls.crt": "", "tls.key": "", "a": null})),
+        ("kubernetes.io/basic-auth", "username,password", json!({"username": "", "password": ""})),
+        ("kubernetes.io/dockerconfigjson", ".dockerconfigjson", json!({".dockerconfigjson": "e30="})),
+        ("kubernetes.io/dockercfg", ".dockercfg", json!({".dockercfg": "e30="})),
+        ("kubernetes.io/ssh-auth", "ssh-privatekey", json!({"ssh-privatekey": "Cg=="})),
+    ] {
+        let data: Map<String, Value> = keys.split(',').map(|key| (key.to_owned(), json!("eA=="))).collect();
+        let mut target =
+            json!({"type": of_type, "data": data, "metadata": {"annotations": {REPLICATED_KEYS: keys}}});
+        let Release::Change(patch) = Release::of(kind("Secret"), Role::Pulls, Style::Replicator, &target)
+        else {
+            panic!("{of_type}: the target has values of the source");
+        };
+        assert_eq!(patch["data"], expected, "{of_type}");
+
+        merge(&mut target, &patch);
+        let again = Release::of(kind("Secret"), Role::Pulls, Style::Replicator, &target);
+        assert_eq!(again, Release::Nothing, "{of_type}");
+    }
+}
+
 #[test]
 fn an_object_without_keys_that_a_person_made_loses_its_lists() {
     let role = json!({"metadata": {"annotations": {REPLICATED_AT: "x"}}, "rules": [1]});

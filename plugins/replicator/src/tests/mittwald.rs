@@ -242,6 +242,19 @@ fn the_first_source_of_a_place_keeps_it_and_the_next_one_follows() {
     assert_eq!(data(&world, "blog/web"), Some(json!({"a": "other"})));
 }
 
+/// A person deletes the first source and its copy with one command.
+#[test]
+fn the_next_source_follows_although_the_first_one_went_together_with_its_copy() {
+    let mut world = World::new(json!({}), ["shop", "other", "blog"]);
+    world.put(MAPS, map("shop/web", json!({TO: "blog"}), json!({"a": "shop"})));
+    world.put(MAPS, map("other/web", json!({TO: "blog"}), json!({"a": "other"})));
+
+    world.host.remove(MAPS, &"blog/web".parse().unwrap());
+    world.delete(MAPS, "shop/web");
+
+    assert_eq!(data(&world, "blog/web"), Some(json!({"a": "other"})));
+}
+
 #[test]
 fn a_copy_that_the_original_pushed_is_adopted_and_never_removed_without_a_source() {
     let mut world = World::new(json!({}), ["shop", "blog"]);
