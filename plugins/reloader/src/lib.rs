@@ -169,7 +169,11 @@ impl Controller for Reloader {
         };
         if let Some(wait) = wait {
             report::skipped(&workload, &plan.changes, wait.why);
-            return Ok(after(wait.time));
+            // A pause may end before the roll may happen.
+            return Ok(match pause {
+                Pause::For(rest) => after(wait.time.min(rest)),
+                Pause::None | Pause::Over => after(wait.time),
+            });
         }
         self.roll(subject, &plan.memory)
     }

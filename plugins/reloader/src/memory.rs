@@ -26,8 +26,8 @@ pub(crate) struct Memory {
     pub(crate) scope: String,
     /// The hash that each source had when the workload was first seen, or was last rolled for it.
     pub(crate) hashes: BTreeMap<SourceId, String>,
-    /// Markers that a rollback restored with an older template, although the sources had other content by then. The pods have
-    /// read the newer content, so such a marker does not describe them.
+    /// Markers of other content than the pods have read: a rollback restored the marker with an older template, or a deleted source
+    /// was created again. Such a marker does not describe the pods.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) outdated: BTreeMap<SourceId, String>,
     /// The number of rolls. The name of the next Job of a CronJob depends on it.

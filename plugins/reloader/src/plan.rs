@@ -61,9 +61,9 @@ impl Plan {
         let before = before.filter(|before| before.uid == uid);
         let is_same_scope = before.is_some_and(|before| before.scope == scope);
         let remembered = |source: &SourceId| before.and_then(|before| before.hashes.get(source));
+        let outdated = |source: &SourceId| before.and_then(|before| before.outdated.get(source));
         let rolls = before.map_or(0, |before| before.rolls);
-        let mut plan =
-            Self { changes: Vec::new(), memory: Memory { uid, scope, rolls, ..Memory::default() } };
+        let mut plan = Self { memory: Memory { uid, scope, rolls, ..Memory::default() }, ..Self::default() };
         for one in chosen {
             let Chosen { source, hash, container } = one;
             let kept = remembered(source);
@@ -75,16 +75,13 @@ impl Plan {
                 plan.keep(source, adopted);
                 continue;
             };
-            let outdated = before.and_then(|before| before.outdated.get(source));
+            let outdated = outdated(source);
             let is_marked = marked.contains(&hash.as_str())
                 && outdated != Some(hash)
                 && (counts.markers || kept.is_none());
             let is_unknown = kept.is_some_and(|kept| kept == UNKNOWN);
             if !is_unknown && (kept == Some(hash) || is_marked) {
-                plan.keep(source, Some(hash));
-                if let Some(other) = marked.first().filter(|_| !marked.contains(&hash.as_str())) {
-                    plan.memory.outdated.insert(source.clone(), (*other).to_owned());
-                }
+                plan.keep_read(source, hash, &marked);
                 continue;
             }
             let is_created = kept.is_none() && is_same_scope && counts.creations;
@@ -95,7 +92,7 @@ impl Plan {
                 plan.changes.push(Change { source, hash, container: *container });
             } else {
                 // The workload is seen with this source for the first time.
-                plan.keep(source, Some(hash));
+                plan.keep_read(source, hash, &marked);
             }
         }
         for source in missing {
@@ -104,11 +101,14 @@ impl Plan {
             let kept = remembered(source).filter(|_| is_same_scope).map(String::as_str);
             // The hash stays: the source may return with other data.
             let Some(hash) = kept.or(adopted.copied()) else { continue };
+            let outdated = outdated(source);
             let is_deleted = counts.deletions && is_deleted(source)?;
-            if is_deleted && marked.contains(&NOTHING) {
+            let is_rolled = marked.contains(&NOTHING) && outdated.is_none_or(|outdated| outdated != NOTHING);
+            if is_deleted && is_rolled {
                 continue;
             }
             plan.keep(source, Some(hash));
+            plan.memory.outdated.extend(outdated.map(|outdated| (source.clone(), outdated.clone())));
             if is_deleted {
                 plan.changes.push(Change { source: source.clone(), hash: None, container: 0 });
             }
@@ -119,6 +119,14 @@ impl Plan {
     fn keep(&mut self, source: &SourceId, hash: Option<&str>) {
         if let Some(hash) = hash {
             self.memory.hashes.insert(source.clone(), hash.to_owned());
+        }
+    }
+
+    /// Remembers the content that the pods have read, and a marker of other content, which does not describe them.
+    fn keep_read(&mut self, source: &SourceId, hash: &str, marked: &[&str]) {
+        self.keep(source, Some(hash));
+        if let Some(other) = marked.first().filter(|_| !marked.contains(&hash)) {
+            self.memory.outdated.insert(source.clone(), (*other).to_owned());
         }
     }
 

@@ -102,6 +102,33 @@ fn a_marker_that_came_back_with_an_older_revision_is_none_for_the_content_that_c
     assert_eq!((changed(&rolled), rolled.memory.outdated.len()), (Vec::new(), 0));
 }
 
+/// A person undoes a rollout, and later deletes the ConfigMap and creates it with its older content.
+#[test]
+fn a_marker_that_came_back_is_none_also_if_the_source_is_away_before_its_content_comes_back() {
+    let before = memory(&[("a", "2")]);
+    let restored = plan(&[chosen("a", "2")], &marked(&[("a", "1")]), Some(&before), DATA_ONLY);
+    for counts in [DATA_ONLY, ALL] {
+        let away = plan(&[], &marked(&[("a", "1")]), Some(&restored.memory), counts);
+        assert_eq!((changed(&away), &away.memory), (Vec::new(), &restored.memory));
+        let back = plan(&[chosen("a", "1")], &marked(&[("a", "1")]), Some(&away.memory), counts);
+        assert_eq!(changed(&back), ["a"], "its pods have read the content between");
+    }
+}
+
+#[test]
+fn a_second_deletion_counts_although_the_marker_of_the_first_one_is_still_there() {
+    let deletions = Counts { creations: false, ..ALL };
+    let markers = marked(&[("gone", NOTHING)]);
+    let created = plan(&[chosen("gone", "1")], &markers, Some(&memory(&[])), deletions);
+    assert_eq!(changed(&created), [""; 0], "creations do not count");
+    let deleted = plan(&[], &markers, Some(&created.memory), deletions);
+    assert_eq!(changed(&deleted), ["gone"]);
+    let again = plan(&[], &markers, Some(&deleted.memory), deletions);
+    assert_eq!(changed(&again), ["gone"], "until it is rolled");
+    let rolled = plan(&[], &markers, Some(&deleted.after()), deletions);
+    assert_eq!((changed(&rolled), rolled.memory.outdated.len()), (Vec::new(), 0));
+}
+
 #[test]
 fn a_source_that_the_pods_read_in_an_unknown_state_counts_as_changed() {
     let before = memory(&[("a", UNKNOWN)]);

@@ -97,6 +97,24 @@ fn a_pause_ends_on_time_although_the_plugin_no_longer_rolls_the_workload() {
     }
 }
 
+/// The rollout of the changes so far would otherwise begin an hour late.
+#[test]
+fn a_pause_ends_on_time_although_a_later_change_waits_for_a_maintenance_window() {
+    // `now` is 13:00, and no window is open.
+    let windows = json!([{"from": "20:00", "to": "22:00"}]);
+    let (host, mut reloader) = (host(), reloader(json!({"windows": windows})));
+    host.store(DEPLOYMENTS, paused(Some(&now().to_string()), "5m", true));
+    reloader.reconcile(WEB).unwrap();
+    host.store(MAPS, map("app", "2"));
+
+    let rest = Duration::from_secs(300);
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::RequeueAfter(rest));
+    pass(300);
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Requeue);
+    assert_eq!(stored(DEPLOYMENTS)["spec"].get("paused"), None);
+    assert_eq!(stored(DEPLOYMENTS)["spec"]["template"], template(), "the change waits for the window");
+}
+
 #[test]
 fn a_deployment_that_a_person_paused_stays_paused() {
     let (host, mut reloader) = (host(), reloader(json!({})));
