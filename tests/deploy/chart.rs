@@ -515,6 +515,7 @@ async fn the_schema_refuses_wrong_values_and_names_them() {
         ("registrySecret=No Secret", "/registrySecret"),
         ("fullnameOverride=no.service", "/fullnameOverride"),
         ("readyMadeNamespaces={Shop}", "/readyMadeNamespaces"),
+        ("env[0].name=RUST_BACKTRACE,env[0].value=1", "/env/0/value"),
         // `replicas: null` would mean no pod, and `apiServerPorts: null` a policy that allows every port.
         ("replicas=null", "replicas"),
         ("networkPolicy.apiServerPorts=null", "apiServerPorts"),

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `shipped` | the files belong together: configuration, roles, versions |
 //! | `chart` | what Helm makes of values, and which values it refuses |
+//! | `own_files` | what the chart makes of the configuration and the roles of an operator |
 //! | `replicas` | several pods in the chart: their lease, its role, their upgrade, and what is refused |
 //! | `kustomize` | what kubectl makes of the overlays, and that chart and overlay agree |
 //! | `monitoring` | promtool accepts rules and metrics, and each query of the dashboard finds its series |
@@ -15,6 +16,7 @@ mod chart;
 mod kustomize;
 mod manifests;
 mod monitoring;
+mod own_files;
 mod replicas;
 mod server;
 mod shipped;

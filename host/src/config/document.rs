@@ -47,7 +47,7 @@ static FILE: LazyLock<Section<FileKeys>> = LazyLock::new(|| Section {
     keys: vec![
         Key::<FileKeys, Vec<PathBuf>>::new("include", |file| &mut file.include)
             .distinct()
-            .also("[\"plugins.d\", \"/usr/share/informer/reloader.toml\"]")
+            .also("[\"plugins.d\", \"/usr/share/informer/plugins/reloader.toml\"]")
             .doc(
                 "Files with further [[watch]] and [[plugin]], or directories of such files: all files in \
                  them whose names end in `.toml`, in the order of their names. Paths in an included file are \

@@ -171,7 +171,8 @@ are made anew: for the release's ServiceAccount, or for the one in `account`. */
 {{- end }}
 {{- end }}
 {{- $printed := list }}
-{{- range $text := regexSplit "(?m)^---[ \t]*$" (default $own .Values.rbac.manifest) -1 }}
+{{- /* A separator may have a comment, and the lines may end as on Windows. */ -}}
+{{- range $text := regexSplit `(?m)^---[ \t]*(?:#[^\r\n]*)?\r?$` (default $own .Values.rbac.manifest) -1 }}
 {{- $document := fromYaml $text }}
 {{- $objects := list $document }}
 {{- if eq (toString $document.kind) "List" }}{{ $objects = $document.items }}{{ end }}
@@ -213,5 +214,18 @@ are made anew: for the release's ServiceAccount, or for the one in `account`. */
 {{- $roles = append $roles (dict "kind" "Role" "metadata" (dict "namespace" $namespace) "suffix" "-lease" "rules" (list $create $own)) }}
 {{- end }}
 {{- end }}
-{{- dict "roles" $roles | toJson }}
+{{- /* `rbac.manifest` may hold several outputs of `informer rbac`, with roles of one name. They become one role with the rules of all. */ -}}
+{{- $distinct := list }}
+{{- $byName := dict }}
+{{- range $role := $roles }}
+{{- $name := printf "%s %s %s" $role.kind (dig "metadata" "namespace" "" $role) (default "" $role.suffix) }}
+{{- $earlier := get $byName $name }}
+{{- if $earlier }}
+{{- $_ := set $earlier "rules" (concat (default list $earlier.rules) (default list $role.rules)) }}
+{{- else }}
+{{- $_ := set $byName $name $role }}
+{{- $distinct = append $distinct $role }}
+{{- end }}
+{{- end }}
+{{- dict "roles" $distinct | toJson }}
 {{- end }}
