@@ -10,8 +10,8 @@ use crate::{
     manifests::{Manifests, assert_bindings_resolve, chart, deployed, permissions, printed_roles, text},
 };
 
-/// A configuration with roles in a namespace and of the whole cluster.
-const CONFIGURATION: &str = r#"
+/// A configuration with roles in a namespace and of the whole cluster. Its lease is in a namespace of its own.
+pub(crate) const CONFIGURATION: &str = r#"
 [host]
 health = "0.0.0.0:8081"
 lease = "leases/host"
@@ -26,26 +26,33 @@ source = "reaper.wasm"
   watch = "v1/configmaps"
 "#;
 
-/// Writes the configuration and these roles into the home directory of Helm, and returns the values that name them.
-fn values(helm: &CommandLine, roles: &str) -> [String; 2] {
-    let (file, manifest) = (helm.home().join("informer.toml"), helm.home().join("rbac.yaml"));
-    fs::write(&file, CONFIGURATION).unwrap();
-    fs::write(&manifest, roles).unwrap();
-    [("config", file), ("rbac.manifest", manifest)]
-        .map(|(name, file)| format!("--set-file={name}={}", file.display()))
+/// Writes a configuration into the home directory of Helm, and returns the value that names the file.
+pub(crate) fn config(helm: &CommandLine, text: &str) -> String {
+    written(helm, "config", "informer.toml", text)
+}
+
+/// Writes roles into the home directory of Helm, and returns the value that names the file.
+pub(crate) fn manifest(helm: &CommandLine, roles: &str) -> String {
+    written(helm, "rbac.manifest", "rbac.yaml", roles)
+}
+
+fn written(helm: &CommandLine, value: &str, name: &str, text: &str) -> String {
+    let file = helm.home().join(name);
+    fs::write(&file, text).unwrap();
+    format!("--set-file={value}={}", file.display())
 }
 
 #[tokio::test]
 #[ignore = "needs Go: run by cargo xtask test --all"]
 async fn every_role_counts_whatever_ends_the_lines_and_follows_a_separator() {
     let helm = helm().await;
-    let _ = values(&helm, "");
+    let config = config(&helm, CONFIGURATION);
     let printed = printed_roles(&helm.home().join("informer.toml"), "informer");
     assert_eq!(printed.len(), 4, "the roles and bindings of the watch and of the lease");
     for separator in ["---\n", "---\r\n", "--- # the next one\n", "---   \r\n"] {
         let documents: Vec<String> = printed.iter().map(|role| format!("{separator}{role}\n")).collect();
 
-        let [config, roles] = values(&helm, &documents.concat());
+        let roles = manifest(&helm, &documents.concat());
         let manifests = chart(&helm, &[&config, &roles]).await;
 
         assert_eq!(manifests.permissions(), permissions(&printed), "{separator:?}");
@@ -63,7 +70,7 @@ async fn several_outputs_of_informer_rbac_in_one_file_become_one_role_of_each_na
     let rules: Vec<&Value> =
         printed.all("ClusterRole").into_iter().flat_map(|role| role["rules"].as_array().unwrap()).collect();
 
-    let [config, roles] = values(&helm, &outputs);
+    let (config, roles) = (config(&helm, CONFIGURATION), manifest(&helm, &outputs));
     let manifests = chart(&helm, &[&config, &roles]).await;
 
     assert_eq!(manifests.the("ClusterRole")["rules"], json!(rules));
@@ -75,8 +82,6 @@ async fn several_outputs_of_informer_rbac_in_one_file_become_one_role_of_each_na
 #[ignore = "needs Go: run by cargo xtask test --all"]
 async fn the_notes_name_each_size_that_a_configuration_leaves_at_its_default() {
     let (helm, own) = (helm().await, deployed("helm/informer"));
-    let [config, _] = values(&helm, "");
-    let file = helm.home().join("informer.toml");
     let sizes = "[host]\ncache-memory = \"160MiB\"\n guest-memory='96MiB'\n";
     let two = CONFIGURATION.replace("[host]\n", sizes);
     let all = CONFIGURATION.replace("[host]\n", &format!("{sizes}compile-memory = \"192MiB\"\n"));
@@ -88,7 +93,7 @@ async fn the_notes_name_each_size_that_a_configuration_leaves_at_its_default() {
         (all.as_str(), "512Mi", None),
         (CONFIGURATION, "null", None),
     ] {
-        fs::write(&file, configuration).unwrap();
+        let config = config(&helm, configuration);
         let limit = format!("--set=resources.limits.memory={limit}");
 
         let notes = helm.prints(&[&install[..], &[config.as_str(), limit.as_str()]].concat()).await;

@@ -8,38 +8,17 @@ use serde_json::{Value, json};
 use crate::{
     chart::{helm, refused},
     manifests::{assert_bindings_resolve, chart, configuration, permissions, printed_roles, text},
+    own_files::{CONFIGURATION, config, manifest},
 };
-
-/// A configuration whose lease is in a namespace of its own.
-const CONFIGURATION: &str = r#"
-[host]
-health = "0.0.0.0:8081"
-lease = "leases/host"
-
-[[watch]]
-gvr = "v1/configmaps"
-
-[[plugin]]
-name = "reaper"
-source = "reaper.wasm"
-  [[plugin.on]]
-  watch = "v1/configmaps"
-"#;
-
-/// Writes a configuration into the home directory of Helm, and returns the value that names it.
-fn config(helm: &CommandLine, text: &str) -> String {
-    let file = helm.home().join("informer.toml");
-    fs::write(&file, text).unwrap();
-    format!("--set-file=config={}", file.display())
-}
 
 /// Writes the roles that `informer rbac` prints for a configuration, and returns them with the value that names them.
 fn roles(helm: &CommandLine, text: &str) -> (Vec<Value>, String) {
-    let (file, roles) = (helm.home().join("printed.toml"), helm.home().join("rbac.json"));
+    let file = helm.home().join("printed.toml");
     fs::write(&file, text).unwrap();
     let printed = printed_roles(&file, "informer");
-    fs::write(&roles, json!({"apiVersion": "v1", "kind": "List", "items": printed}).to_string()).unwrap();
-    (printed, format!("--set-file=rbac.manifest={}", roles.display()))
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": printed});
+    let value = manifest(helm, &list.to_string());
+    (printed, value)
 }
 
 #[tokio::test]
