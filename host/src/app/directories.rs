@@ -8,6 +8,7 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    pin::pin,
     sync::Arc,
     time::Duration,
 };
@@ -21,7 +22,7 @@ use tokio::{
     select,
     sync::{Notify, futures::Notified},
     task::spawn_blocking,
-    time::{Instant, sleep, sleep_until, timeout},
+    time::{sleep, timeout},
 };
 
 /// Time without a change after which a file counts as written.
@@ -137,7 +138,7 @@ impl Directories {
     /// Returns once a changed file is written: at once if a rename has put it into its place since the look `before`, and otherwise
     /// once it has not changed for a while.
     pub(super) async fn written(&self, file: &Path, before: Option<Seen>) {
-        let (mut seen, mut quiet) = (look(file), Instant::now() + QUIET);
+        let mut settled = pin!(settle(file));
         loop {
             let replaced = self.replaced.happened.notified();
             let now = look(file);
@@ -147,13 +148,7 @@ impl Directories {
             select! {
                 biased;
                 () = replaced => {}
-                () = sleep_until(quiet) => {
-                    let now = look(file);
-                    if now == seen {
-                        return;
-                    }
-                    (seen, quiet) = (now, Instant::now() + QUIET);
-                }
+                () = &mut settled => return,
             }
         }
     }
