@@ -54,11 +54,12 @@ pub(crate) struct Decoder {
     whole_if: Vec<Condition>,
     metadata_only: bool,
     namespaces: NamespaceNames,
-    /// Compresses every object, or only those that arrive while memory is tight.
+    /// Compresses every object, or only those that arrive while or after memory is tight.
     packer: Arc<Packer>,
     compresses: bool,
     ceiling: Ceiling,
-    /// True once the objects that the cache had were compressed because memory was tight.
+    /// True once the objects that the cache had were compressed because memory was tight. From then on, every object is compressed as
+    /// it grows old. Otherwise, objects that arrive while there is room again would stay uncompressed when memory is tight once more.
     squeezed: AtomicBool,
     /// The cache whose objects a list shares if they are unchanged. `None` means that lists share nothing.
     cached: Option<Arc<Indexer>>,
@@ -144,17 +145,18 @@ impl Decoder {
         let Some(metadata) = &parsed.metadata else {
             return Err(Undecodable::Foreign("an object has no metadata".to_owned()));
         };
-        let keep =
-            self.keep.as_ref().filter(|_| !self.whole_if.iter().any(|condition| condition.holds(text)));
+        let missing_type = self.missing_type(&parsed);
+        let keep = self.keep.as_ref().filter(|_| !self.is_whole(text, &missing_type));
         let header = metadata.header(&self.namespaces, keep.is_some());
         if header.name.is_empty() {
             return Err(quarantine(text, ObjectProblem::NoName));
         }
-        let body = self.body(text, &parsed, keep).map_err(|problem| quarantine(text, problem))?;
+        let body =
+            self.body(text, &parsed, &missing_type, keep).map_err(|problem| quarantine(text, problem))?;
         let object = Object::with_vocabulary(&header, Body::Raw(body), self.packer.vocabulary());
         let object = Arc::new(object.map_err(|error| quarantine(text, error.into()))?);
         let tight = self.ceiling.is_near();
-        if self.compresses || tight {
+        if self.compresses || tight || self.squeezed.load(Ordering::Relaxed) {
             self.packer.admit(&object, tight);
         }
         Ok(object)
@@ -222,12 +224,42 @@ impl Decoder {
         )))
     }
 
+    /// The kind and the apiVersion that an item leaves to its list, as the first members of an object. Such an item is whole, because
+    /// each item of a list of metadata has its type (A-10).
+    fn missing_type(&self, parsed: &ObjectText<'_>) -> String {
+        let mut members = String::new();
+        if parsed.kind().is_empty() {
+            members.push_str(&format!(r#""kind":"{}","#, self.kind));
+        }
+        if parsed.api_version().is_empty() {
+            members.push_str(&format!(r#""apiVersion":"{}","#, self.api_version));
+        }
+        members
+    }
+
+    /// Returns true if the object meets a condition for objects that are kept whole. The condition sees the type that an item leaves to
+    /// its list, so that the same object is kept in the same form, whether a list or a watch brings it.
+    fn is_whole(&self, text: &str, missing_type: &str) -> bool {
+        if self.whole_if.is_empty() {
+            return false;
+        }
+        let mut typed = String::new();
+        let text: &str = if missing_type.is_empty() {
+            text
+        } else {
+            splice(text, missing_type, Vec::new(), &mut typed);
+            &typed
+        };
+        self.whole_if.iter().any(|condition| condition.holds(text))
+    }
+
     /// The text to keep, in one allocation of its own: the type is added if the list left it out, and the dropped
     /// fields are cut out (R-14).
     fn body(
         &self,
         text: &str,
         parsed: &ObjectText<'_>,
+        missing_type: &str,
         keep: Option<&Keep>,
     ) -> Result<Arc<str>, ObjectProblem> {
         let mut edits = Vec::new();
@@ -242,18 +274,9 @@ impl Decoder {
         if let Some(keep) = keep {
             edits.extend(keep.edits(text)?);
         }
-        let [api_version, kind] =
-            if self.metadata_only { PARTIAL } else { [self.api_version.as_str(), self.kind.as_str()] };
-        let mut prefix = String::new();
-        if parsed.kind().is_empty() {
-            prefix.push_str(&format!(r#""kind":"{kind}","#));
-        }
-        if parsed.api_version().is_empty() {
-            prefix.push_str(&format!(r#""apiVersion":"{api_version}","#));
-        }
         let mut scratch = self.scratch.lock();
         scratch.clear();
-        splice(text, &prefix, edits, &mut scratch);
+        splice(text, missing_type, edits, &mut scratch);
         let body = Arc::from(scratch.as_str());
         scratch.shrink_to(KEPT_SCRATCH);
         Ok(body)

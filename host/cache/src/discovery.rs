@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use informer_types::Gvr;
+use informer_types::{Gvr, excerpt, some_of};
 
 use crate::{
     api_status::or_default,
@@ -14,6 +14,9 @@ use crate::{
 
 /// The similarity (Jaro-Winkler) from which a name is suggested in place of another.
 const ALIKE: f64 = 0.8;
+
+/// The most bytes of a suggested name. The name of a resource has at most 63.
+const SUGGESTED_BYTES: usize = 128;
 
 /// A resource as the server describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +44,8 @@ pub(crate) enum DiscoveryError {
     ClusterScoped(Gvr),
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+/// The resources of a group and version. An API server always sends the field, so an answer without it is from another server.
+#[derive(Deserialize)]
 struct ApiResourceList {
     #[serde(deserialize_with = "or_default")]
     resources: Vec<ApiResource>,
@@ -87,7 +90,8 @@ pub(crate) async fn discover(
         });
     };
     if !["list", "watch"].iter().all(|verb| found.verbs.iter().any(|allowed| allowed == verb)) {
-        return Err(DiscoveryError::NotWatchable { gvr: gvr.clone(), verbs: found.verbs.join(", ") });
+        let verbs = some_of(&found.verbs).to_string();
+        return Err(DiscoveryError::NotWatchable { gvr: gvr.clone(), verbs });
     }
     if namespaces && !found.namespaced {
         return Err(DiscoveryError::ClusterScoped(gvr.clone()));
@@ -95,12 +99,17 @@ pub(crate) async fn discover(
     Ok(Resource { kind: found.kind.clone(), namespaced: found.namespaced })
 }
 
-/// Suggests a group and version. If that request fails too, there is no suggestion.
+/// The server answered 404 for the group and version. Suggests another one.
+///
+/// A 404 counts only if the server lists its API groups, or answers 403 to that request. A proxy may answer every request with 404
+/// while it has no API server, and an informer deletes all objects of a resource that counts as removed.
 async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
     let api_version = gvr.api_version();
-    let groups: Value = match transport.get("/apis").await {
-        Ok(answer) => parse(transport, "/apis", &answer).unwrap_or_default(),
-        Err(_) => Value::Null,
+    let groups = match api_groups(transport).await {
+        Ok(groups) => groups,
+        // This is an API server. It hides the list from this identity.
+        Err(error) if error.class() == ErrorClass::Forbidden => Value::Null,
+        Err(source) => return DiscoveryError::Request { gvr: gvr.clone(), source },
     };
     let elements = |of: &Value, key: &str| of.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let versions = elements(&groups, "groups").into_iter().flat_map(|group| elements(&group, "versions"));
@@ -108,6 +117,21 @@ async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
     let versions: Vec<String> = versions.chain(["v1".to_owned()]).collect();
     let near = near(&api_version, versions.iter().map(|version| (version.as_str(), version.as_str())));
     DiscoveryError::UnknownApi { server: transport.server.to_string(), api_version, hint: hint(near) }
+}
+
+/// The API groups that the server serves.
+async fn api_groups(transport: &Transport) -> Result<Value, RequestError> {
+    const PATH: &str = "/apis";
+    let no_list = || {
+        let problem = Problem::Unexpected("no list of its API groups: is it an API server?".to_owned());
+        transport.error(&format!("GET {PATH}"), problem)
+    };
+    let answer = match transport.get(PATH).await {
+        Err(error) if error.class() == ErrorClass::NotFound => return Err(no_list()),
+        answer => answer?,
+    };
+    let groups: Value = parse(transport, PATH, &answer)?;
+    if groups.get("groups").is_some() { Ok(groups) } else { Err(no_list()) }
 }
 
 fn near_resources(name: &str, resources: &[ApiResource]) -> Vec<String> {
@@ -137,7 +161,8 @@ fn near<'a>(wanted: &str, candidates: impl Iterator<Item = (&'a str, &'a str)>) 
 }
 
 fn hint(near: Vec<String>) -> String {
-    let quoted: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
+    let quoted: Vec<String> =
+        near.into_iter().map(|name| format!("`{}`", excerpt(&name, SUGGESTED_BYTES))).collect();
     if quoted.is_empty() { String::new() } else { format!("; did you mean {}?", quoted.join(" or ")) }
 }
 
@@ -148,7 +173,13 @@ fn parse<'a, T: Deserialize<'a>>(
 ) -> Result<T, RequestError> {
     serde_json::from_slice(answer).map_err(|error| {
         let html = answer.trim_ascii_start().starts_with(b"<");
-        let problem = if html { Problem::Html } else { Problem::NotJson(error) };
+        let problem = if html {
+            Problem::Html
+        } else if error.is_data() {
+            Problem::Unexpected(format!("JSON of another form: {error}"))
+        } else {
+            Problem::NotJson(error)
+        };
         transport.error(&format!("GET {path}"), problem)
     })
 }
@@ -166,6 +197,12 @@ impl DiscoveryError {
     /// Returns true if the server answered that it does not serve the resource. A CRD may add it later.
     pub(crate) fn is_unserved(&self) -> bool {
         matches!(self, Self::UnknownApi { .. } | Self::UnknownResource { .. })
+    }
+
+    /// Returns true if the objects of a resource that was watched by namespace cannot exist any more: the server does not serve the
+    /// resource, or a cluster-scoped resource has taken its name.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_unserved() || matches!(self, Self::ClusterScoped(_))
     }
 
     /// The pause that the server asked for.

@@ -8,7 +8,7 @@ use informer_types::excerpt;
 use crate::{api_status::ApiStatus, error_class::ErrorClass};
 
 /// The most bytes shown of a text that the server has written. The last error is kept, logged and shown.
-const SHOWN_BYTES: usize = 1 << 10;
+pub(crate) const SHOWN_BYTES: usize = 1 << 10;
 
 /// A failed request. The text is for operators.
 #[derive(Debug, thiserror::Error)]

@@ -103,9 +103,9 @@ impl Listener {
     ) {
         let resync = period(config.resync, default_resync);
         if resync != self.resync {
-            self.next_resync = resync.map(|period| Instant::now() + period);
+            self.resync = resync;
+            self.begin_period(Instant::now());
         }
-        self.resync = resync;
         self.name = Arc::from(config.name);
         self.tracer = self.tracer.of_plugin(Arc::clone(&self.name));
         self.relist_all = config.relist_all;
@@ -186,9 +186,14 @@ impl Listener {
     pub(crate) fn take_due(&mut self, now: Instant) -> bool {
         let due = self.next_resync.is_some_and(|next| next <= now);
         if due {
-            self.next_resync = self.resync.map(|period| now + period);
+            self.begin_period(now);
         }
         due
+    }
+
+    /// Starts a resync period.
+    pub(crate) fn begin_period(&mut self, now: Instant) {
+        self.next_resync = self.resync.map(|period| now + period);
     }
 }
 

@@ -243,11 +243,13 @@ impl Listeners {
         }
     }
 
-    /// Records that the first lists are in the cache and were offered to every listener. No listener has synced before the
-    /// returned tokens are dropped (C-12).
+    /// Records that the first lists are in the cache and were offered to every listener. The resync periods of these listeners begin now
+    /// they have just received every object. No listener has synced before the returned tokens are dropped (C-12).
     #[must_use]
     pub(crate) fn informer_synced(&mut self) -> Vec<SyncToken> {
         self.synced = true;
+        let now = Instant::now();
+        self.listeners.iter_mut().for_each(|listener| listener.begin_period(now));
         self.listeners.iter_mut().filter_map(Listener::initial_done).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use informer_types::{Source, Tracer};
+use informer_types::{Source, Tracer, excerpt};
 
 use crate::{
     ErrorClass, FactoryConfig,
@@ -10,7 +10,7 @@ use crate::{
     decode::{Decoder, Undecodable},
     delta_queue::{DeltaSender, Quarantined, Scope},
     discovery::DiscoveryError,
-    error::{Problem, RequestError},
+    error::{Problem, RequestError, SHOWN_BYTES},
     list_watch::ListWatch,
     status::ReflectorCell,
 };
@@ -92,7 +92,8 @@ impl Target {
     pub(super) fn refuse(&self, undecodable: Undecodable) -> Option<(Quarantined, String)> {
         match undecodable {
             Undecodable::Quarantined { key, resource_version, problem } => {
-                let problem = problem.to_string();
+                // A parser quotes the whole string that it cannot use. The reason is kept for as long as the object is in quarantine.
+                let problem = excerpt(&problem.to_string(), SHOWN_BYTES).to_string();
                 if self.cell.refused(key.as_ref()) {
                     let name = key.as_ref().map(ToString::to_string);
                     tracing::warn!(resource = %self.resource(), key = name, problem, "object quarantined");

@@ -22,7 +22,8 @@ use crate::{
 /// operator who installs a CRD expects it to work soon.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// A resource counts as removed if this number of lookups in a row find that the server does not serve it.
+/// A resource counts as removed if this number of lookups in a row find that the server does not serve it, or serves it without the
+/// namespaces that are watched.
 const DENIALS: usize = 3;
 
 /// The time between two of these lookups, and the shortest time between two series of them. One of several API servers may lag
@@ -46,6 +47,9 @@ pub(super) async fn served(inner: &Inner, transport: &Transport, config: &Factor
     short.backoff.max = short.backoff.max.min(LONGEST_WAIT);
     let mut missing = FailureBackoff::new(short);
     let mut waiting = inner.cells.iter().any(|cell| cell.phase() == Phase::WaitingForResource);
+    // If the resource was removed, the informer waits while a cluster-scoped one has the name. For any other informer of namespaces, a
+    // cluster-scoped resource is a mistake in the configuration and counts as a failure.
+    let was_removed = waiting;
     loop {
         if !waiting {
             inner.enter(Phase::Discovering);
@@ -58,14 +62,21 @@ pub(super) async fn served(inner: &Inner, transport: &Transport, config: &Factor
                 inner.unserved.send_replace(false);
                 return resource;
             }
-            Err(error) if error.is_unserved() => {
+            Err(error) if error.is_unserved() || (was_removed && error.is_gone()) => {
                 let delay = missing.draw(None);
                 if !waiting {
                     tracing::warn!(resource = %inner.key, reason = %error, "the resource is not served, waiting for it");
                 }
                 waiting = true;
                 inner.unserved.send_replace(true);
-                inner.cells.iter().for_each(|cell| cell.wait_for_resource(&error.to_string(), delay));
+                // After a bug, the cache may still have the objects from before.
+                let is_empty = inner.indexer.len() == 0;
+                for cell in &inner.cells {
+                    cell.wait_for_resource(&error.to_string(), delay);
+                    if is_empty {
+                        cell.confirm_empty();
+                    }
+                }
                 delay
             }
             Err(error) => {
@@ -99,7 +110,7 @@ async fn asked(inner: &Inner, transport: &Transport, resource: &Resource) -> Opt
     for denial in 1.. {
         match ask(inner, transport).await {
             Ok(found) => return (found != *resource).then_some(ResourceChange::Another(found)),
-            Err(error) if !error.is_unserved() => return None,
+            Err(error) if !error.is_gone() => return None,
             Err(error) if denial == DENIALS => return Some(ResourceChange::Gone(error)),
             Err(_) => sleep(BETWEEN_DENIALS).await,
         }

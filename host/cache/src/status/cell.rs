@@ -48,7 +48,8 @@ struct State {
     /// The time of the next attempt.
     retry_at: Option<Instant>,
     last_event: Option<Instant>,
-    /// The time of the last list, event or bookmark: the cache is known to have been current then.
+    /// The time of the last list, event or bookmark, or of the last lookup that denied the resource of an empty cache: the cache is known
+    /// to have been current then.
     current_at: Option<Instant>,
     /// The time since which the cache lacks a received change.
     behind_since: Option<Instant>,
@@ -120,7 +121,13 @@ impl ReflectorCell {
         self.replace_quarantine(Vec::new());
         let mut state = self.state.lock();
         state.status.counters.vanished += 1;
+        state.confirm_empty();
         state.wait_for_resource(reason);
+    }
+
+    /// Records that the server does not serve the resource and that the cache is empty: the cache is current.
+    pub(crate) fn confirm_empty(&self) {
+        self.state.lock().confirm_empty();
     }
 
     /// Returns after a sign that the resource may have been removed or replaced: a request was answered with 404, or an
@@ -313,7 +320,7 @@ impl ReflectorCell {
         (!state.has_unlisted).then(|| state.status.quarantined.keys().cloned().collect())
     }
 
-    /// The time since the last list, event or bookmark. Returns `None` before the first list.
+    /// The time since the cache was known to be current. Returns `None` before the first list.
     pub(crate) fn data_age(&self) -> Option<Duration> {
         let mut state = self.state.lock();
         state.note_recovery();
@@ -352,6 +359,11 @@ impl State {
         }
         self.recovered();
         self.record(reason.to_owned(), ErrorClass::UnknownResource);
+    }
+
+    /// Before the first list nothing changes.
+    fn confirm_empty(&mut self) {
+        self.current_at = self.current_at.map(|_| Instant::now());
     }
 
     fn record(&mut self, text: String, class: ErrorClass) -> Instant {

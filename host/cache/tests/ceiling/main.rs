@@ -53,6 +53,13 @@ fn large(name: &str, version: &str) -> Value {
     pod
 }
 
+/// A pod of about 1,500 bytes that compression makes much smaller.
+fn small(number: usize) -> Value {
+    let mut pod = pod(&format!("p{number:04}"), "1");
+    pod["spec"] = json!({"text": format!("{number} of many ").repeat(100)});
+    pod
+}
+
 fn larges(count: usize, version: &str) -> Vec<Value> {
     (0..count).map(|number| large(&format!("p{number:02}"), version)).collect()
 }
@@ -178,11 +185,6 @@ fn a_relist_needs_memory_only_for_what_has_changed() {
 
 #[test]
 fn near_the_ceiling_objects_are_compressed_even_if_their_watch_does_not_ask_for_it() {
-    let small = |number: usize| {
-        let mut pod = pod(&format!("p{number:04}"), "1");
-        pod["spec"] = json!({"text": format!("{number} of many ").repeat(100)});
-        pod
-    };
     let settled = |ceiling| {
         let bytes = Mutex::new(0);
         alone(async {
@@ -204,4 +206,39 @@ fn near_the_ceiling_objects_are_compressed_even_if_their_watch_does_not_ask_for_
     let tight = settled(raw);
 
     assert!(tight < raw / 2, "{tight} of {raw}");
+}
+
+/// Memory that was tight once may be tight again.
+#[test]
+fn objects_that_arrive_after_memory_was_tight_are_compressed_too() {
+    let listed = || Answer::list("10", &(0..4_000).map(small).collect::<Vec<_>>());
+    let raw = Mutex::new(0);
+    alone(async {
+        let script = Script::new();
+        script.list(listed());
+        let world = World::start_with(script, with_ceiling(1 << 30), pods());
+        world.informer.wait_synced().await;
+        *raw.lock() = world.informer.status().bytes;
+    });
+    let raw = raw.into_inner();
+
+    alone(async {
+        let script = Script::new();
+        script.list(listed());
+        let watch = script.live_watch();
+        // Three quarters of this ceiling are nine tenths of the list.
+        let world = World::start_with(script, with_ceiling(raw / 5 * 6), pods());
+        world.informer.wait_synced().await;
+        world.watches(1).await;
+        world.recorder.acknowledge();
+        let (objects, bytes) = (|| world.informer.status().objects, || world.informer.status().bytes);
+        let found = || format!("{} objects, {} bytes; {raw} raw", objects(), bytes());
+        watch.event("ADDED", &small(4_000));
+        eventually("the compressed list", || bytes() < raw / 2, found).await;
+
+        (4_001..6_000).for_each(|number| watch.event("ADDED", &small(number)));
+
+        eventually("all objects", || objects() == 6_000, found).await;
+        eventually("the compressed objects", || bytes() < raw / 2, found).await;
+    });
 }

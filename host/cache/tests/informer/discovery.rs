@@ -39,6 +39,48 @@ async fn the_error_about_an_unknown_group_suggests_a_name() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_without_api_groups_is_reported_as_no_api_server() {
+    let script = Script::new();
+    script.always("/api/v1", None);
+    script.path("/apis", Answer::status(404, "default backend - 404"));
+    let world = World::start(script);
+
+    let text = world.fails(ErrorClass::Malformed).await;
+
+    assert_eq!(
+        text,
+        "cannot look up v1/pods: the API server at http://scripted answered with no list of its API groups: is it \
+         an API server? (GET /apis)"
+    );
+}
+
+/// The role of an identity may hide the groups.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_refuses_to_list_its_groups_is_an_api_server() {
+    let script = Script::new();
+    script.path("/apis", Answer::error(403, "Forbidden", "User \"jane\" cannot get path \"/apis\""));
+    let world = World::start_with(script, config(), gvr("apps/v2/deployments"));
+
+    let text = world.fails(ErrorClass::UnknownResource).await;
+
+    assert_eq!(text, "http://scripted has no API apps/v2");
+    assert_eq!(world.informer.status().counters.failures, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_resources_is_reported_as_json_of_another_form() {
+    let script = Script::new();
+    script.path("/api/v1", Answer::json(&json!({"status": "ok"})));
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let world = World::start(script);
+
+    let text = world.fails(ErrorClass::Malformed).await;
+
+    assert!(text.contains("answered with JSON of another form: missing field `resources`"), "{text}");
+    world.caches(&["shop/a@1"]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn unwatchable_and_cluster_scoped_resources_are_reported() {
     let world = World::start_with(Script::new(), config(), gvr("v1/bindings"));
     let text = world.fails(ErrorClass::UnknownResource).await;
@@ -48,6 +90,23 @@ async fn unwatchable_and_cluster_scoped_resources_are_reported() {
     let world = World::start_with(Script::new(), config(), nodes);
     let text = world.fails(ErrorClass::UnknownResource).await;
     assert_eq!(text, "v1/nodes is cluster-scoped: leave out `namespaces`");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_error_about_a_resource_does_not_grow_with_what_the_server_sends() {
+    let long = "x".repeat(1 << 20);
+    for resource in [
+        json!({"name": "pods", "kind": "Pod", "namespaced": true, "verbs": [long]}),
+        json!({"name": long, "singularName": "podz", "kind": "Pod", "namespaced": true}),
+    ] {
+        let script = Script::new();
+        script.always("/api/v1", Some(json!({"resources": [resource]})));
+        let world = World::start(script);
+
+        let text = world.fails(ErrorClass::UnknownResource).await;
+
+        assert!(text.contains("xxx") && text.len() < 2 << 10, "{} bytes", text.len());
+    }
 }
 
 /// Go writes `null` for an empty list.

@@ -119,6 +119,36 @@ async fn objects_that_meet_a_condition_are_kept_whole_and_others_as_digests() {
     assert_ne!(digest(0), kept_as_digest);
 }
 
+/// Holds for everything but pods.
+struct NoPod;
+
+impl Judge for NoPod {
+    fn text(&self) -> &'static str {
+        "no pod"
+    }
+
+    fn holds(&self, json: &str) -> bool {
+        let object: Value = serde_json::from_str(json).unwrap();
+        object["kind"] != "Pod"
+    }
+}
+
+/// Otherwise a relist would bring each object in another form than the watch, which is an update (D-5).
+#[tokio::test(start_paused = true)]
+async fn a_condition_sees_the_type_that_a_listed_object_leaves_to_its_list() {
+    let script = Script::new();
+    let mut listed = whole("a", "1");
+    listed.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
+    script.list(Answer::list("10", &[listed]));
+    let (keep, whole_if) = (parts(&["/spec/nodeName"]), vec![Condition::new(NoPod)]);
+    let world = World::start_with(script, config(), WatchConfig { keep, whole_if, ..pods() });
+
+    world.caches(&["shop/a@1"]).await;
+
+    assert!(world.objects()[0].is_partial());
+    assert_eq!(body(&world, 0)["spec"], json!({"nodeName": "n1"}));
+}
+
 /// Scenario 112.
 #[tokio::test(start_paused = true)]
 async fn metadata_alone_is_requested_and_delivered_with_the_type_that_the_server_sends() {
@@ -171,6 +201,25 @@ async fn only_the_metadata_is_kept_if_the_server_sends_whole_objects() {
     assert_eq!(keys, ["apiVersion", "kind", "metadata"]);
     assert_eq!(kept["metadata"]["annotations"], json!({"note": "x"}));
     assert_eq!(kept["metadata"]["managedFields"], Value::Null);
+}
+
+/// A server that sends whole objects leaves the type of listed objects to the list, and sends it with the events of a watch.
+/// An object is the same in both (D-5).
+#[tokio::test(start_paused = true)]
+async fn a_whole_object_has_its_own_type_in_a_list_as_in_a_watch_of_metadata() {
+    let script = Script::new();
+    let mut listed = whole("a", "1");
+    listed.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
+    script.list(Answer::list("10", &[listed]));
+    let watch = script.live_watch();
+    let world = World::start_with(script, config(), WatchConfig { metadata_only: true, ..pods() });
+    watch.event("MODIFIED", &whole("a", "1"));
+    watch.frame(&bookmark("20"));
+    world.informer.wait_for_version("20", None).await.unwrap();
+    world.informer.wait_offered();
+
+    assert_eq!(body(&world, 0)["kind"], "Pod");
+    assert_eq!(world.received(), ["add shop/a@1 initial"]);
 }
 
 /// The requested part of the objects belongs to the informer's key (F-1).

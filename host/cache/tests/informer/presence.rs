@@ -162,6 +162,111 @@ async fn a_404_for_a_resource_that_discovery_finds_is_an_ordinary_failure() {
     world.caches(&["shop/a@1"]).await;
 }
 
+/// A proxy without its API server may answer every request, and deletions that were delivered cannot be taken back (D-12).
+#[tokio::test(start_paused = true)]
+async fn answers_of_a_server_that_is_no_api_server_delete_no_object() {
+    for answer in [None, Some(json!({"status": "ok"}))] {
+        let script = Script::new();
+        script.list(Answer::list("10", &[pod("a", "1")]));
+        let watch = script.live_watch();
+        let world = World::start(script);
+        world.watches(1).await;
+        uninstall(&world.script);
+        world.script.always("/api/v1", answer.clone());
+        for _ in 0..100 {
+            world.script.path("/apis", Answer::status(404, "default backend - 404"));
+        }
+
+        watch.end();
+        world.fails(ErrorClass::NotFound).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+
+        assert_eq!(world.cached(), ["shop/a@1"], "{answer:?}");
+        world.script.forget_lists();
+        world.script.list(Answer::list("20", &[pod("a", "21")]));
+        world.script.always("/api/v1", Some(core_v1()));
+        world.caches(&["shop/a@21"]).await;
+        assert_eq!(world.received(), ["add shop/a@1 initial", "update shop/a@1->21 relist"], "{answer:?}");
+        assert_eq!(world.informer.status().counters.vanished, 0);
+    }
+}
+
+/// A CRD was deleted and created again with another scope, so the objects in its namespaces are gone (D-12).
+#[tokio::test(start_paused = true)]
+async fn objects_of_namespaces_are_deleted_when_a_cluster_scoped_resource_takes_the_name() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let namespaces = vec!["shop".to_owned()];
+    let world = World::start_with(script, config(), WatchConfig { namespaces, ..pods() });
+    world.watches(1).await;
+    uninstall(&world.script);
+    let mut other = core_v1();
+    other["resources"][0]["namespaced"] = json!(false);
+    world.script.always("/api/v1", Some(other));
+
+    watch.end();
+    waits(&world).await;
+
+    world.receives(&["add shop/a@1 initial", "delete shop/a@1 relist?"]).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let status = world.informer.status();
+    assert_eq!((status.phase, status.objects), (Phase::WaitingForResource, 0));
+    assert!(status.to_string().contains("v1/pods is cluster-scoped: leave out `namespaces`"), "{status}");
+
+    install(&world, "30", "b");
+    world.caches(&["shop/b@1"]).await;
+}
+
+/// The configuration is wrong, so the informer must not wait as quietly as for a CRD that is not installed yet.
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_appears_cluster_scoped_is_a_failure_for_an_informer_of_namespaces() {
+    let script = Script::new();
+    script.always("/api/v1", None);
+    let namespaces = vec!["shop".to_owned()];
+    let world = World::start_with(script, config(), WatchConfig { namespaces, ..pods() });
+    waits(&world).await;
+    let mut other = core_v1();
+    other["resources"][0]["namespaced"] = json!(false);
+    world.script.always("/api/v1", Some(other));
+
+    eventually(
+        "a failure",
+        || world.informer.status().phase == Phase::BackingOff,
+        || world.informer.status().to_string(),
+    )
+    .await;
+
+    let status = world.informer.status();
+    assert!(status.counters.failures > 0, "{status}");
+    assert!(status.to_string().contains("v1/pods is cluster-scoped: leave out `namespaces`"), "{status}");
+}
+
+/// Without this, the cache of a CRD that was removed long ago would count as old data.
+#[tokio::test(start_paused = true)]
+async fn the_empty_cache_of_a_removed_resource_is_as_old_as_the_last_lookup() {
+    let script = Script::new();
+    script.list(Answer::list("10", &[pod("a", "1")]));
+    let watch = script.live_watch();
+    let world = World::start(script);
+    world.watches(1).await;
+    uninstall(&world.script);
+    watch.end();
+    waits(&world).await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+
+    let age = world.informer.data_age().unwrap();
+    assert!(age < Duration::from_secs(11), "{age:?}");
+
+    // The server cannot be asked any more.
+    for _ in 0..100 {
+        world.script.path("/api/v1", Answer::Refused);
+    }
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    let age = world.informer.data_age().unwrap();
+    assert!(age > Duration::from_secs(590), "{age:?}");
+}
+
 /// The reflectors of all namespaces stop and start together (D-12).
 #[tokio::test(start_paused = true)]
 async fn all_namespaces_of_an_informer_follow_the_resource_together() {

@@ -47,6 +47,19 @@ async fn the_last_good_state_stays_until_the_next_good_event_ends_the_quarantine
     assert_eq!(world.informer.status().counters.quarantined, 1);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_reason_of_a_quarantine_does_not_grow_with_the_object() {
+    let mut bad = pod("bad", "2");
+    bad["metadata"]["labels"] = json!("x".repeat(1 << 20));
+    let world = World::listing("10", &[bad, pod("a", "1")]);
+    world.caches(&["shop/a@1"]).await;
+
+    let status = world.informer.status();
+    let problem = &status.reflectors[0].quarantined[&key("bad")];
+    assert!(problem.starts_with("its metadata cannot be read: invalid type: string"), "{}", problem.len());
+    assert!(problem.len() < 2 << 10, "{}", problem.len());
+}
+
 /// Scenario 64.
 #[tokio::test(start_paused = true)]
 async fn the_watch_resumes_after_an_undecodable_event() {

@@ -3,10 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use informer_cache::{FactoryConfig, ListenerConfig, WatchConfig};
+use serde_json::json;
 
 use crate::{
     server::{Answer, Script},
-    world::{Recorder, World, config, listener, pod, pods},
+    world::{Recorder, World, config, core_v1, listener, pod, pods},
 };
 
 fn resyncing(seconds: u64) -> ListenerConfig {
@@ -90,6 +91,43 @@ async fn the_period_of_a_listener_does_not_change_that_of_others() {
 
     tokio::time::sleep(Duration::from_secs(12 * 60 * 60)).await;
     assert_eq!((resyncs(&asking[0]), resyncs(&world.recorder)), (0, 1));
+}
+
+/// A listener that has just received every object does not receive all of them again.
+#[tokio::test(start_paused = true)]
+async fn the_first_period_begins_when_the_first_list_is_in_the_cache() {
+    let script = Script::new();
+    let (list, answer) = Answer::live(200);
+    script.list(answer);
+    let watch = WatchConfig { resync: Some(Duration::from_secs(10)), ..pods() };
+    let world = World::start_with(script, config(), watch);
+    tokio::time::sleep(Duration::from_secs(25)).await;
+    list.bytes(json!({"metadata": {"resourceVersion": "10"}, "items": [pod("a", "1")]}).to_string());
+    list.end();
+    world.informer.wait_synced().await;
+
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    assert_eq!(world.received(), ["add shop/a@1 initial"]);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(world.received(), ["add shop/a@1 initial", "update shop/a@1->1 resync"]);
+}
+
+/// The timer starts with the end of the first list. A resync that never comes is not due: a caller would wait for it in vain.
+#[tokio::test(start_paused = true)]
+async fn no_resync_is_due_while_the_resource_is_not_served() {
+    let script = Script::new();
+    script.always("/api/v1", None);
+    let watch = WatchConfig { resync: Some(Duration::from_secs(10)), ..pods() };
+    let world = World::start_with(script, config(), watch);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(world.informer.next_resync(), None);
+
+    world.script.list(Answer::list("10", &[pod("a", "1")]));
+    world.script.always("/api/v1", Some(core_v1()));
+    world.informer.wait_synced().await;
+
+    let next = world.informer.next_resync().unwrap();
+    assert!(next > Duration::from_secs(9), "{next:?}");
 }
 
 /// Scenario 18: the shortest period is a second (P-9).

@@ -68,7 +68,8 @@ type CacheState struct {
 	ResourceVersion string
 	// The time since the API server last sent a list, an event or a bookmark, in milliseconds. The cache has the state of
 	// that moment or a newer one. None before the first list. A healthy watch receives a bookmark about once a minute, so an
-	// age of some minutes means that the connection is down.
+	// age of some minutes means that the connection is down. If the server does not serve the resource, the age counts from
+	// the last lookup of the resource.
 	AgeMs witTypes.Option[uint32]
 }
 
