@@ -162,6 +162,14 @@ impl Pending {
         self.first.as_ref().is_some_and(|next| rule.supersedes(entry, next))
     }
 
+    /// Returns true if other content at the version of `entry`, which is in flight, is pending (D-5). The entries about one version
+    /// follow each other, so no others are read.
+    pub(crate) fn renews(&self, entry: &Entry) -> bool {
+        let state = entry.change.object();
+        let of_the_version = self.iter().take_while(|next| next.has_version_of(entry));
+        of_the_version.map(|next| next.change.object()).any(|next| !Arc::ptr_eq(next, state))
+    }
+
     /// Returns true if any entry belongs in the live lane.
     pub(crate) fn is_live(&self) -> bool {
         self.iter().any(|entry| entry.live)

@@ -1,6 +1,6 @@
 //! A pending notification, or several merged into one, and the object that it is about.
 
-use std::{fmt, time::Instant};
+use std::{fmt, sync::Arc, time::Instant};
 
 use informer_types::{Cause, Change, Delivery, Notification, ObjectKey, Observed, Source, SyncToken};
 
@@ -86,6 +86,20 @@ impl Entry {
             Change::Deleted { .. } => false,
         };
         changed && matches!(self.cause, Cause::Live | Cause::Relist)
+    }
+
+    /// Returns true if the content of the object changed at the same version (D-5). A notification about an unchanged object has
+    /// the same state twice.
+    pub(crate) fn is_renewal(&self) -> bool {
+        matches!(&self.change, Change::Updated { old, new } if !Arc::ptr_eq(old, new)
+            && old.resource_version() == new.resource_version()
+            && old.uid() == new.uid())
+    }
+
+    /// Returns true if both entries are about the same version of the same object, perhaps with other content (D-5).
+    pub(crate) fn has_version_of(&self, other: &Self) -> bool {
+        let (one, another) = (self.change.object(), other.change.object());
+        one.resource_version() == another.resource_version() && one.uid() == another.uid()
     }
 
     pub(crate) fn is_deletion(&self) -> bool {

@@ -295,6 +295,15 @@ impl<S: NotificationSink> Filter<S> {
             true => Known::Nothing,
             false => state.recalled.compare(&notification.key(), notification.change.object()),
         };
+        if let Some(token) = state.recalled.complete() {
+            // This object was the last one to compare, so the first list is over once the object is delivered. `end_recall` need not
+            // be called when nothing is left to compare.
+            notification.initial = Some(match notification.initial.take() {
+                // The token of the first list, or that of a replay.
+                Some(own) => SyncToken::new(move || drop((own, token))),
+                None => token,
+            });
+        }
         if let (Known::Another(receipt), Some((source, _))) = (&known, &self.receipts) {
             let object = ObjectRef { source: source.clone(), key: notification.key() };
             if let Some(object) = receipt.last_known(&object) {

@@ -12,6 +12,8 @@
 //! acknowledged yet, the receipt moves on once that state is acknowledged. If that never happens, because the object is deleted first
 //! and the deletion is not acknowledged either, the change is forgotten.
 //!
+//! If the content of an object changes at the same version, its receipt is stale until the plugin acknowledges the new content.
+//!
 //! A receipt that is not acknowledged shows only that the plugin may know the object. The object is delivered again, or if the object
 //! is gone, its deletion is delivered.
 //!
@@ -23,7 +25,10 @@ mod receipt;
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use informer_types::{Change, Object, ObjectKey, Source};
@@ -52,6 +57,8 @@ struct Shared {
     book: Mutex<Book>,
     /// Signalled when there is something to write.
     filled: Notify,
+    /// How often the receipts expired.
+    expiries: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -184,15 +191,31 @@ impl Receipts {
         });
     }
 
-    /// The plugin acknowledged a notification with this change.
-    pub(crate) fn acknowledged(&self, object: &ObjectRef, change: &Change) {
+    /// How often the receipts expired. Read it when a call begins.
+    pub(crate) fn expiries(&self) -> u64 {
+        self.0.expiries.load(Ordering::Acquire)
+    }
+
+    /// The plugin acknowledged a notification with this change, by a call that began after this number of expiries. If the receipts
+    /// expired during the call, the call may be one of the version before, so the receipt of the state is stale. If other content at
+    /// the same version is pending, the number is `None`, and the receipt is stale too.
+    pub(crate) fn acknowledged(&self, object: &ObjectRef, change: &Change, expiries: Option<u64>) {
         self.note(&object.source, &object.key, |unwritten| match change {
             Change::Deleted { object, .. } => unwritten.gone(object),
             Change::Added { object } | Change::Updated { new: object, .. } => match Receipt::of(object) {
-                Some(receipt) => unwritten.acknowledged(receipt),
+                Some(receipt) if expiries == Some(self.expiries()) => unwritten.acknowledged(receipt),
+                Some(receipt) => unwritten.acknowledged(receipt.stale()),
                 None => unwritten.gone(object),
             },
         });
+    }
+
+    /// The content of the object changed at the same version, and this change is pending. A receipt of the version does not count
+    /// until the plugin acknowledges the change.
+    pub(crate) fn renewed(&self, object: &ObjectRef, change: &Change) {
+        if let Some(receipt) = Receipt::of(change.object()) {
+            self.note(&object.source, &object.key, |unwritten| unwritten.acknowledged(receipt.stale()));
+        }
     }
 
     /// A condition withholds this update from the plugin.
@@ -218,9 +241,11 @@ impl Receipts {
         }
     }
 
-    /// Makes every receipt outdated, so that every object is delivered again. The receipts still record that the plugin knows the
-    /// objects.
+    /// Makes every receipt outdated, also those of calls in flight, so that every object is delivered again. The receipts still
+    /// record that the plugin knows the objects.
     pub fn expire(&self) {
+        // Counted first: the receipt of a call that began before is stale when it is added, or becomes stale below.
+        self.0.expiries.fetch_add(1, Ordering::AcqRel);
         self.begin(First::Stale, |kept| {
             kept.unwritten.values_mut().for_each(Unwritten::expire);
         });
@@ -436,6 +461,8 @@ impl Unwritten {
 
     fn acknowledged(&mut self, receipt: Receipt) {
         let reached = self.skip.take_if(|skip| skip.from == receipt).map(|skip| skip.to);
+        // A resync or a replay may deliver the state after a withheld change. Then the change no longer waits.
+        self.skip = self.skip.take().filter(|skip| skip.to != receipt);
         // Another state will be on disk.
         self.skip_waits = true;
         self.write = Some(Write::State(reached.unwrap_or(receipt)));
@@ -472,6 +499,7 @@ impl Unwritten {
     fn wait(&mut self, skip: Skip, waits: bool) {
         match (&mut self.write, &mut self.skip) {
             (Some(Write::State(state)), _) if *state == skip.from => self.acknowledged(skip.to),
+            (Some(Write::State(state)), _) if *state == skip.to => {}
             (Some(Write::Gone), _) => {}
             (_, Some(after)) if skip.to != after.from => {}
             (_, after) => {

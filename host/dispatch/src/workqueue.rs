@@ -168,9 +168,15 @@ impl RateLimitingQueue {
         self.0.next_due()
     }
 
-    /// Sets whether keys are held. While they are held, no key is handed out, because no version with a reconciler is in service.
+    /// Sets whether keys are held. While they are held, no key is handed out, because no version with a reconciler is in service. A
+    /// quarantine ends then.
     pub fn set_held(&self, held: bool) {
-        self.0.with(|keys, _| keys.held = held);
+        self.0.with(|keys, _| {
+            keys.held = held;
+            if held {
+                keys.keyed.circuit.end();
+            }
+        });
         if held {
             self.0.notify_settled();
         }

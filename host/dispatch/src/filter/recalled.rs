@@ -55,6 +55,11 @@ impl Recalled {
         }
     }
 
+    /// Takes the token of the first list once every object is compared.
+    pub(super) fn complete(&mut self) -> Option<SyncToken> {
+        self.listed.take_if(|_| self.receipts.is_empty())
+    }
+
     pub(super) fn expire(&mut self) {
         self.are_stale = true;
     }

@@ -17,6 +17,8 @@
 //!
 //! A new version is judged by its own calls only. A failed call that began before the new version was in service neither
 //! begins nor prolongs a quarantine, and delays no probe. A successful call ends a quarantine, whenever the call began.
+//! If a new version takes keys instead of notifications, the quarantine of the notifications ends, because no probe could end it.
+//! If a new version has no reconciler, the quarantine of the keys ends for the same reason.
 //!
 //! What arrives during a quarantine stays in the queue and merges as usual. After the quarantine the plugin receives what
 //! changed, in order, starting from the state that it knows. Nothing needs to be replayed.
@@ -152,6 +154,11 @@ impl Circuit {
     pub(crate) fn succeeded(&mut self) -> bool {
         let was = std::mem::replace(&mut self.state, State::Closed { in_a_row: 0 });
         matches!(was, State::Open(_))
+    }
+
+    /// Ends a quarantine, because no call will be made.
+    pub(crate) fn end(&mut self) {
+        self.state = State::Closed { in_a_row: 0 };
     }
 
     /// A call ended that does not show whether the plugin works: the handler refused for good (`answered`), or the host cut the call

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use informer_types::Source;
+use informer_types::{Source, TokenBucket};
 
 use crate::{QuarantineConfig, coalesce::Rule};
 
@@ -79,6 +79,13 @@ impl Rate {
 
 // === impl QueueConfig ===
 
+impl QueueConfig {
+    /// A full bucket for the rate.
+    pub(super) fn bucket(&self) -> Option<TokenBucket> {
+        self.rate.map(|rate| TokenBucket::new(rate.per_second, rate.tokens()))
+    }
+}
+
 impl Default for QueueConfig {
     /// The retry budget is that of linkerd and finagle. A thousand dead letters are more than a person reads, and take at most
     /// 20 MiB, with 4 KiB of message and 16 KiB of labels each.
@@ -119,11 +126,12 @@ impl Merging {
     }
 
     /// Called before a notification is accepted. Returns true if the queue falls behind now, so that everything pending has to
-    /// merge.
+    /// merge. The merge alone may make room. Then the queue has caught up at the next call, although nothing was handed out.
     ///
-    /// Half of the capacity has to be delivered before this can happen again, so the amortized cost for each notification is
-    /// constant.
+    /// Half of the capacity has to be delivered or offered before this can happen again, so the amortized cost for each
+    /// notification is constant.
     pub(super) fn falls_behind(&mut self, pending: usize) -> bool {
+        self.catch_up(pending);
         let full = match self.mode {
             DeliveryMode::Latest => false,
             DeliveryMode::Every { capacity } => !self.behind && pending >= capacity.get(),
@@ -132,7 +140,7 @@ impl Merging {
         full
     }
 
-    /// Called after a notification was handed out. Changes no longer merge once there is room again.
+    /// Called after a notification was handed out, and before one is accepted. Changes no longer merge once there is room again.
     pub(super) fn catch_up(&mut self, pending: usize) {
         if let DeliveryMode::Every { capacity } = self.mode {
             self.behind &= pending > capacity.get() / 2;

@@ -79,7 +79,7 @@ impl Notifications {
             receipts: Receipts::default(),
             merging: Merging::new(config.delivery),
             settle: config.settle.clone(),
-            rate: bucket(config),
+            rate: config.bucket(),
             held_by_rate: false,
             budget: RetryBudget::new(config.retry_budget),
             held_by_budget: false,
@@ -96,7 +96,7 @@ impl Notifications {
         self.merging.set_mode(config.delivery);
         if !matches!((&self.rate, config.rate), (Some(bucket), Some(rate)) if bucket.has_rate(rate.per_second, rate.tokens()))
         {
-            self.rate = bucket(config);
+            self.rate = config.bucket();
         }
         self.budget.share = config.retry_budget;
         self.keyed.circuit.set_config(config.quarantine.clone());
@@ -110,7 +110,7 @@ impl Notifications {
     pub(super) fn set_settle(&mut self, settle: BTreeMap<Source, Duration>, now: Instant) {
         self.settle = settle;
         for id in self.keyed.ids(|slot| slot.payload.settling.is_some()) {
-            self.advance(id, true, now);
+            self.advance(id, false, now);
         }
     }
 
@@ -119,7 +119,7 @@ impl Notifications {
         !self.closed && self.keying.as_ref().map(Keying::mode) == Some(Mode::Keys)
     }
 
-    /// A version is in service. If it takes keys, everything pending becomes keys.
+    /// A version is in service. If it takes keys, everything pending becomes keys, and a quarantine ends: no call is made any more.
     pub(super) fn decide(&mut self, handles: bool, reconciles: bool) {
         let Some(keying) = self.keying.as_mut().filter(|_| !self.closed) else { return };
         let before = keying.mode();
@@ -128,6 +128,7 @@ impl Notifications {
         if before == keying.mode() || keying.mode() != Mode::Keys {
             return;
         }
+        self.keyed.circuit.end();
         for id in self.keyed.ids(|_| true) {
             let Some((object, pending)) = self.take_pending(id) else { continue };
             self.keyed.stop_waiting(id);
@@ -243,6 +244,9 @@ impl Notifications {
         if let Some(in_flight) = slot.payload.in_flight {
             // The handler may be seeing the object now, unless the call is its deletion.
             entry.unseen = in_flight.deletion && !entry.is_deletion();
+        }
+        if entry.is_renewal() && !slot.payload.pending.iter().chain([&entry]).any(|entry| entry.unseen) {
+            self.receipts.renewed(&slot.key, &entry.change);
         }
         let arrived = Arrived::of(&entry);
         let effect = slot.payload.pending.push(rule, entry);
@@ -429,7 +433,7 @@ impl Notifications {
         if slot.payload.pending.is_empty() {
             slot.payload.settling = None;
         }
-        slot.payload.in_flight = Some(InFlight { deletion: entry.is_deletion(), queued: entry.queued });
+        slot.payload.in_flight = Some(InFlight::of(&entry, self.receipts.expiries()));
         // From here on the handler may have seen the object.
         (entry.attempts, entry.unseen) = (entry.attempts.saturating_add(1), false);
         if !std::mem::replace(&mut entry.counted, true) {
@@ -592,8 +596,4 @@ impl QueueState for Notifications {
     fn released(&mut self) -> Tokens {
         std::mem::take(&mut self.released)
     }
-}
-
-fn bucket(config: &QueueConfig) -> Option<TokenBucket> {
-    config.rate.map(|rate| TokenBucket::new(rate.per_second, rate.tokens()))
 }

@@ -1,14 +1,14 @@
 //! The writes for each history of acknowledgements, withheld changes and failed writes.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, num::NonZeroUsize};
 
 use informer_types::{Cause, Failure, FailureKind, NotificationSink, Source};
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
 use crate::{
-    Queue, QueueConfig, Settlement,
-    testing::{added, deleted, object, updated},
+    DeliveryMode, Queue, QueueBuilder, QueueConfig, Settlement,
+    testing::{add, added, deleted, notification, object, update, updated},
 };
 
 fn source() -> Source {
@@ -36,11 +36,22 @@ fn kept() -> Receipts {
 }
 
 fn acknowledge(receipts: &Receipts, rv: &str) {
-    receipts.acknowledged(&web(), &added("web", rv, Cause::Live).change);
+    acknowledge_change(receipts, &web(), &added("web", rv, Cause::Live).change);
+}
+
+/// The call began just before.
+fn acknowledge_change(receipts: &Receipts, object: &ObjectRef, change: &Change) {
+    receipts.acknowledged(object, change, Some(receipts.expiries()));
 }
 
 fn withhold(receipts: &Receipts, from: &str, to: &str) {
     receipts.skipped(&source(), &object("web", from), &object("web", to));
+}
+
+/// A queue that delivers each change.
+fn every() -> QueueBuilder {
+    let delivery = DeliveryMode::Every { capacity: NonZeroUsize::new(100).unwrap() };
+    Queue::builder(&QueueConfig { delivery, ..QueueConfig::default() })
 }
 
 /// What is written of `shop/web`.
@@ -53,13 +64,13 @@ fn taken(receipts: &Receipts) -> Option<Write> {
 fn the_last_acknowledgement_of_an_object_is_written() {
     let receipts = kept();
     acknowledge(&receipts, "a1");
-    receipts.acknowledged(&web(), &updated("web", "a1", "a2", Cause::Live).change);
+    acknowledge_change(&receipts, &web(), &updated("web", "a1", "a2", Cause::Live).change);
     assert_eq!(receipts.unwritten(), 1);
     assert_eq!(taken(&receipts), Some(Write::State(receipt("a2"))));
     assert_eq!((receipts.unwritten(), taken(&receipts)), (0, None));
 
     acknowledge(&receipts, "a3");
-    receipts.acknowledged(&web(), &deleted("web", "a3", true).change);
+    acknowledge_change(&receipts, &web(), &deleted("web", "a3", true).change);
     assert_eq!(taken(&receipts), Some(Write::Gone));
 }
 
@@ -85,7 +96,7 @@ fn an_addition_whose_call_began_is_written_unless_there_is_an_acknowledgement() 
 #[test]
 fn an_addition_whose_call_began_follows_the_writes_before_it() {
     let receipts = kept();
-    receipts.acknowledged(&web(), &deleted("web", "a1", true).change);
+    acknowledge_change(&receipts, &web(), &deleted("web", "a1", true).change);
     begin(&receipts, "b1");
     assert_eq!(taken(&receipts), Some(Write::State(receipt("b1").begun())));
 
@@ -93,7 +104,7 @@ fn an_addition_whose_call_began_follows_the_writes_before_it() {
         (deleted("web", "a1", true), receipt("b1").begun()),
         (added("web", "b0", Cause::Live), receipt("b0")),
     ] {
-        receipts.acknowledged(&web(), &before.change);
+        acknowledge_change(&receipts, &web(), &before.change);
         let failed = receipts.take(usize::MAX).unwrap();
         begin(&receipts, "b1");
         receipts.put_back(failed);
@@ -163,6 +174,29 @@ fn a_withheld_change_does_not_count_for_another_state() {
     assert_eq!(taken(&receipts), Some(Write::Gone));
     acknowledge(&receipts, "a5");
     assert_eq!(taken(&receipts), Some(Write::State(receipt("a5"))), "the object before is forgotten");
+}
+
+/// The call for the state before was given up, and a resync delivered the state after.
+#[test]
+fn a_withheld_change_to_a_state_that_is_acknowledged_waits_no_more() {
+    for is_being_written in [true, false] {
+        let receipts = kept();
+        withhold(&receipts, "a2", "a3");
+        assert_eq!(taken(&receipts), Some(Write::Skip(skip("a2", "a3"))));
+        let wait = || receipts.wait(&source(), [(web().key, skip("a2", "a3"))]);
+        if is_being_written {
+            acknowledge(&receipts, "a3");
+            wait();
+        } else {
+            wait();
+            acknowledge(&receipts, "a3");
+        }
+        assert_eq!(taken(&receipts), Some(Write::State(receipt("a3"))));
+
+        withhold(&receipts, "a3", "a4");
+
+        assert_eq!(taken(&receipts), Some(Write::Skip(skip("a3", "a4"))), "{is_being_written}");
+    }
 }
 
 #[test]
@@ -278,7 +312,7 @@ fn a_batch_has_a_most_number_of_objects_and_loses_none() {
     let receipts = kept();
     for name in ["a", "b", "c"] {
         let object = ObjectRef { source: source(), key: ObjectKey::new("shop", name) };
-        receipts.acknowledged(&object, &added(name, "a1", Cause::Live).change);
+        acknowledge_change(&receipts, &object, &added(name, "a1", Cause::Live).change);
     }
     let counts = std::iter::from_fn(|| receipts.take(2).map(|batch| batch.rows[0].writes.len()));
     assert_eq!(counts.collect::<Vec<_>>(), [2, 1]);
@@ -292,7 +326,7 @@ fn deleted_objects_do_not_fill_the_memory_while_nothing_can_be_written() {
     for number in 0..FULL + 10 {
         let object = ObjectRef { source: source(), key: ObjectKey::new("shop", number.to_string()) };
         receipts.begun(&object, &addition);
-        receipts.acknowledged(&object, &deletion);
+        acknowledge_change(&receipts, &object, &deletion);
     }
 
     assert!(receipts.unwritten() <= FULL, "{}", receipts.unwritten());
@@ -313,6 +347,90 @@ fn expired_receipts_are_written_as_stale_and_later_ones_are_not() {
     acknowledge(&receipts, "a2");
     let batch = receipts.take(usize::MAX).unwrap();
     assert_eq!(batch.rows[0].writes[0].1, Write::State(receipt("a2")));
+}
+
+/// A new version has to receive every object once more, also an object whose call by the version before ends later.
+#[test]
+fn a_call_that_began_before_the_receipts_expired_leaves_a_stale_one() {
+    let receipts = kept();
+    let queue = Queue::builder(&QueueConfig::default()).with_receipts(receipts.clone()).build();
+    queue.offer(added("web", "a1", Cause::Live));
+    let (before, _) = queue.take().unwrap();
+    receipts.expire();
+    queue.offer(added("web", "a1", Cause::Replay));
+
+    before.settle(Settlement::Acknowledged);
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a1").stale())));
+
+    let (after, _) = queue.take().unwrap();
+    after.settle(Settlement::Acknowledged);
+    assert_eq!(taken(&receipts), Some(Write::State(receipt("a1"))));
+}
+
+/// After a change of a CRD the content may differ at the same version (D-5). If the host ends before the plugin has acknowledged the
+/// new content, the next process delivers the object again.
+#[test]
+fn other_content_at_the_same_version_has_to_be_acknowledged_too() {
+    for is_replayed in [false, true] {
+        let receipts = kept();
+        let queue = Queue::builder(&QueueConfig::default()).with_receipts(receipts.clone()).build();
+        let stale = || Some(Write::State(receipt("a1").stale()));
+        queue.offer(added("web", "a1", Cause::Live));
+        let (before, _) = queue.take().unwrap();
+        queue.offer(updated("web", "a1", "a1", Cause::Relist));
+        assert_eq!(taken(&receipts), stale());
+        if is_replayed {
+            // It merges with the change, and the result is an addition.
+            queue.offer(added("web", "a1", Cause::Replay));
+        }
+        before.settle(Settlement::Acknowledged);
+        assert_eq!(taken(&receipts), stale(), "the call was for the content before");
+
+        let (after, _) = queue.take().unwrap();
+        after.settle(Settlement::Acknowledged);
+        assert_eq!(taken(&receipts), Some(Write::State(receipt("a1"))));
+
+        let unchanged = object("web", "a1");
+        queue.offer(notification(update(&unchanged, &unchanged), Cause::Relist));
+        assert_eq!(taken(&receipts), None);
+    }
+}
+
+/// A notification about an unchanged object may be pending before that of the new content, and one about a later version behind it.
+#[test]
+fn only_other_content_at_the_version_in_flight_makes_its_receipt_stale() {
+    let receipts = kept();
+    let queue = every().with_receipts(receipts.clone()).build();
+    let [one, other, two, three] = ["a1", "a1", "a2", "a2"].map(|rv| object("web", rv));
+    let changes =
+        [add(&one), update(&one, &one), update(&one, &other), update(&other, &two), update(&two, &three)];
+    let (first, rest) = changes.split_first().unwrap();
+    queue.offer(notification(first.clone(), Cause::Live));
+    let (lease, _) = queue.take().unwrap();
+    rest.iter().for_each(|change| queue.offer(notification(change.clone(), Cause::Relist)));
+    lease.settle(Settlement::Acknowledged);
+
+    let (a1, a2) = (receipt("a1"), receipt("a2"));
+    let mut written = vec![taken(&receipts)];
+    while let Some((lease, _)) = queue.take() {
+        lease.settle(Settlement::Acknowledged);
+        written.push(taken(&receipts));
+    }
+    let expected = [a1.stale(), a1.stale(), a1, a2.stale(), a2].map(|receipt| Some(Write::State(receipt)));
+    assert_eq!(written, expected);
+}
+
+/// Otherwise a restart would deliver the deletion of such an object.
+#[test]
+fn other_content_of_an_object_that_the_plugin_never_saw_leaves_no_receipt() {
+    for builder in [Queue::builder(&QueueConfig::default()), every()] {
+        let receipts = kept();
+        let queue = builder.with_receipts(receipts.clone()).build();
+        queue.offer(added("web", "a1", Cause::Live));
+        queue.offer(updated("web", "a1", "a2", Cause::Live));
+        queue.offer(updated("web", "a2", "a2", Cause::Relist));
+        assert_eq!(taken(&receipts), None);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use informer_types::SyncToken;
 
 use super::*;
 use crate::{
+    Queue, QueueConfig, Settlement,
     receipts::{Batch, Write},
     testing::Held,
 };
@@ -210,6 +211,31 @@ fn the_first_list_is_not_over_before_the_deletions_of_what_is_gone() {
 
     recalling.subscription.filter.listed(SyncToken::clone(&held.token()));
     assert_eq!(held.count(), 0, "nothing is left to compare");
+}
+
+/// The first list was that of a server that is behind, and the watch or a replay reports the last object that the plugin knows. A
+/// replay has a token of its own.
+#[test]
+fn the_first_list_is_over_when_the_last_object_is_delivered_or_withheld() {
+    let (one, two) = (state("a1", "web", "1"), state("a2", "web", "1"));
+    for (now, pending, is_replay) in [(&one, 0, false), (&two, 1, false), (&one, 0, true), (&two, 1, true)] {
+        let source = Source::new("v1/pods".parse().unwrap());
+        let (held, own, queue) = (Held::default(), Held::default(), Queue::new(&QueueConfig::default()));
+        let recalled = HashMap::from([(one.key(), receipt(&one))]);
+        let config = FilterConfig { initial: Initial::Changed, ..FilterConfig::default() };
+        let filter = Filter::new(config, queue.clone()).recalling(source, Receipts::default(), recalled);
+        filter.listed(held.token());
+
+        let cause = if is_replay { Cause::Replay } else { Cause::Live };
+        let initial = is_replay.then(|| own.token());
+        filter.offer(Notification { initial, ..crate::testing::notification(add(now), cause) });
+
+        assert_eq!((filter.recalls(), held.count(), queue.stats().pending), (false, pending, pending));
+        if let Some((lease, _)) = queue.take() {
+            lease.settle(Settlement::Acknowledged);
+        }
+        assert_eq!((held.count(), own.count()), (0, 0));
+    }
 }
 
 #[test]

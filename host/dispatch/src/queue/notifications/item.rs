@@ -25,6 +25,16 @@ pub(super) struct InFlight {
     pub(super) deletion: bool,
     /// When the entry was queued.
     pub(super) queued: Instant,
+    /// How often the receipts had expired when the worker took the entry.
+    pub(super) expiries: u64,
+}
+
+// === impl InFlight ===
+
+impl InFlight {
+    pub(super) fn of(entry: &Entry, expiries: u64) -> Self {
+        Self { deletion: entry.is_deletion(), queued: entry.queued, expiries }
+    }
 }
 
 // === impl Item ===

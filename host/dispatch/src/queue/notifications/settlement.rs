@@ -133,7 +133,10 @@ impl Notifications {
     fn acknowledge(&mut self, taken: Taken, now: Instant) -> Settled {
         self.counts.acknowledged += 1;
         self.letters.withdraw(&taken.object);
-        self.receipts.acknowledged(&taken.object, &taken.entry.change);
+        let item = self.keyed.get(taken.id).map(|slot| &slot.payload);
+        let item = item.filter(|item| !item.pending.renews(&taken.entry));
+        let expiries = item.and_then(|item| Some(item.in_flight?.expiries));
+        self.receipts.acknowledged(&taken.object, &taken.entry.change, expiries);
         if taken.entry.attempts > 1 {
             self.budget.retry_succeeded();
         }

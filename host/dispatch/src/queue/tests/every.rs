@@ -153,6 +153,20 @@ fn it_keeps_each_change_again_once_half_of_the_bound_is_free() {
     assert_eq!(seen_with_cause(&queue), ["d: +a1 live", "e: +a1 live", "e: a1>a2 live"]);
 }
 
+/// One object that changes during a long call fills the queue, and all its changes merge into one.
+#[test]
+fn merging_alone_may_make_room_and_then_each_change_is_kept_again() {
+    let queue = every(4);
+    for state in 1..=7 {
+        queue.offer(updated("web", &format!("a{state}"), &format!("a{}", state + 1), Cause::Live));
+    }
+
+    let stats = queue.stats();
+    assert_eq!((stats.pending, stats.behind, stats.overflows), (3, false, 1));
+    assert_eq!(seen_with_cause(&queue), ["web: a1>a6 replay", "web: a6>a7 live", "web: a7>a8 live"]);
+    assert_balanced(&queue);
+}
+
 #[test]
 fn an_unseen_object_that_was_deleted_is_forgotten_at_the_bound_and_its_tokens_are_released() {
     let (queue, held) = (every(3), Held::default());

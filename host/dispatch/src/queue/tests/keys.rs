@@ -215,6 +215,49 @@ async fn a_call_in_flight_that_does_not_succeed_becomes_a_key_of_the_reconciler_
     }
 }
 
+/// No notification is handed out as a probe any more, so nothing else could end the quarantine.
+#[tokio::test]
+async fn the_quarantine_of_a_handler_ends_when_a_reconciler_replaces_it() {
+    let (queue, workqueue) = by_object();
+    let quarantine = QuarantineConfig { after: NonZeroU32::new(1), ..QuarantineConfig::default() };
+    queue.configure(&QueueConfig { quarantine, ..QueueConfig::default() });
+    decide(&queue, HANDLER);
+    queue.offer(added("web", "a1", Cause::Live));
+    let (delay, floor) = (Duration::ZERO, Duration::ZERO);
+    let failure = Failure::new(FailureKind::Trap, "no");
+    take(&queue).0.settle(Settlement::Retry { delay, floor, failure });
+    assert!(queue.stats().quarantine.is_some());
+
+    decide(&queue, RECONCILER);
+    queue.new_version();
+
+    assert_eq!(queue.stats().quarantine, None);
+    assert_eq!(keys(&workqueue), ["shop/web"]);
+    decide(&queue, HANDLER);
+    queue.offer(updated("web", "a1", "a2", Cause::Live));
+    assert_eq!(deliver_all(&queue), ["web: a1>a2"]);
+    assert_eq!(queue.stats().quarantines, 1);
+    assert_balanced(&queue);
+}
+
+/// No key is handed out as a probe any more, so nothing else could end the quarantine.
+#[tokio::test]
+async fn the_quarantine_of_a_reconciler_ends_when_a_handler_replaces_it() {
+    let (queue, workqueue) = by_object();
+    workqueue.set_quarantine(QuarantineConfig { after: NonZeroU32::new(1), ..QuarantineConfig::default() });
+    decide(&queue, RECONCILER);
+    queue.offer(added("web", "a1", Cause::Live));
+    workqueue.take().unwrap().fail(&Failure::new(FailureKind::Trap, "no"), false);
+    assert!(workqueue.stats().quarantine.is_some());
+
+    decide(&queue, HANDLER);
+    workqueue.new_version();
+
+    assert_eq!((workqueue.stats().quarantine, workqueue.stats().quarantines), (None, 1));
+    assert!(workqueue.take().is_none(), "keys are held");
+    assert_eq!(workqueue.keys(), 1);
+}
+
 #[tokio::test]
 async fn keys_are_held_while_no_reconciler_is_in_service() {
     let (queue, workqueue) = by_object();

@@ -306,6 +306,24 @@ async fn another_time_applies_to_objects_that_are_not_quiet_yet() {
     assert_eq!(deliver_all(&queue), ["web: a3>a4"]);
 }
 
+/// What waits behind the deletion is no newer state of the deleted object.
+#[tokio::test(start_paused = true)]
+async fn another_time_does_not_hurry_the_retry_of_a_deletion() {
+    for other in [config(300), QueueConfig::default()] {
+        let queue = settling();
+        offer_all(&queue, [deleted("web", "a1", true), added("web", "b1", Cause::Live)]);
+        take(&queue).0.settle(retry(1000, 10));
+
+        queue.configure(&other);
+
+        advance(999).await;
+        assert!(queue.take().is_none(), "{:?}", other.settle);
+        advance(1).await;
+        assert_eq!(deliver_all(&queue), ["web: -a1", "web: +b1"]);
+        assert_balanced(&queue);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn other_sources_do_not_wait() {
     let queue = settling();
