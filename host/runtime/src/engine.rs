@@ -20,6 +20,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use informer_system::memory::memory_eighths;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 pub use compile_cache::{CodeCache, CodeKey};
@@ -46,6 +47,10 @@ use prepared::PreparedComponents;
 /// processor has several readers too, because a disk that does not answer blocks its reader.
 const READERS: usize = 8;
 
+/// The bounds of the default of [`EngineConfig::compile_memory`], in bytes. The lower bound is enough for a small component, and the upper
+/// bound for the components of all known toolchains.
+const COMPILE_MEMORY: (u64, u64) = (64 << 20, 1 << 30);
+
 /// How components are compiled and run.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
@@ -60,12 +65,13 @@ pub struct EngineConfig {
     pub compiler: Compiler,
     /// Longest time that one component may take to compile, not counting the wait for its turn.
     pub compile_timeout: Duration,
-    /// The most memory of a process that compiles, in bytes. Two such processes may run at a time.
-    pub compile_memory_bytes: u64,
+    /// The most memory of a process that compiles, in bytes. Two such processes may run at a time. `None` means three eighths of the memory
+    /// of the machine, or of its control group if that is less, but at least 64 MiB and at most 1 GiB.
+    pub compile_memory: Option<u64>,
     /// The most guests that run at a time; the others wait for a turn. `None` means the number of processors. With more turns
     /// than processors the operating system decides instead, and a plugin with many workers gets more than its share.
     pub turns: Option<NonZeroUsize>,
-    /// The most memory of all guests together, in bytes: see [`GuestMemory`]. `None` means half of the memory of the machine, or of
+    /// The most memory of all guests together, in bytes: see [`GuestMemory`]. `None` means a quarter of the memory of the machine, or of
     /// its control group if that is less.
     pub guest_memory: Option<u64>,
 }
@@ -109,7 +115,7 @@ struct Ticker {
 impl Default for EngineConfig {
     /// There is no cache, code is optimised, a component has at most 64 MiB (a Python component has 20 MiB), this process compiles, and
     /// there is one turn for each processor. A compilation in another process may take two minutes (a Python component takes ten seconds)
-    /// and 1 GiB of memory.
+    /// and the default memory of [`EngineConfig::compile_memory`].
     fn default() -> Self {
         Self {
             cache: None,
@@ -117,7 +123,7 @@ impl Default for EngineConfig {
             component_bytes: 64 << 20,
             compiler: Compiler::InProcess,
             compile_timeout: Duration::from_secs(120),
-            compile_memory_bytes: 1 << 30,
+            compile_memory: None,
             turns: None,
             guest_memory: None,
         }
@@ -147,7 +153,7 @@ impl Engine {
             limits: CompileLimits {
                 time: config.compile_timeout,
                 cpu_seconds: None,
-                memory: config.compile_memory_bytes,
+                memory: config.compile_memory.unwrap_or_else(|| compile_memory(memory_eighths(3))),
             },
             compiling: Arc::new(Compiling::new(config.compiler.can_be_stopped())),
             reading: Arc::new(Semaphore::new(guest_threads().get().max(READERS))),
@@ -223,6 +229,13 @@ impl Engine {
     }
 }
 
+/// The memory that a process that compiles may use by default, in bytes. `share` is three eighths of the memory of the machine; `None` means
+/// that the system does not report its memory.
+fn compile_memory(share: Option<u64>) -> u64 {
+    let (least, most) = COMPILE_MEMORY;
+    share.map_or(most, |bytes| bytes.clamp(least, most))
+}
+
 /// The compilers that work on this machine. The optimising one must; the baseline compiler does not know each processor.
 fn backends(config: &EngineConfig) -> wasmtime::Result<Arc<[Arc<Backend>]>> {
     let mut backends = Vec::new();
@@ -285,5 +298,18 @@ impl Drop for Ticker {
             // The thread cannot panic.
             drop(thread.join());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compilation_takes_its_share_of_the_memory_within_bounds() {
+        let container = |mib: u64| compile_memory(Some((mib << 20) / 8 * 3)) >> 20;
+
+        assert_eq!([64, 128, 512, 1024, 24 << 10].map(container), [64, 64, 192, 384, 1024]);
+        assert_eq!(compile_memory(None) >> 20, 1024, "the system does not report its memory");
     }
 }

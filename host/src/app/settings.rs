@@ -8,7 +8,7 @@ use informer_dispatch::{
     workqueue::{RateLimiter, ReconcileConfig},
 };
 use informer_runtime::{CodeCache, Codegen, Compiler, EngineConfig, PluginConfig};
-use informer_system::memory::memory_bytes;
+use informer_system::memory::memory_eighths;
 use informer_types::{Gvr, Part, Source};
 
 use super::{code_cache::code_cache, keeping::Keeping, narrowing::Narrowing};
@@ -37,17 +37,13 @@ pub(super) fn factory(cluster: &Cluster, host: &Host, connection: &Connection) -
         watch_list: cluster.watch_list,
         idle_watch_timeout: cluster.idle_watch_timeout,
         list_bytes: cluster.list_bytes,
-        cache_bytes: host.cache_memory.or_else(a_third_of_the_memory).map(|bytes| {
+        cache_bytes: host.cache_memory.or_else(|| memory_eighths(2)).map(|bytes| {
             // No process can use more.
             usize::try_from(bytes).unwrap_or(usize::MAX)
         }),
         threads: informer_threads(),
         ..FactoryConfig::default()
     }
-}
-
-fn a_third_of_the_memory() -> Option<u64> {
-    memory_bytes().map(|bytes| bytes / 3)
 }
 
 /// Half of the processors, because plugins need the others. One thread handles some ten thousand events per second.
@@ -63,7 +59,7 @@ pub fn engine(host: &Host, cache: Option<CodeCache>) -> EngineConfig {
         component_bytes: host.component_bytes as u64,
         compiler: Compiler::Child { program: THIS_PROGRAM.into(), arguments: vec![COMPILE.into()] },
         compile_timeout: host.compile_timeout,
-        compile_memory_bytes: host.compile_memory_bytes as u64,
+        compile_memory: host.compile_memory,
         turns: None,
         guest_memory: host.guest_memory,
     }

@@ -86,11 +86,11 @@ pub struct Host {
     pub component_bytes: usize,
     /// How long one component may take to compile. Never zero.
     pub compile_timeout: Duration,
-    /// The most memory of a process that compiles, in bytes. Never zero.
-    pub compile_memory_bytes: usize,
-    /// The most memory of all guests together, in bytes; `None` means half of the memory of the machine. Never zero.
+    /// The most memory of a process that compiles, in bytes; `None` means the default of [`EngineConfig`]. Never zero.
+    pub compile_memory: Option<u64>,
+    /// The most memory of all guests together, in bytes; `None` means a quarter of the memory of the machine. Never zero.
     pub guest_memory: Option<u64>,
-    /// The most memory of all objects, in bytes; `None` means a third of the memory of the machine. Never zero.
+    /// The most memory of all objects, in bytes; `None` means a quarter of the memory of the machine. Never zero.
     pub cache_memory: Option<u64>,
     /// Networks that no HTTP request of a plugin reaches.
     pub http_deny: Vec<IpNet>,
@@ -188,11 +188,16 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
              and the version in service stays. A Python component takes about 10s. If other plugins wait, \
              each one gets 10s at a time.",
         ),
-        K::<Size>::new("compile-memory", |host| &mut host.compile_memory_bytes).within(COMPILE_MEMORY).doc(
-            "How much memory a process may use to compile one component, beside the memory of the host. \
-             The process ends after the component, and at most two run at a time. If a component needs \
-             more, the new version is refused and the version in service stays.",
-        ),
+        K::<Size>::new("compile-memory", |host| &mut host.compile_memory)
+            .within(COMPILE_MEMORY)
+            .example("\"1GiB\"")
+            .doc(
+                "How much memory a process may use to compile one component, beside the memory of the host. \
+                 The process ends after the component, and at most two run at a time. If a component needs \
+                 more, the new version is refused and the version in service stays. The default is three eighths \
+                 of the memory of the machine, or of the container if that has less, but at least 64MiB and at \
+                 most 1GiB.",
+            ),
         K::<Size>::new("guest-memory", |host| &mut host.guest_memory)
             .within(GUEST_MEMORY)
             .example("\"2GiB\"")
@@ -201,7 +206,7 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
                  for instances. If a guest needs more, its call fails and is retried. A quarter is divided \
                  equally among the plugins and reserved for them, so a plugin that takes much does not stop \
                  the others. Cached objects, compiled code and the embedded API server are not part of it. \
-                 The default is half of the memory of the machine, or of the container if that has less.",
+                 The default is a quarter of the memory of the machine, or of the container if that has less.",
             ),
         K::<Size>::new("cache-memory", |host| &mut host.cache_memory)
             .within(GUEST_MEMORY)
@@ -212,7 +217,7 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
                  further watch starts. An eighth above the limit, a watch ends when it receives more, and \
                  its informer follows the cluster by lists; a quarter above the limit, these lists fail too. \
                  A list that fails leaves the cache as it was, the status reports the age of the cache, and \
-                 the list is tried again with a backoff. The default is a third of the memory of the \
+                 the list is tried again with a backoff. The default is a quarter of the memory of the \
                  machine, or of the container if that has less.",
             ),
         K::<Count>::new("trace", |host| &mut host.trace).within(STEPS).doc(
@@ -277,8 +282,7 @@ impl Choice for LogFormat {
 impl Default for Host {
     /// Without the directories, which depend on the environment.
     fn default() -> Self {
-        let EngineConfig { component_bytes, compile_timeout, compile_memory_bytes, .. } =
-            EngineConfig::default();
+        let EngineConfig { component_bytes, compile_timeout, .. } = EngineConfig::default();
         let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         Self {
             admin: Some(ADMIN),
@@ -293,7 +297,7 @@ impl Default for Host {
             state_dir: StateDir::default(),
             component_bytes: size(component_bytes),
             compile_timeout,
-            compile_memory_bytes: size(compile_memory_bytes),
+            compile_memory: None,
             guest_memory: None,
             cache_memory: None,
             http_deny: Vec::new(),

@@ -13,6 +13,12 @@ pub fn memory_bytes() -> Option<u64> {
     limits.chain(machine).min()
 }
 
+/// A part of [`memory_bytes`], in eighths. The default limits of a host take two eighths for the objects in caches, two for the guests of
+/// plugins and three for a process that compiles. The last eighth is for the host itself.
+pub fn memory_eighths(eighths: u64) -> Option<u64> {
+    memory_bytes().map(|bytes| (bytes / 8).saturating_mul(eighths))
+}
+
 /// `MemTotal:       16384000 kB`
 fn total(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use informer_system::memory::memory_bytes;
+use informer_system::memory::memory_eighths;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use slab::Slab;
@@ -65,10 +65,9 @@ pub struct GuestMemory {
 // === impl Ceiling ===
 
 impl Ceiling {
-    /// A ceiling in bytes. `None` means half of the memory of the machine.
+    /// A ceiling in bytes. `None` means a quarter of the memory of the machine.
     pub(crate) fn new(bytes: Option<u64>) -> Self {
-        let half = || memory_bytes().map(|bytes| bytes / 2);
-        let bytes = bytes.or_else(half).unwrap_or(u64::MAX);
+        let bytes = bytes.or_else(|| memory_eighths(2)).unwrap_or(u64::MAX);
         let most = Amount { bytes, memories: MEMORIES };
         Self { most, state: Mutex::default(), refusals: Counter::default() }
     }
