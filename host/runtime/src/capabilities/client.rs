@@ -67,7 +67,7 @@ impl Host for Calls<'_> {
         let target = Target::collection(&gvr, options.namespace.as_deref().unwrap_or_default())?;
         self.may_list(&target, options.namespace.as_deref())?;
         let answer = self.read(list_request(&target, &options)?).await?;
-        list_page(&answer.body)
+        list_page(&answer, self.0.config.limits.response_bytes)
     }
 
     async fn create(

@@ -4,10 +4,18 @@
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
 
+use super::source::ApiAnswer;
 use crate::bindings::informer::plugin::client::{ApiCode, ApiError, ObjectPage};
 
 /// The end of the kind of a list. The rest is the kind of its objects.
 const LIST: &str = "List";
+
+/// The objects of a page take at most the plugin's limit on answers times this number. A list of many small objects repeats its type
+/// in each of them, and a server may send a type of any length.
+const TIMES: usize = 4;
+
+/// The bytes that an object of a page counts in addition to its text and its type.
+const OBJECT_BYTES: usize = 64;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a list")]
@@ -38,36 +46,52 @@ struct OwnType {
     kind: bool,
 }
 
-/// Reads a page. The server leaves `apiVersion` and `kind` out of the objects of built-in types; the page adds them to each.
+/// Reads a page. The server leaves `apiVersion` and `kind` out of the objects of built-in types; the page adds them to each. `limit` is
+/// the plugin's limit on answers.
 ///
 /// # Errors
-/// The answer is not a list.
-pub(super) fn list_page(answer: &[u8]) -> Result<ObjectPage, ApiError> {
-    let broken = |why: String| {
-        ApiError::host(ApiCode::Unavailable, format!("the server's list cannot be read: {why}"))
+/// The answer is not a list, or its objects take more than [`TIMES`] the limit. The error has the status of the answer.
+pub(super) fn list_page(answer: &ApiAnswer, limit: usize) -> Result<ObjectPage, ApiError> {
+    let failed = |code: ApiCode, message: String| ApiError {
+        status: answer.status.into(),
+        ..ApiError::host(code, message)
     };
-    let list: List<'_> = serde_json::from_slice(answer).map_err(|error| broken(error.to_string()))?;
+    let broken =
+        |why: String| failed(ApiCode::Unavailable, format!("the server's list cannot be read: {why}"));
+    let list: List<'_> = serde_json::from_slice(&answer.body).map_err(|error| broken(error.to_string()))?;
     let Some(items) = list.items else { return Err(broken("it has no items".to_owned())) };
     let (api_version, kind) = (list.api_version.unwrap_or_default(), list.kind.unwrap_or_default());
     let kind = kind.strip_suffix(LIST).unwrap_or(&kind);
-    let items = items.into_iter().map(|item| typed(item.get(), &api_version, kind));
-    let items: serde_json::Result<Vec<String>> = items.collect();
+    let (api_version, kind) = (Value::from(api_version).to_string(), Value::from(kind).to_string());
+    let (most, each) = (limit.saturating_mul(TIMES), OBJECT_BYTES + api_version.len() + kind.len());
+    let (mut objects, mut bytes) = (Vec::new(), 0_usize);
+    for item in items {
+        bytes = bytes.saturating_add(each).saturating_add(item.get().len());
+        if bytes > most {
+            let message = format!(
+                "the objects of the list take more than {most} bytes with their types: request less, or raise `response` \
+                 under [plugin.limits]"
+            );
+            return Err(failed(ApiCode::TooLarge, message));
+        }
+        objects.push(typed(item.get(), &api_version, &kind).map_err(|error| broken(error.to_string()))?);
+    }
     let ListMetadata { next, resource_version } = list.metadata.unwrap_or_default();
     Ok(ObjectPage {
-        items: items.map_err(|error| broken(error.to_string()))?,
+        items: objects,
         next: next.filter(|token| !token.is_empty()),
         resource_version: resource_version.unwrap_or_default(),
     })
 }
 
-/// The text of an object, with the type of its list in front if it has none itself.
+/// The text of an object, with the type of its list in front if it has none itself. `api_version` and `kind` are JSON texts.
 fn typed(object: &str, api_version: &str, kind: &str) -> serde_json::Result<String> {
     let Some(fields) = object.strip_prefix('{') else { return Ok(object.to_owned()) };
     let own: OwnType = serde_json::from_str(object)?;
     let mut text = "{".to_owned();
     for (field, value, has_own) in [("apiVersion", api_version, own.api_version), ("kind", kind, own.kind)] {
         if !has_own {
-            text.push_str(&format!("\"{field}\":{},", Value::from(value)));
+            text.push_str(&format!("\"{field}\":{value},"));
         }
     }
     if fields.trim_start().starts_with('}') && text.ends_with(',') {
@@ -94,8 +118,14 @@ fn present<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Error> {
 mod tests {
     use super::*;
 
+    /// The page of this answer, for a plugin whose limit on answers is 1 MiB.
+    fn list(answer: &str) -> Result<ObjectPage, ApiError> {
+        let body = answer.as_bytes().to_vec().into();
+        list_page(&ApiAnswer { status: 200, retry_after: None, body }, 1 << 20)
+    }
+
     fn page(answer: &str) -> Result<ObjectPage, String> {
-        list_page(answer.as_bytes()).map_err(|error| error.message)
+        list(answer).map_err(|error| error.message)
     }
 
     #[test]
@@ -141,6 +171,29 @@ mod tests {
 
             assert_eq!((page.items.is_empty(), page.next.as_deref()), (true, next), "{answer}");
         }
+    }
+
+    /// A server may send a type of megabytes and a million empty objects, and each object would repeat the type.
+    #[test]
+    fn objects_that_would_take_many_times_the_limit_with_their_types_are_refused() {
+        let of = |type_bytes: usize, object: &str, objects: usize| {
+            let (version, objects) = ("v".repeat(type_bytes), vec![object; objects].join(","));
+            format!(r#"{{"apiVersion":"{version}","kind":"PodList","items":[{objects}]}}"#)
+        };
+        let limit = 1 << 20;
+        for answer in [of(10_000, "{}", 500), of(2, "{}", 100_000), of(2, "7", 100_000)] {
+            assert!(answer.len() < limit, "the answer itself is within the limit");
+
+            let error = list(&answer).unwrap_err();
+
+            assert_eq!((error.code, error.status), (ApiCode::TooLarge, 200));
+            let told = "the objects of the list take more than 4194304 bytes with their types: request less";
+            assert!(error.message.starts_with(told), "{}", error.message);
+        }
+
+        let answer = of(2, &format!(r#"{{"a":"{}"}}"#, "x".repeat(200)), 5_000);
+        assert!(answer.len() < limit && answer.len() > limit / 10 * 9, "it nearly reaches the limit");
+        assert_eq!(list(&answer).unwrap().items.len(), 5_000);
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! The state that the requests of all plugins share: the resolver, the trusted authorities, and the protected places.
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+};
 
 use ipnet::IpNet;
-use tokio::{io::DuplexStream, sync::OnceCell};
+use tokio::{io::DuplexStream, sync::Mutex};
 use tokio_rustls::rustls::{
     self, ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
@@ -80,7 +84,9 @@ struct Shared {
     protected: Places,
     deny: Vec<IpNet>,
     extra_authorities: Vec<CertificateDer<'static>>,
-    tls: OnceCell<Arc<ClientConfig>>,
+    tls: OnceLock<Arc<ClientConfig>>,
+    /// Locked during a reading of the authorities, so that there is one at a time, also if its request was dropped.
+    reading: Arc<Mutex<()>>,
     wire: Option<Arc<dyn Wire>>,
     fence: Option<Arc<dyn Fence>>,
 }
@@ -120,7 +126,8 @@ impl HttpClient {
             protected: places,
             deny: config.deny,
             extra_authorities: authorities(&config.extra_authorities)?,
-            tls: OnceCell::new(),
+            tls: OnceLock::new(),
+            reading: Arc::default(),
             wire: config.wire,
             fence: config.fence,
         })))
@@ -183,14 +190,33 @@ impl HttpClient {
         self.0.protected.refuse(to, &*self.0.resolver, ticket).await
     }
 
-    /// The TLS settings. The system's authorities are read at the first request that needs them.
-    pub(super) async fn tls(&self) -> io::Result<Arc<ClientConfig>> {
+    /// The TLS settings. The first request that needs them reads the authorities of this machine. If this request is dropped, the
+    /// reading goes on, other requests wait for it, and its result is kept. The ticket counts the reading as a request of the plugin
+    /// until the reading ends.
+    pub(super) async fn tls(&self, ticket: Ticket) -> io::Result<Arc<ClientConfig>> {
+        if let Some(tls) = self.0.tls.get() {
+            return Ok(Arc::clone(tls));
+        }
+        let one_at_a_time = Arc::clone(&self.0.reading).lock_owned().await;
         let shared = Arc::clone(&self.0);
-        let load = || async move {
-            let loading = tokio::task::spawn_blocking(move || tls_config(&shared.extra_authorities));
-            loading.await.map_err(io::Error::other)?
-        };
-        self.0.tls.get_or_try_init(load).await.cloned()
+        let reading = tokio::task::spawn_blocking(move || {
+            let _until_read = (ticket, one_at_a_time);
+            shared.read_tls()
+        });
+        reading.await.map_err(io::Error::other)?
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Reads the TLS settings unless they are known. Blocks.
+    fn read_tls(&self) -> io::Result<Arc<ClientConfig>> {
+        if let Some(tls) = self.tls.get() {
+            return Ok(Arc::clone(tls));
+        }
+        let read = tls_config(&self.extra_authorities)?;
+        Ok(Arc::clone(self.tls.get_or_init(|| read)))
     }
 }
 

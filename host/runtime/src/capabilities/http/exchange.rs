@@ -197,7 +197,7 @@ impl Exchange {
             Some(wire) => Box::new(wire.open(&target.to_string())),
             None => {
                 let addresses = self.client.addresses(target, grant, Ticket::of(&running)).await?;
-                self.open(target, &addresses, options.connect_timeout).await?
+                self.open(target, &addresses, options.connect_timeout, Ticket::of(&running)).await?
             }
         };
         // Last: the host may have lost its lease while the connection was opened.
@@ -213,13 +213,14 @@ impl Exchange {
         target: &Target,
         addresses: &[SocketAddr],
         within: Option<Duration>,
+        ticket: Ticket,
     ) -> Result<Box<dyn Stream>, Problem> {
         let deadline = Instant::now() + within.map_or(CONNECT_WITHIN, |within| within.min(CONNECT_WITHIN));
         let stream = connect(addresses, deadline).await.map_err(|error| Problem::unconnected(&error))?;
         if !target.https {
             return Ok(Box::new(stream));
         }
-        let config = self.client.tls().await.map_err(|error| Problem::tls(&error))?;
+        let config = self.client.tls(ticket).await.map_err(|error| Problem::tls(&error))?;
         let name = server_name(&target.host).map_err(|error| Problem::tls(&io::Error::other(error)))?;
         match timeout_at(deadline, TlsConnector::from(config).connect(name, stream)).await {
             Ok(Ok(stream)) => Ok(Box::new(stream)),

@@ -29,6 +29,10 @@ const FAILED_FOR: Duration = Duration::from_secs(2);
 /// The longest lookup of a [`Directory`].
 const LISTED_WITHIN: Duration = Duration::from_secs(2);
 
+/// The next request uses the lookup that a dropped request began if the lookup is younger than this. A lookup makes no progress until the
+/// next request, so an older one could have too little of [`LISTED_WITHIN`] left, and fail.
+const USED_WITHIN: Duration = Duration::from_millis(100);
+
 /// The most addresses remembered of a protected place, whose answers may rotate.
 const ADDRESSES: usize = 64;
 
@@ -73,7 +77,18 @@ struct Listed {
     what: &'static str,
     directory: Arc<dyn Directory>,
     /// Locked during a lookup, so that there is one at a time.
-    known: Mutex<Known<SocketAddr>>,
+    listing: Mutex<Listing>,
+}
+
+/// The time at which a lookup of a [`Directory`] began, and the future that ends it.
+type Lookup = (Instant, BoxFuture<'static, io::Result<Vec<SocketAddr>>>);
+
+#[derive(Default)]
+struct Listing {
+    known: Known<SocketAddr>,
+    /// The lookup that has not ended. A request that is dropped leaves it to the next one. Otherwise a guest that drops its requests
+    /// would begin a lookup with each of them.
+    lookup: Option<Lookup>,
 }
 
 struct Known<T> {
@@ -105,7 +120,7 @@ impl Places {
             Ok(Place { what: place.what, host, port: place.port, known: Mutex::default() })
         };
         let configured: Result<_, Protected> = protected.into_iter().map(place).collect();
-        let listed = directory.map(|(what, directory)| Listed { what, directory, known: Mutex::default() });
+        let listed = directory.map(|(what, directory)| Listed { what, directory, listing: Mutex::default() });
         Ok(Self { configured: configured?, listed, closed: RwLock::default() })
     }
 
@@ -186,10 +201,10 @@ impl Place {
 
 impl Listed {
     async fn places(&self) -> Vec<SocketAddr> {
-        let mut known = self.known.lock().await;
+        let mut listing = self.listing.lock().await;
+        let Listing { known, lookup } = &mut *listing;
         if known.is_due() {
-            let listed = tokio::time::timeout(LISTED_WITHIN, self.directory.places()).await;
-            let found = listed.unwrap_or_else(|late| Err(late.into()));
+            let found = self.look_up(lookup).await;
             if let Err(error) = &found {
                 tracing::debug!(%error, place = self.what, "addresses that no plugin may reach cannot be listed");
             }
@@ -197,6 +212,23 @@ impl Listed {
             known.learn(found.ok().map(|found| found.into_iter().map(canonical).collect()));
         }
         known.found.iter().copied().collect()
+    }
+
+    /// Waits for the lookup that a dropped request began. Begins a new one if there is none, or if it is old.
+    async fn look_up(&self, lookup: &mut Option<Lookup>) -> io::Result<Vec<SocketAddr>> {
+        drop(lookup.take_if(|(begun, _)| begun.elapsed() >= USED_WITHIN));
+        let (_, places) = lookup.get_or_insert_with(|| (Instant::now(), self.begin()));
+        let found = places.as_mut().await;
+        *lookup = None;
+        found
+    }
+
+    fn begin(&self) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
+        let directory = Arc::clone(&self.directory);
+        Box::pin(async move {
+            let listed = tokio::time::timeout(LISTED_WITHIN, directory.places()).await;
+            listed.unwrap_or_else(|late| Err(late.into()))
+        })
     }
 }
 
@@ -216,11 +248,54 @@ impl<T: Ord> Known<T> {
     /// Adds the result of a lookup; `None` if it failed.
     fn learn(&mut self, found: Option<Vec<T>>) {
         let known_for = if found.is_some() { KNOWN_FOR } else { FAILED_FOR };
-        let found = found.unwrap_or_default();
-        if self.found.len() + found.len() > ADDRESSES {
+        let found: BTreeSet<T> = found.into_iter().flatten().collect();
+        if self.found.len() + found.difference(&self.found).count() > ADDRESSES {
             self.found.clear();
         }
         self.found.extend(found);
         self.until = Some(Instant::now() + known_for);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::ready;
+
+    use super::*;
+
+    /// Lists one place.
+    struct One(SocketAddr);
+
+    impl Directory for One {
+        fn places(&self) -> BoxFuture<'_, io::Result<Vec<SocketAddr>>> {
+            Box::pin(ready(Ok(vec![self.0])))
+        }
+    }
+
+    /// No request drove the lookup for a while, so its time has passed.
+    #[tokio::test]
+    async fn an_old_lookup_of_a_dropped_request_is_not_used() {
+        let place: SocketAddr = "198.51.100.7:80".parse().unwrap();
+        let late: BoxFuture<'static, io::Result<Vec<SocketAddr>>> =
+            Box::pin(ready(Err(io::Error::other("the time has passed"))));
+        let begun = Instant::now().checked_sub(USED_WITHIN).unwrap();
+        let listing = Listing { known: Known::default(), lookup: Some((begun, late)) };
+        let directory = Arc::new(One(place));
+        let listed = Listed { what: "the API server", directory, listing: Mutex::new(listing) };
+
+        assert_eq!(listed.places().await, [place]);
+    }
+
+    #[test]
+    fn an_answer_without_new_addresses_forgets_none_of_the_known_ones() {
+        let mut known = Known::default();
+        known.learn(Some((0..60).collect()));
+
+        known.learn(Some((0..8).collect()));
+        known.learn(Some(vec![60; 8]));
+        assert_eq!(known.found.len(), 61, "an address counts once");
+
+        known.learn(Some((61..71).collect()));
+        assert_eq!(known.found.len(), 10, "they would be more than the host remembers");
     }
 }

@@ -3,9 +3,14 @@
 use std::{
     net::IpAddr,
     sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
 };
 
-use futures::future::{BoxFuture, ready};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
+use tokio::sync::Notify;
 
 use super::{super::traffic::Traffic, *};
 
@@ -262,5 +267,67 @@ async fn the_list_of_the_api_server_is_read_once_in_a_while_and_its_failure_deni
             client.addresses(&target, &grant, Ticket::default()).await.unwrap();
         }
         assert_eq!(directory.1.load(Ordering::Relaxed), 1, "{places:?}");
+    }
+}
+
+/// Lists one place once it is opened, and counts its lookups.
+#[derive(Default)]
+struct Slow {
+    lookups: AtomicUsize,
+    opened: Notify,
+}
+
+impl Directory for Slow {
+    fn places(&self) -> BoxFuture<'_, io::Result<Vec<SocketAddr>>> {
+        self.lookups.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async {
+            self.opened.notified().await;
+            let place: SocketAddr = "198.51.100.7:80".parse().unwrap();
+            Ok(vec![place])
+        })
+    }
+}
+
+/// A guest may drop each request while the API server lists its addresses. Each lookup takes requests to the API server that no limit of
+/// the plugin counts.
+#[tokio::test]
+async fn requests_that_are_dropped_share_one_lookup_and_the_next_one_ends_it() {
+    let directory = Arc::new(Slow::default());
+    let config = HttpConfig { api_server: Some(Arc::clone(&directory) as _), ..named("127.0.0.1") };
+    let client = HttpClient::new(config).unwrap();
+    let target = Target::of(&"http://198.51.100.7/".parse().unwrap()).unwrap();
+    let grant: HttpGrant = "http://198.51.100.7/".parse().unwrap();
+    let begun = Instant::now();
+    for _ in 0..100 {
+        let dropped = client.addresses(&target, &grant, Ticket::default()).now_or_never();
+        assert!(dropped.is_none(), "the lookup has not ended");
+    }
+
+    directory.opened.notify_one();
+    let denied = client.addresses(&target, &grant, Ticket::default()).await.unwrap_err();
+
+    assert!(denied.to_string().ends_with("is the API server"), "{denied}");
+    let lookups = u32::try_from(directory.lookups.load(Ordering::Relaxed)).unwrap();
+    let least = Duration::from_millis(100) * (lookups - 1);
+    assert!(begun.elapsed() >= least, "a lookup is shared for 100 ms, but there were {lookups}");
+}
+
+/// A guest may drop each request while the host reads the authorities of the machine.
+#[tokio::test]
+async fn a_request_that_is_dropped_leaves_the_authorities_whose_reading_it_began() {
+    let extra_authorities =
+        include_bytes!("../../../../tests/runtime/http/certificates/authority.pem").to_vec();
+    let client = HttpClient::new(HttpConfig { extra_authorities, ..HttpConfig::default() }).unwrap();
+    let request = Arc::new(Arc::<Traffic>::default().begin(1).unwrap());
+
+    for _ in 0..10 {
+        drop(client.tls(Ticket::of(&request)).now_or_never());
+        assert!(Arc::strong_count(&request) <= 2, "there is at most one reading");
+    }
+
+    let begun = Instant::now();
+    while client.0.tls.get().is_none() || Arc::strong_count(&request) > 1 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is kept");
+        tokio::task::yield_now().await;
     }
 }
