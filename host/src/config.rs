@@ -175,10 +175,10 @@ pub fn parse(text: &str, place: &Place<'_>, components: Components) -> Result<Co
     let Place { file, base, environment } = *place;
     let mut context = Context { problems: Problems::new(file, base, text), environment, components };
     let draft = document::read(text, &mut context.problems).map(|mut draft| {
-        include::include(&mut draft, &mut context);
-        draft
+        let is_whole = include::include(&mut draft, &mut context);
+        (draft, is_whole)
     });
-    match draft.map(|draft| judged(draft, &mut context)) {
+    match draft.map(|(draft, is_whole)| judged(draft, is_whole, &mut context)) {
         Some(config) if context.problems.is_empty() => Ok(config),
         _ => Err(context.problems.into_error()),
     }
@@ -232,8 +232,9 @@ pub fn schema() -> String {
     format!("{:#}\n", json_schema::schema())
 }
 
-/// Checks a file. Problems are noted; the result is valid only if there are none.
-fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
+/// Checks a file. Problems are noted; the result is valid only if there are none. `is_whole` is false if a part of what the file includes
+/// could not be read.
+fn judged(file: Draft<FileKeys>, is_whole: bool, context: &mut Context<'_, '_>) -> Config {
     let has_watches = !file.is_refused("watch");
     let FileKeys {
         include,
@@ -249,7 +250,7 @@ fn judged(file: Draft<FileKeys>, context: &mut Context<'_, '_>) -> Config {
         tenancy,
         written,
     } = file.value;
-    let watched = watched::watches(has_watches.then_some(watches), &mut context.problems);
+    let watched = watched::watches(has_watches.then_some(watches), is_whole, &mut context.problems);
     defaults.value.clone().settle(&mut Plugin::default(), &mut context.problems);
     let plugins = plugin::plugins(plugins, &watched, context);
     Config {

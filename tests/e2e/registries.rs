@@ -1,6 +1,6 @@
 //! Plugins from a registry: pulled, reloaded when the tag moves, pinned, and served without the registry.
 
-use std::{fs, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
 use informer::config::Config;
 use informer_devserver::DevServer;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::{
     configmaps::ConfigMaps,
-    reload::{digest, version},
+    reload::{digest, replace, version},
 };
 use server::Registry;
 
@@ -36,6 +36,15 @@ fn plugin(registry: &Registry, lines: &str) -> String {
 
 fn add(registry: &Registry, component: &[u8]) -> Digest {
     registry.add_component("acme/echo", "1", component, ECHO)
+}
+
+/// Writes a file whose plugin has this tag, and returns the path of the file. A host with this file keeps what it pulls.
+fn write(directory: &TempDir, registry: &Registry, tag: &str) -> PathBuf {
+    let (file, cache) = (directory.path().join("informer.toml"), directory.path().join("cache"));
+    let toml = plugin(registry, "").replace("/acme/echo:1", &format!("/acme/echo:{tag}"));
+    let host = format!("[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n");
+    replace(&file, format!("{host}{toml}").as_bytes());
+    file
 }
 
 /// Starts a host that looks tags up often, and keeps what it pulls in this directory.
@@ -134,6 +143,58 @@ async fn a_host_that_has_the_component_starts_and_serves_without_the_registry() 
     host.app().reload(Some("echo".to_owned())).await.unwrap();
     serving(&host, &version(2)).await;
     assert!(host.plugin("echo")["pull"]["failing"].is_null());
+    host.stop().await;
+}
+
+/// The second source answers only after the file names the first source again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_that_ends_after_the_source_changed_installs_nothing() {
+    let (server, registry) =
+        (DevServer::start(informer_devserver::Config::default()).await.unwrap(), Registry::start().await);
+    let directory = TempDir::new().unwrap();
+    let first = add(&registry, &version(1));
+    registry.add_component("acme/echo", "2", &version(2), ECHO);
+    let file = write(&directory, &registry, "1");
+    let host = TestHost::start_file(&server.url(), &file).await.unwrap();
+    serving(&host, &version(1)).await;
+    let swaps = host.plugin("echo")["calls"]["swaps"].clone();
+    registry.set(|faults| faults.silent = true);
+
+    write(&directory, &registry, "2");
+    let is_pulled = || registry.requests().iter().any(|(request, _)| request.ends_with("/manifests/2"));
+    host.until("a pull of the second source", |_| is_pulled()).await;
+    write(&directory, &registry, "1");
+    let source = || host.plugin("echo")["source"].as_str().unwrap_or_default().to_owned();
+    host.until("the first source", |_| source().ends_with("/acme/echo:1")).await;
+    registry.set(|faults| faults.silent = false);
+
+    let artifact = first.to_string();
+    host.until("a pull of the first source", |_| host.plugin("echo")["pull"]["artifact"] == artifact).await;
+    let plugin = host.plugin("echo");
+    assert_eq!(plugin["version"]["digest"], digest(&version(1)));
+    assert_eq!((&plugin["calls"]["swaps"], plugin["refused"].is_null()), (&swaps, true), "{plugin:#}");
+    host.stop().await;
+}
+
+/// A host that starts uses such a component too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_source_that_was_pulled_before_is_served_without_the_registry() {
+    let (server, registry) =
+        (DevServer::start(informer_devserver::Config::default()).await.unwrap(), Registry::start().await);
+    let directory = TempDir::new().unwrap();
+    add(&registry, &version(1));
+    registry.add_component("acme/echo", "2", &version(2), ECHO);
+    let file = write(&directory, &registry, "1");
+    let host = TestHost::start_file(&server.url(), &file).await.unwrap();
+    serving(&host, &version(1)).await;
+    write(&directory, &registry, "2");
+    serving(&host, &version(2)).await;
+    registry.set(|faults| faults.status = Some(503));
+
+    write(&directory, &registry, "1");
+
+    serving(&host, &version(1)).await;
+    host.until("no refusal", |_| host.plugin("echo")["refused"].is_null()).await;
     host.stop().await;
 }
 

@@ -4,7 +4,7 @@ mod hostile;
 mod stage;
 
 use informer_guests::guest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{configmaps::ConfigMaps, tenancy::stage::Stage};
 
@@ -70,6 +70,50 @@ async fn a_changed_spec_is_applied_and_a_refused_one_leaves_the_spec_before_in_f
 
     stage.merge("shop", "echo", json!({"limits": null})).await;
     stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+    stage.stop().await;
+}
+
+/// The component of the source before stays in service, and the status does not claim that the present source does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_cannot_be_pulled_is_reported_and_the_version_before_stays() {
+    let stage = Stage::start("").await;
+    stage.create("shop", "echo", &stage.echo(json!({}))).await;
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+
+    stage.merge("shop", "echo", json!({"source": stage.source("acme/nowhere")})).await;
+
+    let condition = stage.condition("shop", "echo", "Loaded", "False", "NewVersionRefused").await;
+    let message = condition["message"].as_str().unwrap();
+    let start = "the version in service stays: the component cannot be pulled: ";
+    assert!(message.starts_with(start) && message.contains(" has no "), "{message}");
+    assert_eq!(stage.status("shop", "echo").await["state"], "Outdated");
+
+    stage.merge("shop", "echo", json!({"source": stage.source("acme/echo")})).await;
+    stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
+    stage.stop().await;
+}
+
+/// The host may see no more of the deletion than the UID of the next object.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_created_anew_has_no_dead_letters_of_the_one_before() {
+    let stage = Stage::start("").await;
+    let shop = stage.configmaps("shop").await;
+    let trap = |on: Value| {
+        let source = stage.source("acme/trap");
+        stage.echo(json!({"source": source, "on": [on], "retry": {"attempts": 1}, "reload": {"trial": 0}}))
+    };
+    stage.create("shop", "trap", &trap(json!({"watch": "v1/configmaps"}))).await;
+    stage.condition("shop", "trap", "Loaded", "True", "Loaded").await;
+    shop.create("one").await;
+    let letters = || stage.host.plugin("shop/trap")["dead-letters"].as_array().map(Vec::len);
+    stage.host.until("a dead letter", |_| letters() == Some(1)).await;
+
+    stage.delete("shop", "trap").await;
+    // No object has this label, so the next plugin is not called.
+    stage.create("shop", "trap", &trap(json!({"watch": "v1/configmaps", "labels": "none"}))).await;
+
+    let is_loaded = || !stage.host.plugin("shop/trap")["version"].is_null();
+    stage.host.until("a plugin without dead letters", |_| is_loaded() && letters() == Some(0)).await;
     stage.stop().await;
 }
 

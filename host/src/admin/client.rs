@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use axum::body::{Body, to_bytes};
 use bytes::Bytes;
 use http::{
-    Request, Response,
+    Request, Response, StatusCode,
     header::{CONTENT_TYPE, HOST},
     request, response,
 };
@@ -14,7 +14,7 @@ use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use informer_system::HttpAddress;
-use informer_types::one_line;
+use informer_types::{excerpt, one_line};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::{
@@ -41,6 +41,9 @@ const RELOAD_PATIENCE: Duration = Duration::from_secs(120);
 
 /// Most bytes of an answer. A thousand dead letters of the greatest length are a tenth of it.
 const MAX_BYTES: usize = 256 << 20;
+
+/// The most bytes shown of a refusal that no host sent.
+const SHOWN: usize = 512;
 
 /// Time for an answer of the program that has taken an address.
 const IDENTITY_PATIENCE: Duration = Duration::from_secs(2);
@@ -142,14 +145,17 @@ impl Client {
         let (head, text) = answered.await.with_context(|| {
             format!("no host answers at {address}; is `informer run` running, and is this its [host] admin address?")
         })?;
-        self.check(Identity::read(&head.headers))?;
+        let host = Identity::read(&head.headers);
+        let program = if host.is_some() { "host" } else { "program" };
+        let refusal = refusal(head.status, &text).map(|why| format!("the {program} at {address} {why}"));
+        match (self.check(host), refusal) {
+            (Ok(()), None) => {}
+            (Ok(()), Some(refusal)) => bail!("{refusal}"),
+            (Err(other), Some(refusal)) if program == "program" => return Err(other.context(refusal)),
+            (Err(other), _) => return Err(other),
+        }
         let json: Value =
             serde_json::from_slice(&text).with_context(|| format!("the program at {address} is no host"))?;
-        if !head.status.is_success() {
-            let Failed { error } = serde_json::from_value(json)
-                .unwrap_or_else(|_| Failed { error: "the answer gives no reason".to_owned() });
-            bail!("the host at {address} refuses: {}", one_line(&error));
-        }
         Answer::read(json).with_context(|| {
             format!("the answer of the host at {address} has another form: use the `informer` of its version")
         })
@@ -209,6 +215,22 @@ async fn exchange(
     answered
 }
 
+/// Describes the refusal of a request; `None` if it succeeded. A host sends its reason as JSON. A proxy, for example, sends another text,
+/// which is shown with the status.
+fn refusal(status: StatusCode, body: &[u8]) -> Option<String> {
+    if status.is_success() {
+        return None;
+    }
+    if let Ok(Failed { error }) = serde_json::from_slice(body) {
+        return Some(format!("refuses: {}", one_line(&error)));
+    }
+    let text = String::from_utf8_lossy(body);
+    Some(match text.trim() {
+        "" => format!("answers {status} and gives no reason"),
+        text => format!("answers {status}: {}", one_line(&excerpt(text, SHOWN).to_string())),
+    })
+}
+
 // === impl Answer ===
 
 impl<T: DeserializeOwned> Answer<T> {
@@ -231,9 +253,50 @@ fn on_one_line(json: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
 
     use super::*;
     use crate::admin::types::Status;
+
+    /// What a command shows about this answer of some program. `file` is the configuration that names the address.
+    async fn shown(status: &str, body: &str, file: Option<&str>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let answer = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let answering = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        };
+        let client = Client { address: address.into(), file: file.map(PathBuf::from) };
+        let (answered, ()) = tokio::join!(client.get::<Status>("/status"), answering);
+        format!("{:#}", answered.err().unwrap()).replace(&address.to_string(), "ADDRESS")
+    }
+
+    #[tokio::test]
+    async fn a_refusal_that_no_host_sent_is_shown_with_its_status_and_its_text() {
+        for (status, body, expected) in [
+            ("401 Unauthorized", "log in\nfirst\n", r"answers 401 Unauthorized: log in\nfirst"),
+            ("404 Not Found", r#"{"kind": "Status"}"#, r#"answers 404 Not Found: {"kind": "Status"}"#),
+            ("502 Bad Gateway", "", "answers 502 Bad Gateway and gives no reason"),
+            ("403 Forbidden", r#"{"error": "no"}"#, "refuses: no"),
+        ] {
+            assert_eq!(shown(status, body, None).await, format!("the program at ADDRESS {expected}"));
+        }
+        let long = shown("500 Internal Server Error", &"x".repeat(10_000), None).await;
+        assert!(long.len() < 1000 && long.ends_with("x... (10000 bytes)"), "{long}");
+    }
+
+    #[tokio::test]
+    async fn a_refusal_that_no_host_sent_is_shown_before_the_advice_about_the_address() {
+        let shown = shown("403 Forbidden", "not here", Some("informer.toml")).await;
+
+        let start = "the program at ADDRESS answers 403 Forbidden: not here: the program at ADDRESS does not name its process";
+        assert!(shown.starts_with(start), "{shown}");
+    }
 
     #[test]
     fn no_text_of_an_answer_spans_two_lines_or_moves_the_cursor() {

@@ -33,6 +33,8 @@ struct State {
     cluster_scoped: Arc<[Gvr]>,
     specs: Specs,
     judged: Arc<[Judged]>,
+    /// The verdicts about objects that are not among `present` yet.
+    held: Vec<Judged>,
 }
 
 // === impl Objects ===
@@ -50,6 +52,12 @@ impl Objects {
             judged.collect()
         };
         (state.present, state.judged) = (present.into(), judged);
+    }
+
+    /// Replaces the verdicts about objects that must not run yet, whatever the configuration is. They are not among the objects of
+    /// [`set`](Self::set).
+    pub(super) fn hold(&self, held: Vec<Judged>) {
+        self.0.state.lock().held = held;
     }
 
     /// Replaces the resources that are known to be cluster-scoped. Returns true if nothing changed.
@@ -81,7 +89,11 @@ impl Objects {
 
     /// The verdict about each object.
     pub(super) fn judged(&self) -> Arc<[Judged]> {
-        Arc::clone(&self.0.state.lock().judged)
+        let state = self.0.state.lock();
+        if state.held.is_empty() {
+            return Arc::clone(&state.judged);
+        }
+        state.judged.iter().chain(&state.held).cloned().collect()
     }
 
     /// `[tenancy]` as it is in force.

@@ -40,6 +40,11 @@ impl Origin {
         Self { source: plugin.source.clone(), digest: plugin.digest, poll: plugin.poll }
     }
 
+    /// Returns true if both name the same component, even if they look up its tag at other times.
+    pub(crate) fn is_of_same_component(&self, other: &Self) -> bool {
+        (&self.source, self.digest) == (&other.source, other.digest)
+    }
+
     /// The digest of the artifact that is pulled; `None` means the one that the tag has now. Reads the lock file, which blocks.
     pub(crate) fn pin(&self, lock: Option<&Path>) -> Result<Option<Digest>, NotPinned> {
         let Some(reference) = self.source.reference() else { return Ok(self.digest) };

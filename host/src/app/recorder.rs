@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use http::Method;
 use informer_cache::SharedInformer;
 use informer_runtime::capabilities::{ApiAnswer, ApiFailure, ApiRequest};
 use informer_types::{Change, Delivery, Gvr, Object, ObjectKey, Outcome, Reconciled, Request, SignalCall};
@@ -61,6 +62,14 @@ struct Written {
 #[serde(rename_all = "camelCase")]
 struct WrittenMetadata {
     resource_version: String,
+}
+
+/// The part of the body of a deletion that decides whether it is a dry run.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DeleteOptions {
+    #[serde(default)]
+    dry_run: Vec<String>,
 }
 
 /// Records calls of a plugin until a bound of the request is reached.
@@ -194,9 +203,51 @@ impl Witness for Recorder {
         let Some(answer) = answer.as_ref().ok().filter(|_| *request.plugin == *self.0.request.plugin) else {
             return;
         };
-        let written = serde_json::from_slice::<Written>(&answer.body).ok();
-        if let Some(written) = written.filter(|_| request.method != http::Method::GET) {
-            self.0.calls.lock().own.insert(written.metadata.resource_version);
+        if let Some(version) = written(request, &answer.body) {
+            self.0.calls.lock().own.insert(version);
         }
+    }
+}
+
+/// The resource version that a request wrote. Returns `None` for a read, and for a dry run: its answer has the version that the object
+/// had before, which the plugin did not write.
+fn written(request: &ApiRequest, answer: &[u8]) -> Option<String> {
+    let is_dry_run = if request.method == Method::DELETE {
+        let options = serde_json::from_slice::<DeleteOptions>(&request.body);
+        options.is_ok_and(|options| !options.dry_run.is_empty())
+    } else {
+        request.path.split_once('?').is_some_and(|(_, query)| query.contains("dryRun="))
+    };
+    if request.method == Method::GET || is_dry_run {
+        return None;
+    }
+    let written = serde_json::from_slice::<Written>(answer).ok()?;
+    Some(written.metadata.resource_version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_and_a_dry_run_write_no_version() {
+        let answer = br#"{"metadata": {"resourceVersion": "7"}}"#;
+        let is_written = |method: Method, path: &str, body: &'static str| {
+            let request = ApiRequest {
+                plugin: "p".into(),
+                method,
+                path: path.to_owned(),
+                content_type: None,
+                body: body.into(),
+                longest_answer: 1 << 20,
+            };
+            written(&request, answer).as_deref() == Some("7")
+        };
+
+        assert!(is_written(Method::PATCH, "/api/v1/a?fieldManager=informer%2Fp", "{}"));
+        assert!(!is_written(Method::PATCH, "/api/v1/a?fieldManager=informer%2Fp&dryRun=All", "{}"));
+        assert!(is_written(Method::DELETE, "/api/v1/a", r#"{"kind": "DeleteOptions"}"#));
+        assert!(!is_written(Method::DELETE, "/api/v1/a", r#"{"dryRun": ["All"]}"#));
+        assert!(!is_written(Method::GET, "/api/v1/a", ""));
     }
 }

@@ -209,6 +209,11 @@ impl Reloader {
             Err(LoadError::Invalid(error)) => {
                 Err(error.problems.iter().map(config::Problem::to_string).collect())
             }
+            // At the start of a host the text of the error helps to make a first file.
+            Err(LoadError::Absent { path }) => Err(vec![format!(
+                "the file {} is missing, so the host keeps the previous configuration; put the file back",
+                path.display()
+            )]),
             Err(error) => Err(vec![format!("{:#}", anyhow::Error::from(error))]),
         }
     }

@@ -292,13 +292,16 @@ impl RunningPlugin {
     ) -> Result<(), SubscribeError> {
         let old = self.config();
         let detail = differing(&old, &new).join(", ");
-        // A pending notification of a removed subscription still becomes the key that the old subscription defines.
-        self.enqueues.set(old.subscriptions.iter().chain(&new.subscriptions));
+        self.enqueues.set(&new.subscriptions);
         let (plugin, before, after) = (Arc::clone(self), Arc::clone(&old), new.clone());
         let watches = watches.clone();
+        let kept_receipts = self.subscriptions.receipts().receipts().keeps_any();
         let changing = move || plugin.subscriptions.change(&before, &after, &watches);
         if off_the_workers(changing).await? {
             self.gate.close();
+        }
+        if !kept_receipts && let Some(version) = self.plugin().version() {
+            self.subscriptions.receipts().record(&version.digest);
         }
         let dispatch = settings::dispatch(&new);
         if dispatch != settings::dispatch(&old)
@@ -514,7 +517,6 @@ impl RunningPlugin {
         let receipts = self.subscriptions.receipts();
         let Some(version) = self.plugin().version() else { return };
         let replays = self.config().on_reload == OnReload::Replay;
-        let is_kept = receipts.receipts().keeps_any();
         let again = match is_first {
             false => replays,
             // Keys do not outlive the process that had them.
@@ -530,9 +532,7 @@ impl RunningPlugin {
                 self.subscriptions.replay_all(|_| SyncToken::new(|| {}));
             }
         }
-        if is_kept {
-            receipts.receipts().set_component(&version.digest);
-        }
+        receipts.record(&version.digest);
     }
 }
 

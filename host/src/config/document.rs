@@ -99,22 +99,23 @@ pub(super) fn entries() -> Vec<Entry> {
 /// often a consequence of it.
 pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Draft<FileKeys>> {
     let mut keys = Draft::default();
-    read_into(&FILE, text, &mut keys, problems).then_some(keys)
+    read_into(&FILE, text, &mut keys, problems).map(|_| keys)
 }
 
 /// Reads the text of a file that the file includes, which [`Problems::begin`] has made the current one, and adds its watches and
-/// plugins to the watches and plugins of the file.
-pub(super) fn read_included(text: &str, file: &mut Draft<FileKeys>, problems: &mut Problems<'_>) {
-    read_into(&INCLUDED, text, file, problems);
+/// plugins to the watches and plugins of the file. Returns false if the text is not TOML, or has a table that is not known and may
+/// have been meant as another one.
+pub(super) fn read_included(text: &str, file: &mut Draft<FileKeys>, problems: &mut Problems<'_>) -> bool {
+    read_into(&INCLUDED, text, file, problems).unwrap_or_default()
 }
 
-/// Returns false if the text is not TOML.
+/// Returns `None` if the text is not TOML, and otherwise whether each of its keys is known.
 fn read_into(
     section: &Section<FileKeys>,
     text: &str,
     file: &mut Draft<FileKeys>,
     problems: &mut Problems<'_>,
-) -> bool {
+) -> Option<bool> {
     let at = problems.place(0..0);
     let read = std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("config".to_owned()).stack_size(STACK_BYTES);
@@ -122,12 +123,12 @@ fn read_into(
         builder.spawn_scoped(scope, read).map(std::thread::ScopedJoinHandle::join)
     });
     match read {
-        Ok(Ok(is_toml)) => is_toml,
+        Ok(Ok(read)) => read,
         Ok(Err(panic)) => std::panic::resume_unwind(panic),
         Err(error) => {
             let message = format!("the system has no thread to read it with: {error}");
             problems.add(at, "", Fault::new(message, "try again"));
-            false
+            None
         }
     }
 }
@@ -137,12 +138,12 @@ fn read_document(
     text: &str,
     file: &mut Draft<FileKeys>,
     problems: &mut Problems<'_>,
-) -> bool {
+) -> Option<bool> {
     let (document, errors) = DeTable::parse_recoverable(text);
     let place = |error: &toml::de::Error| error.span().unwrap_or_default();
     if let Some(first) = errors.iter().min_by_key(|error| place(error).start) {
         problems.add(problems.place(place(first)), "", not_toml(first.message()));
-        return false;
+        return None;
     }
     let mut known = Vec::new();
     collect(&section.entries(), &Header::default(), &mut known);
@@ -157,9 +158,13 @@ fn read_document(
             names.push(name);
         }
     }
+    let is_known = document.get_ref().keys().all(|key| {
+        let name: &str = key.get_ref();
+        names.contains(&name)
+    });
     file.value.written.extend(&Written::of(document.get_ref(), problems.included()));
     section.read(Table::root(document.get_ref(), &names, &Known(known), problems), file);
-    true
+    Some(is_known)
 }
 
 /// The keys of this table, and then of each table below it.

@@ -24,19 +24,32 @@ const FILES: usize = 1000;
 /// The ending of the files of a directory that are read.
 const ENDING: &str = "toml";
 
-/// Reads what a file includes, and adds its watches and plugins. `include` then has the absolute paths.
-pub(super) fn include(file: &mut Draft<FileKeys>, context: &mut Context<'_, '_>) {
+/// Reads what a file includes, and adds its watches and plugins. `include` then has the absolute paths. Returns false if a part could
+/// not be read: a watch that is missing may be in that part.
+pub(super) fn include(file: &mut Draft<FileKeys>, context: &mut Context<'_, '_>) -> bool {
+    let mut is_whole = !context.problems.has("include");
     let places = file.items("include").to_vec();
     let written = std::mem::take(&mut file.value.include);
     let mut seen: Vec<PathBuf> = Vec::new();
     for (path, place) in written.iter().zip(places) {
-        let Some(path) = context.path(path, &place) else { continue };
+        let Some(path) = context.path(path, &place) else {
+            is_whole = false;
+            continue;
+        };
         match files_at(&path) {
-            Ok(files) => files.iter().for_each(|path| read_once(path, &place, &mut seen, file, context)),
-            Err(error) => refuse(context, &place, &path, &error),
+            Ok(files) => {
+                for path in &files {
+                    is_whole &= read_once(path, &place, &mut seen, file, context);
+                }
+            }
+            Err(error) => {
+                refuse(context, &place, &path, &error);
+                is_whole = false;
+            }
         }
         file.value.include.push(path);
     }
+    is_whole
 }
 
 /// The files and directories that `include` of a file names, absolute, and the files in those directories. What does not exist
@@ -71,30 +84,40 @@ fn files_at(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Returns false if a part of the file could not be read.
 fn read_once(
     path: &Path,
     place: &Located<impl Sized>,
     seen: &mut Vec<PathBuf>,
     file: &mut Draft<FileKeys>,
     context: &mut Context<'_, '_>,
-) {
+) -> bool {
     if context.problems.is_first(path) {
         let message = format!("{} is the file that includes it", path.display());
         let remedy = "remove it, or name a directory with the other files only";
         context.problems.refuse(place, Fault::new(message, remedy));
+        true
     } else if seen.iter().any(|earlier| earlier == path) {
         let message = format!("{} is included twice", path.display());
         context.problems.refuse(place, Fault::new(message, "remove one"));
+        true
     } else if seen.len() == FILES {
         let message = format!("more than {FILES} files are included, and {} is one more", path.display());
         context.problems.refuse(place, Fault::new(message, "write several plugins into one file"));
+        false
     } else {
-        read(path, place, file, context);
         seen.push(path.to_owned());
+        read(path, place, file, context)
     }
 }
 
-fn read(path: &Path, place: &Located<impl Sized>, file: &mut Draft<FileKeys>, context: &mut Context<'_, '_>) {
+/// Returns false if a part of the file could not be read.
+fn read(
+    path: &Path,
+    place: &Located<impl Sized>,
+    file: &mut Draft<FileKeys>,
+    context: &mut Context<'_, '_>,
+) -> bool {
     let text = read_file(path, BYTES).map_err(io::Error::from).and_then(|bytes| {
         String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8: {error}")))
     });
@@ -102,9 +125,12 @@ fn read(path: &Path, place: &Located<impl Sized>, file: &mut Draft<FileKeys>, co
         Ok(text) => {
             let base = path.parent().unwrap_or(path).to_owned();
             context.problems.begin(path.to_owned(), base, text.clone());
-            read_included(&text, file, &mut context.problems);
+            read_included(&text, file, &mut context.problems)
         }
-        Err(error) => refuse(context, place, path, &error),
+        Err(error) => {
+            refuse(context, place, path, &error);
+            false
+        }
     }
 }
 
@@ -118,4 +144,57 @@ fn refuse(context: &mut Context<'_, '_>, place: &Located<impl Sized>, path: &Pat
         _ => Fault::new(format!("{shown} cannot be read: {error}"), "correct the path, or the file"),
     };
     context.problems.refuse(place, fault);
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use crate::config::{Components, LoadError, load};
+
+    /// The problems of a file that begins with this line and has a plugin for ConfigMaps, beside `a.toml` with this text.
+    fn problems(line: &str, included: &str) -> Vec<String> {
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("informer.toml");
+        let plugin =
+            "[[plugin]]\nname = \"p\"\nsource = \"p.wasm\"\n[[plugin.on]]\nwatch = \"v1/configmaps\"\n";
+        std::fs::write(&file, format!("{line}\n{plugin}")).unwrap();
+        std::fs::write(directory.path().join("a.toml"), included).unwrap();
+        let Err(LoadError::Invalid(error)) = load(&file, Components::Unseen) else {
+            panic!("the files are good")
+        };
+        let shown = error.problems.iter().map(|problem| format!("{}: {}", problem.key, problem.message));
+        shown.collect()
+    }
+
+    #[test]
+    fn a_fault_of_an_included_file_is_not_followed_by_the_watches_that_it_may_have() {
+        let watch = "[[watch]]\ngvr = \"v1/configmaps\"\n";
+        for (line, included, fault) in [
+            ("include = [\"gone.toml\"]", watch, "include[0]: there is nothing at "),
+            ("include = 3", watch, "include: "),
+            ("include = [\"a.toml\", 3]", "", "include[1]: "),
+            ("include = [\"a.toml\"]", "[[watch]\ngvr = \"v1/configmaps\"", ": not TOML: "),
+            ("include = [\"a.toml\"]", "[[wotch]]\ngvr = \"v1/configmaps\"", "wotch: unknown key"),
+            ("include = [\"a.toml\"]", "watch = 3", "watch: expected an array of tables"),
+            ("include = [\"a.toml\"]", "[[watch]]\ngrv = \"v1/configmaps\"", "watch[0].grv: unknown key"),
+        ] {
+            let found = problems(line, included);
+
+            assert!(found.iter().any(|problem| problem.starts_with(fault)), "{line} {included}: {found:?}");
+            let consequence = |problem: &&String| problem.contains(" watched");
+            assert_eq!(found.iter().find(consequence), None, "{line} {included}");
+        }
+    }
+
+    #[test]
+    fn another_fault_of_an_included_file_hides_no_missing_watch() {
+        let other = "[[watch]]\ngvr = \"v1/secrets\"\nkeep = [\"x\"]\n";
+
+        let found = problems("include = [\"a.toml\"]", other);
+
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].ends_with("`v1/configmaps` is not watched"), "{found:?}");
+        assert!(found[1].starts_with("watch[0].keep[0]: "), "{found:?}");
+    }
 }

@@ -226,6 +226,12 @@ impl<'t> Problems<'t> {
         self.found.is_empty()
     }
 
+    /// Returns true if a problem of this key or of an element of it was found.
+    pub(super) fn has(&self, key: &str) -> bool {
+        let mut rests = self.found.iter().filter_map(|problem| problem.key.strip_prefix(key));
+        rests.any(|rest| rest.is_empty() || rest.starts_with('['))
+    }
+
     /// All problems of the first text and of the files that it includes.
     pub(super) fn into_error(mut self) -> ConfigError {
         let order: Vec<PathBuf> = self.texts.iter().map(|text| text.file.clone()).collect();

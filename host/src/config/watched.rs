@@ -90,14 +90,20 @@ impl Watched {
     }
 }
 
-/// Judges the watches of a file. `None` stands for a `watch` that is no array of tables.
-pub(super) fn watches(written: Option<Vec<Draft<Watch>>>, problems: &mut Problems<'_>) -> Watched {
+/// Judges the watches of a file and of what it includes. `None` stands for a `watch` that is no array of tables. `is_whole` is false if
+/// a part of what the file includes could not be read. Then a missing watch is a consequence of another problem, and is not noted.
+pub(super) fn watches(
+    written: Option<Vec<Draft<Watch>>>,
+    is_whole: bool,
+    problems: &mut Problems<'_>,
+) -> Watched {
     let Some(written) = written else { return Watched { watches: Vec::new(), complete: false } };
-    if written.is_empty() {
+    if written.is_empty() && is_whole {
         let remedy = "add [[watch]] with gvr = \"apps/v1/deployments\", or another resource";
         problems.add(0, "", Fault::new("nothing is watched", remedy));
     }
-    let complete = !written.is_empty() && written.iter().all(|draft| draft.written("gvr").is_some());
+    let complete =
+        is_whole && !written.is_empty() && written.iter().all(|draft| draft.written("gvr").is_some());
     let mut drafts: Vec<Draft<Watch>> = Vec::with_capacity(written.len());
     for mut draft in written.into_iter().filter(|draft| draft.written("gvr").is_some()) {
         judge(&draft, problems);

@@ -200,27 +200,46 @@ fn has_others(
     owner: &str,
     only: &BTreeSet<Source>,
 ) -> Result<bool, redb::Error> {
-    let table = match transaction.open_table(SUBSCRIPTIONS) {
+    let name = owner.split(UID).next().unwrap_or_default();
+    match transaction.open_table(SUBSCRIPTIONS) {
+        Ok(table) => {
+            for row in table.range((name, "")..)? {
+                let (place, _) = row?;
+                let (other, resource) = place.value();
+                if !other.starts_with(name) {
+                    break;
+                }
+                let is_own = other == owner;
+                let is_kept = only.iter().any(|source| source.to_string() == resource);
+                if is_of(other, name) && !(is_own && is_kept) {
+                    return Ok(true);
+                }
+            }
+        }
+        Err(TableError::TableDoesNotExist(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let table = match transaction.open_table(COMPONENTS) {
         Ok(table) => table,
         Err(TableError::TableDoesNotExist(_)) => return Ok(false),
         Err(error) => return Err(error.into()),
     };
-    let name = owner.split(UID).next().unwrap_or_default();
-    for row in table.range((name, "")..)? {
-        let (place, _) = row?;
-        let (other, resource) = place.value();
+    for row in table.range(name..)? {
+        let (other, _) = row?;
+        let other = other.value();
         if !other.starts_with(name) {
             break;
         }
-        let is_own = other == owner;
-        let is_another =
-            other.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(UID));
-        let is_kept = only.iter().any(|source| source.to_string() == resource);
-        if is_another && !(is_own && is_kept) {
+        if is_of(other, name) && (other != owner || only.is_empty()) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Returns true if the owner is the plugin of this name, whatever the UID of its object.
+fn is_of(owner: &str, plugin: &str) -> bool {
+    owner.strip_prefix(plugin).is_some_and(|rest| rest.is_empty() || rest.starts_with(UID))
 }
 
 /// Deletes the receipts of a plugin, whatever the UID of its object.
@@ -241,7 +260,10 @@ fn write(
         let stays = |resource: &str| only.iter().any(|source| source.to_string() == resource);
         forget_resources(transaction, owner, |resource| !stays(resource))?;
     }
-    if let Some(component) = &batch.component {
+    if batch.only.as_ref().is_some_and(BTreeSet::is_empty) {
+        // No subscription has receipts any more.
+        transaction.open_table(COMPONENTS)?.remove(owner)?;
+    } else if let Some(component) = &batch.component {
         transaction.open_table(COMPONENTS)?.insert(owner, &**component)?;
     }
     let mut waiting = Vec::new();
@@ -359,7 +381,7 @@ fn number(transaction: &WriteTransaction, owner: &str, source: &Source) -> Resul
     Ok(number)
 }
 
-/// Removes the receipts of the owners with this plugin that `goes` selects.
+/// Removes the receipts of the owners with this plugin that `goes` selects, and the versions that gave them.
 fn forget_owners(
     transaction: &WriteTransaction,
     plugin: &str,
@@ -369,11 +391,21 @@ fn forget_owners(
     for row in transaction.open_table(SUBSCRIPTIONS)?.range((plugin, "")..)? {
         let (place, _) = row?;
         let (owner, _) = place.value();
-        let rest = owner.strip_prefix(plugin);
-        if rest.is_none() {
+        if !owner.starts_with(plugin) {
             break;
         }
-        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(UID)) && goes(owner) {
+        if is_of(owner, plugin) && goes(owner) {
+            owners.insert(owner.to_owned());
+        }
+    }
+    // A version is written before its first receipt, so its owner may have no subscription here.
+    for row in transaction.open_table(COMPONENTS)?.range(plugin..)? {
+        let (owner, _) = row?;
+        let owner = owner.value();
+        if !owner.starts_with(plugin) {
+            break;
+        }
+        if is_of(owner, plugin) && goes(owner) {
             owners.insert(owner.to_owned());
         }
     }

@@ -65,7 +65,8 @@ impl Cluster {
     }
 
     pub(super) async fn delete(&self, gvr: &Gvr, key: &ObjectKey) -> anyhow::Result<()> {
-        self.by_key(gvr, key).delete(&key.name, &DeleteParams::default()).await?;
+        // A deletion without a policy leaves the dependents of a Job, and kubectl sends this policy.
+        self.by_key(gvr, key).delete(&key.name, &DeleteParams::background()).await?;
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -20,6 +21,17 @@ const OF_THE_SERVER: [&str; 9] = [
     "resourceVersion",
     "selfLink",
     "uid",
+];
+
+/// The fields of an Event of `events.k8s.io`, and their names in the core group.
+const EVENT_FIELDS: [(&str, &str); 7] = [
+    ("deprecatedCount", "count"),
+    ("deprecatedFirstTimestamp", "firstTimestamp"),
+    ("deprecatedLastTimestamp", "lastTimestamp"),
+    ("deprecatedSource", "source"),
+    ("note", "message"),
+    ("regarding", "involvedObject"),
+    ("reportingController", "reportingComponent"),
 ];
 
 /// The text of a story.
@@ -151,7 +163,43 @@ fn manifest(text: &str) -> Option<Value> {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.retain(|field, _| !OF_THE_SERVER.contains(&field.as_str()));
     }
+    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    match (text("apiVersion"), text("kind")) {
+        ("v1", "Secret") => valid_data(&mut object, &["data"]),
+        ("v1", "ConfigMap") => valid_data(&mut object, &["binaryData"]),
+        ("events.k8s.io/v1", "Event") if text("eventTime").is_empty() => in_core_group(&mut object),
+        _ => {}
+    }
     Some(object)
+}
+
+/// Replaces the masks and digests of the host in a Secret or a ConfigMap by keys and values that an API server accepts. The values of the
+/// fields `encoded` are base64.
+fn valid_data(object: &mut Value, encoded: &[&str]) {
+    for field in ["data", "binaryData"] {
+        let Some(Value::Object(values)) = object.get_mut(field) else { continue };
+        let is_encoded = encoded.contains(&field);
+        let valid = std::mem::take(values).into_iter().map(|(key, value)| {
+            let value = match value {
+                Value::String(text) if is_encoded && BASE64_STANDARD.decode(&text).is_err() => {
+                    BASE64_STANDARD.encode(text).into()
+                }
+                value => value,
+            };
+            (key.replace(':', "."), value)
+        });
+        *values = valid.collect();
+    }
+}
+
+/// Makes an older Event one of the core group: an API server accepts a new Event without `eventTime` only there.
+fn in_core_group(event: &mut Value) {
+    let Some(fields) = event.as_object_mut() else { return };
+    fields.insert("apiVersion".to_owned(), "v1".into());
+    for (field, core) in EVENT_FIELDS {
+        let value = fields.remove(field);
+        fields.extend(value.map(|value| (core.to_owned(), value)));
+    }
 }
 
 /// The merge patch from one value to another. Returns `None` if they are equal.

@@ -197,7 +197,8 @@ impl Stage {
         let app = self.app()?;
         if !app.resync(gvr) {
             bail!(
-                "no subscription to {gvr} has a resync period: write `resync = \"10m\"` under [[plugin.on]]"
+                "no subscription to {gvr} has a resync period, or the server does not serve the resource: write \
+                 `resync = \"10m\"` under [[plugin.on]], or add the definition of the resource to `objects`"
             );
         }
         Ok(())

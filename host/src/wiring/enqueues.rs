@@ -30,9 +30,10 @@ impl Enqueues {
         enqueues
     }
 
-    /// Makes keys as these subscriptions define from now on. If there are several for one resource, the last one wins.
+    /// Makes keys as these subscriptions define from now on. The keys of other resources stay as they are: a notification of a subscription
+    /// that was removed may be pending for any time.
     pub(crate) fn set<'a>(&self, subscriptions: impl IntoIterator<Item = &'a Subscription>) {
-        *self.0.write() = subscriptions.into_iter().map(|on| (on.watch.clone(), Rule::of(on))).collect();
+        self.0.write().extend(subscriptions.into_iter().map(|on| (on.watch.clone(), Rule::of(on))));
     }
 
     /// The keys that a change concerns.
@@ -142,5 +143,22 @@ mod tests {
         assert_eq!(shown_by(named(Enqueue::Controller), &added), ["apps/v1/ReplicaSet shop/web"]);
         let updated = Change::Updated { old: Arc::clone(&object), new: object };
         assert_eq!(shown_by(named(Enqueue::Controller), &updated), ["apps/v1/ReplicaSet shop/web"]);
+    }
+
+    #[test]
+    fn what_is_pending_of_a_removed_subscription_becomes_its_key_however_often_others_change() {
+        let pods = Gvr::new("", "v1", "pods");
+        let on =
+            Subscription { watch: pods.clone(), enqueue: Enqueue::Controller, ..Subscription::default() };
+        let enqueues = Enqueues::of([&on]);
+        let change = Change::Added { object: owned("a", Some("web")) };
+        let key = || enqueues.keys(&Source::new(pods.clone()), &change)[0].to_string();
+
+        enqueues.set([]);
+        enqueues.set([&Subscription { watch: Gvr::new("", "v1", "secrets"), ..Subscription::default() }]);
+        assert_eq!(key(), "shop/web");
+
+        enqueues.set([&Subscription { enqueue: Enqueue::Object, ..on }]);
+        assert_eq!(key(), "shop/a", "the subscription is back with another key");
     }
 }

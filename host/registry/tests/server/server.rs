@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     sync::Arc,
+    time::Duration,
 };
 
 use axum::{
@@ -46,7 +47,7 @@ pub(crate) struct Faults {
     pub(crate) blob: Option<Vec<u8>>,
     /// Blobs are elsewhere.
     pub(crate) redirect: Option<String>,
-    /// A request for a manifest is never answered.
+    /// No request for a manifest is answered until the test takes this back.
     pub(crate) silent: bool,
     /// Every request gets this status.
     pub(crate) status: Option<u16>,
@@ -167,8 +168,8 @@ async fn answer(State(content): State<Arc<Mutex<Content>>>, request: Request) ->
         content.requests.push((format!("{method} {path}"), authorization.clone()));
         content.faults.clone()
     };
-    if faults.silent && path.contains("/manifests/") {
-        std::future::pending::<()>().await;
+    while path.contains("/manifests/") && content.lock().faults.silent {
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     if let Some(status) = faults.status {
         let text = r#"{"errors": [{"code": "TOOMANYREQUESTS", "message": "slow down"}]}"#;

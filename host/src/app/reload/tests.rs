@@ -69,6 +69,23 @@ async fn a_request_while_a_noticed_file_is_applied_gets_the_report_of_the_file()
 }
 
 #[tokio::test]
+async fn a_file_that_vanished_is_named_and_the_configuration_in_force_stays() {
+    let mut stage = Stage::new().await;
+    let path = stage.directory.path().join("informer.toml");
+    fs::remove_file(&path).unwrap();
+
+    stage.reloader.noticed().await;
+
+    let problem = format!(
+        "the file {} is missing, so the host keeps the previous configuration; put the file back",
+        path.display()
+    );
+    assert_eq!(stage.reload.refused(), Some(vec![problem]));
+    assert_eq!(stage.app.applier.plugins().all().len(), 1);
+    stage.end().await;
+}
+
+#[tokio::test]
 async fn a_request_for_one_plugin_gets_its_report_alone_and_leaves_the_file_unread() {
     let mut stage = Stage::new().await;
 

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::{
     admin::types::{FailingPull, Pull},
     app::origin::Origin,
+    config::Source,
 };
 
 /// The waits after failed pulls.
@@ -30,8 +31,9 @@ pub(in crate::app) struct Pulls {
     stats: Mutex<PullStats>,
 }
 
-#[derive(Default)]
 struct State {
+    /// The source that the rest is about. A pull from another source that ends late changes nothing.
+    source: Source,
     /// The artifact that was accepted last.
     artifact: Option<Digest>,
     failing: Option<Failing>,
@@ -52,6 +54,8 @@ pub(super) enum Supplied {
     Known,
     /// The registry failed, and the version in service stays. Nothing is known about the component that the plugin should have.
     Unanswered(LoadError),
+    /// As `Unanswered`, but the component was never pulled: the version in service comes from another source, or has another digest.
+    NeverPulled(LoadError),
 }
 
 /// Refuses a component by the names of its imports and exports.
@@ -74,8 +78,8 @@ pub(super) struct Wanted<'a> {
 // === impl Pulls ===
 
 impl Pulls {
-    pub(super) fn new(puller: Arc<Puller>, lock: Option<PathBuf>) -> Self {
-        Self { puller, lock, state: Mutex::default(), stats: Mutex::default() }
+    pub(super) fn new(puller: Arc<Puller>, lock: Option<PathBuf>, source: Source) -> Self {
+        Self { puller, lock, state: Mutex::new(State::new(source)), stats: Mutex::default() }
     }
 
     /// The pulls so far.
@@ -88,8 +92,8 @@ impl Pulls {
         self.lock.as_ref()
     }
 
-    /// Pulls the component, or takes the one that was pulled last if the registry fails and no version is in service, or if the
-    /// load is requested.
+    /// Pulls the component. If the registry fails, the component that was pulled last is taken in three cases: no version is in service,
+    /// the version in service comes from another source or has another digest, or the load is requested.
     pub(super) async fn component(&self, wanted: &Wanted<'_>) -> Result<Supplied, LoadError> {
         let Wanted { plugin, origin, serves, requested, .. } = *wanted;
         let Some(reference) = origin.source.reference() else { return Ok(Supplied::Known) };
@@ -105,25 +109,34 @@ impl Pulls {
         self.stats.lock().ended(&pull);
         let error = match pull {
             Ok(pulled) => {
-                self.succeeded(&pulled, origin.poll.filter(|_| pin.is_none()));
+                self.succeeded(origin, &pulled, origin.poll.filter(|_| pin.is_none()));
                 return Ok(pulled.component.map_or(Supplied::Known, Supplied::Component));
             }
             Err(error) => error,
         };
-        let (attempts, wait) = self.failed(error.to_string());
-        tracing::warn!(plugin, %error, attempts, ?wait, "the component cannot be pulled; it is tried again");
+        if let Some((attempts, wait)) = self.failed(origin, error.to_string()) {
+            tracing::warn!(plugin, %error, attempts, ?wait, "the component cannot be pulled; it is tried again");
+        }
         let stays = serves && error.is_about_registry();
         let failed = LoadError::Source(error.to_string());
-        let failed = || if stays { Ok(Supplied::Unanswered(failed)) } else { Err(failed) };
-        if serves && !requested {
+        let failed = || match (stays, self.has_pulled(pin)) {
+            (true, true) => Ok(Supplied::Unanswered(failed)),
+            (true, false) => Ok(Supplied::NeverPulled(failed)),
+            (false, _) => Err(failed),
+        };
+        let is_another = stays && !self.has_pulled(pin);
+        if serves && !requested && !is_another {
             return failed();
         }
         match self.puller.cached(wish).await {
             // The version in service was pulled last: the request changed nothing, and fails with the registry.
-            Ok(Pulled { component: None, .. }) if requested => failed(),
+            Ok(Pulled { artifact, component: None, .. }) if requested => {
+                self.accepted(origin, artifact);
+                failed()
+            }
             Ok(Pulled { artifact, component, .. }) => {
                 tracing::warn!(plugin, %artifact, "the component that was pulled last is used");
-                self.state.lock().artifact = Some(artifact);
+                self.accepted(origin, artifact);
                 Ok(component.map_or(Supplied::Known, Supplied::Component))
             }
             Err(_) => failed(),
@@ -141,7 +154,7 @@ impl Pulls {
 
     /// The pulls, for the status; `None` before the first pull.
     pub(in crate::app) fn status(&self) -> Option<Pull> {
-        let State { artifact, failing, next } = &*self.state.lock();
+        let State { artifact, failing, next, .. } = &*self.state.lock();
         let failing = failing.as_ref().map(|failing| FailingPull {
             why: failing.why.clone(),
             attempts: failing.attempts,
@@ -152,8 +165,8 @@ impl Pulls {
     }
 
     /// Forgets everything: the plugin has another source.
-    pub(super) fn reset(&self) {
-        *self.state.lock() = State::default();
+    pub(super) fn reset(&self, source: Source) {
+        *self.state.lock() = State::new(source);
     }
 
     async fn pin(&self, origin: &Origin) -> Result<Option<Digest>, LoadError> {
@@ -163,22 +176,51 @@ impl Pulls {
         let pin = reading.await.unwrap_or_else(|error| Err(error.to_string()));
         pin.map_err(|why| {
             // It is read again when the file changes.
-            self.state.lock().next = None;
+            self.note(origin, |state| state.next = None);
             LoadError::Source(why)
         })
     }
 
-    fn succeeded(&self, pulled: &Pulled, poll: Option<Duration>) {
-        let next = poll.map(|poll| Instant::now() + poll.mul_f64(1.0 + JITTER * fastrand::f64()));
-        *self.state.lock() = State { artifact: Some(pulled.artifact), failing: None, next };
+    /// Returns true if an artifact of the present source was accepted, and is the one that is pinned now.
+    fn has_pulled(&self, pin: Option<Digest>) -> bool {
+        let accepted = self.state.lock().artifact;
+        accepted.is_some_and(|artifact| pin.is_none_or(|pin| pin == artifact))
     }
 
-    fn failed(&self, why: String) -> (u32, Duration) {
+    fn accepted(&self, origin: &Origin, artifact: Digest) {
+        self.note(origin, |state| state.artifact = Some(artifact));
+    }
+
+    fn succeeded(&self, origin: &Origin, pulled: &Pulled, poll: Option<Duration>) {
+        let next = poll.map(|poll| Instant::now() + poll.mul_f64(1.0 + JITTER * fastrand::f64()));
+        self.note(origin, |state| {
+            (state.artifact, state.failing, state.next) = (Some(pulled.artifact), None, next);
+        });
+    }
+
+    /// Returns the number of failures and the wait before the next pull; `None` if the plugin has another source by now.
+    fn failed(&self, origin: &Origin, why: String) -> Option<(u32, Duration)> {
+        self.note(origin, |state| {
+            let attempts = state.failing.as_ref().map_or(0, |failing| failing.attempts).saturating_add(1);
+            let wait = RETRY.delay(attempts, fastrand::f64());
+            state.failing = Some(Failing { why, attempts });
+            state.next = Some(Instant::now() + wait);
+            (attempts, wait)
+        })
+    }
+
+    /// Changes the state, unless the plugin has another source than this one by now.
+    fn note<T>(&self, origin: &Origin, change: impl FnOnce(&mut State) -> T) -> Option<T> {
         let mut state = self.state.lock();
-        let attempts = state.failing.as_ref().map_or(0, |failing| failing.attempts).saturating_add(1);
-        let wait = RETRY.delay(attempts, fastrand::f64());
-        state.failing = Some(Failing { why, attempts });
-        state.next = Some(Instant::now() + wait);
-        (attempts, wait)
+        (state.source == origin.source).then(|| change(&mut state))
+    }
+}
+
+// === impl State ===
+
+impl State {
+    /// Nothing was pulled from this source.
+    fn new(source: Source) -> Self {
+        Self { source, artifact: None, failing: None, next: None }
     }
 }

@@ -121,6 +121,14 @@ impl ReceiptKeeper {
         )
     }
 
+    /// Records that the component with this digest gives the receipts from now on, if any are kept. The next start of the host compares
+    /// its component with it.
+    pub(super) fn record(&self, digest: &str) {
+        if self.shared.receipts.keeps_any() {
+            self.shared.receipts.set_component(digest);
+        }
+    }
+
     /// The receipts that are kept now, for the status.
     pub(in crate::app) fn kept(&self) -> types::Receipts {
         let Shared { receipts, store, problem, .. } = &*self.shared;

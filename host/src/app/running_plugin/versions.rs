@@ -2,7 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -73,6 +76,10 @@ pub(in crate::app) struct Versions {
     /// Notified if the file must be loaded although it looks as before: the configuration names another one, or the
     /// component may be loaded now.
     source_changed: Notify,
+    /// Notified if the plugin should have another component from now on, so that a pull of the one before ends.
+    superseded: Notify,
+    /// True from a change of the origin until the first load from it has ended. It is written while `origin` is locked.
+    is_changing: AtomicBool,
     /// True once a version is in service; it stays true.
     loaded: watch::Sender<bool>,
     /// Why the component that the plugin should have is not in service; `None` if it is, as far as the host knows.
@@ -85,6 +92,8 @@ pub(in crate::app) struct Versions {
 enum Refusal {
     /// A load failed.
     Load(String),
+    /// The registry failed before the component was ever pulled.
+    Pull(String),
     /// The version in service did not start with another configuration.
     Configuration(String),
 }
@@ -99,6 +108,8 @@ enum Loaded {
     StandsBy,
     /// The registry failed, so nothing is known about the component.
     Unanswered(LoadError),
+    /// The registry failed before the component was ever pulled, so the version in service is another one.
+    NeverPulled(LoadError),
 }
 
 // === impl Supply ===
@@ -146,8 +157,10 @@ impl Versions {
             compiled: Mutex::default(),
             origin: Mutex::new(Origin::of(config)),
             resource: Mutex::new(advice::resource(config)),
-            pulls: Pulls::new(Arc::clone(&supply.puller), supply.lock.clone()),
+            pulls: Pulls::new(Arc::clone(&supply.puller), supply.lock.clone(), config.source.clone()),
             source_changed: Notify::new(),
+            superseded: Notify::new(),
+            is_changing: AtomicBool::new(false),
             loaded: watch::Sender::new(false),
             refused: Mutex::new(None),
             loading: tokio::sync::Mutex::default(),
@@ -175,14 +188,18 @@ impl Versions {
     /// Loads from this origin from now on. Returns true if it differs from the previous origin, for example in its digest.
     pub(super) fn set_origin(&self, origin: Origin) -> bool {
         let mut own = self.origin.lock();
-        let other = *own != origin;
+        let (other, is_superseded) = (*own != origin, !own.is_of_same_component(&origin));
         if own.source != origin.source {
-            self.pulls.reset();
-            // Both are about the component of the previous source.
-            *self.refused.lock() = None;
-            *self.compiled.lock() = None;
+            self.pulls.reset(origin.source.clone());
         }
         *own = origin;
+        if is_superseded {
+            // Both are about the component of the previous origin.
+            *self.refused.lock() = None;
+            *self.compiled.lock() = None;
+            self.is_changing.store(true, Ordering::Relaxed);
+            self.superseded.notify_waiters();
+        }
         other
     }
 
@@ -200,6 +217,7 @@ impl Versions {
     pub(in crate::app) fn refused(&self) -> Option<String> {
         let refused = self.refused.lock().as_ref().map(|refused| match refused {
             Refusal::Load(why) | Refusal::Configuration(why) => why.clone(),
+            Refusal::Pull(why) => format!("the component cannot be pulled: {why}"),
         });
         refused.or_else(|| {
             let rejected = self.plugin.rejected()?;
@@ -250,10 +268,44 @@ impl Versions {
     }
 
     /// Puts the present content of the file into service, unless it is in service already. If that fails, the version in
-    /// service stays. An earlier refusal stays too if the registry does not say whether it still holds.
+    /// service stays. An earlier refusal stays too if the registry does not say whether it still holds. If the origin changes
+    /// meanwhile, the result counts for nothing, and the component of the new origin is loaded.
     pub(in crate::app) async fn load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
         let _one_at_a_time = self.loading.lock().await;
-        match self.try_load(look).await {
+        loop {
+            let origin = self.origin();
+            // The origin changed, perhaps back to what it was. The load begins anew in both cases.
+            let Some(ended) = self.try_load(look, &origin).await.transpose() else { continue };
+            if matches!(ended, Ok(Loaded::Version(_))) || !self.is_superseded(&origin) {
+                let result = self.ended(look, &origin, ended).await;
+                let present = self.origin.lock();
+                if present.is_of_same_component(&origin) {
+                    self.is_changing.store(false, Ordering::Relaxed);
+                }
+                return result;
+            }
+        }
+    }
+
+    /// Returns true if the component of a changed origin is being loaded: the version in service, if there is one, comes from the origin
+    /// before.
+    pub(in crate::app) fn is_changing(&self) -> bool {
+        self.is_changing.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if the plugin should have the component of another origin by now.
+    fn is_superseded(&self, origin: &Origin) -> bool {
+        !self.origin.lock().is_of_same_component(origin)
+    }
+
+    /// Keeps and logs the result of a load from this origin.
+    async fn ended(
+        &self,
+        look: Look,
+        origin: &Origin,
+        ended: Result<Loaded, LoadError>,
+    ) -> Result<Option<VersionInfo>, LoadError> {
+        match ended {
             Ok(Loaded::Version(version)) => {
                 *self.refused.lock() = None;
                 self.serves(&version);
@@ -270,18 +322,26 @@ impl Versions {
                 *self.refused.lock() = None;
                 Ok(None)
             }
-            Ok(Loaded::Unanswered(error)) if look == Look::Requested => Err(error),
-            Ok(Loaded::Unanswered(_)) => Ok(None),
+            Ok(Loaded::Unanswered(error)) => {
+                // The pin in the lock file is again that of the component that was pulled.
+                self.refused.lock().take_if(|refused| matches!(refused, Refusal::Pull(_)));
+                if look == Look::Requested { Err(error) } else { Ok(None) }
+            }
+            Ok(Loaded::NeverPulled(error)) => {
+                self.keep(Some(origin), Refusal::Pull(error.to_string()));
+                if look == Look::Requested { Err(error) } else { Ok(None) }
+            }
             Err(error) => {
-                let (origin, resource) = (self.origin(), self.resource.lock().clone());
+                let resource = self.resource.lock().clone();
                 let error = advised(error, origin.source.file(), resource.as_ref()).await;
-                self.refuse(&error, Refusal::Load);
+                self.refuse(Some(origin), &error, Refusal::Load);
                 Err(error)
             }
         }
     }
 
-    async fn try_load(&self, look: Look) -> Result<Loaded, LoadError> {
+    /// Returns `None` if the plugin should have the component of another origin by now, so that this one was not put into service.
+    async fn try_load(&self, look: Look, origin: &Origin) -> Result<Option<Loaded>, LoadError> {
         let plugin = &self.plugin;
         let in_service = plugin.version().filter(|_| !plugin.is_outdated());
         let rejected = plugin.rejected().filter(|_| look == Look::Changed);
@@ -295,38 +355,61 @@ impl Versions {
             let is_rejected = || rejected.as_ref().is_some_and(|rejected| *rejected.digest == *digest);
             serves || compiled.as_deref() == Some(digest) || is_rejected()
         };
-        let origin = self.origin();
         let component = match &origin.source {
-            Source::File(path) => self.load_file(path, &origin, has).await?,
+            Source::File(path) => self.load_file(path, origin, has).await?,
             Source::Registry(_) => {
                 let wanted = Wanted {
                     plugin: &self.name,
-                    origin: &origin,
+                    origin,
                     serves: plugin.version().is_some(),
                     requested: look == Look::Requested,
                     check: &|imports, exports| plugin.check_names(imports, exports),
                     known: &has,
                 };
-                match self.pulls.component(&wanted).await? {
-                    Supplied::Component(bytes) => Some(Component::from_bytes(&self.engine, bytes).await?),
-                    Supplied::Known => None,
-                    Supplied::Unanswered(error) => return Ok(Loaded::Unanswered(error)),
+                match self.supplied(&wanted).await? {
+                    Some(Supplied::Component(bytes)) => {
+                        Some(Component::from_bytes(&self.engine, bytes).await?)
+                    }
+                    Some(Supplied::Known) => None,
+                    Some(Supplied::Unanswered(error)) => return Ok(Some(Loaded::Unanswered(error))),
+                    Some(Supplied::NeverPulled(error)) => return Ok(Some(Loaded::NeverPulled(error))),
+                    None => return Ok(None),
                 }
             }
         };
         match component {
+            // A compilation and the wait for a declaration may take long.
+            Some(_) if self.is_superseded(origin) => Ok(None),
             Some(component) => {
                 let declared = component.declared_reads();
                 self.declarations.announce(&self.name, &origin.source, declared).await;
+                if self.is_superseded(origin) {
+                    return Ok(None);
+                }
                 if !self.leadership.leads() {
                     *self.compiled.lock() = Some(component.digest().to_owned());
-                    return Ok(Loaded::StandsBy);
+                    return Ok(Some(Loaded::StandsBy));
                 }
                 let loaded = plugin.load(&component).await;
                 self.announce_the_one_in_service().await;
-                loaded.map(Loaded::Version)
+                loaded.map(|version| Some(Loaded::Version(version)))
             }
-            None => Ok(Loaded::Known),
+            None => Ok(Some(Loaded::Known)),
+        }
+    }
+
+    /// Pulls the component. Returns `None` as soon as the plugin should have the component of another origin, because a registry may take
+    /// many minutes to send the rest.
+    async fn supplied(&self, wanted: &Wanted<'_>) -> Result<Option<Supplied>, LoadError> {
+        // Before the look at the origin, so that no change is missed.
+        let superseded = self.superseded.notified();
+        if self.is_superseded(wanted.origin) {
+            return Ok(None);
+        }
+        tokio::select! {
+            biased;
+            () = superseded => Ok(None),
+            supplied = self.pulls.component(wanted) => supplied.map(Some),
         }
     }
 
@@ -371,7 +454,7 @@ impl Versions {
                     *refused = None;
                 }
             }
-            Err(error) => self.refuse(&error, Refusal::Configuration),
+            Err(error) => self.refuse(None, &error, Refusal::Configuration),
         }
         // A new version makes the plugin forget the one that was taken out of service.
         let is_forgotten = was_rejected && self.plugin.rejected().is_none();
@@ -389,8 +472,8 @@ impl Versions {
         tracing::info!(plugin = &*self.name, guest = name, version, sdk, %digest, ?prepared_in, "{what}");
     }
 
-    /// Logs and keeps the failure of a load or of a configuration.
-    fn refuse(&self, error: &LoadError, refusal: fn(String) -> Refusal) {
+    /// Logs and keeps the failure of a load from this origin, or of a configuration.
+    fn refuse(&self, origin: Option<&Origin>, error: &LoadError, refusal: fn(String) -> Refusal) {
         let what = if !*self.loaded.borrow() {
             if error.may_pass() {
                 "the plugin cannot be loaded; it is tried again later, and at once when its file changes"
@@ -402,8 +485,22 @@ impl Versions {
         } else {
             "the plugin is out of service: it does not work without a grant that was revoked; correct its file or grant it again"
         };
-        tracing::error!(plugin = &*self.name, source = %self.origin().source, %error, "{what}");
-        *self.refused.lock() = Some(refusal(error.to_string()));
+        let source = origin.map_or_else(|| self.origin().source, |origin| origin.source.clone());
+        tracing::error!(plugin = &*self.name, %source, %error, "{what}");
+        self.keep(origin, refusal(error.to_string()));
+    }
+
+    /// Keeps a refusal, unless it is about the component of another origin than the present one. That a component cannot be pulled
+    /// replaces no other refusal of it.
+    fn keep(&self, origin: Option<&Origin>, refusal: Refusal) {
+        // Held until the end, so that a change of the origin forgets the refusal.
+        let present = self.origin.lock();
+        let mut refused = self.refused.lock();
+        let is_less =
+            matches!(refusal, Refusal::Pull(_)) && !matches!(*refused, None | Some(Refusal::Pull(_)));
+        if !is_less && origin.is_none_or(|origin| present.is_of_same_component(origin)) {
+            *refused = Some(refusal);
+        }
     }
 
     /// Notifies the queues whenever a version is put into service, also one that comes back, and keeps its declaration. The quarantine

@@ -47,6 +47,8 @@ pub(super) struct PluginState {
     /// Name, version and digest.
     pub(super) version: Option<(String, String, String)>,
     pub(super) refused: Option<String>,
+    /// The component of a changed source is being loaded.
+    pub(super) is_changing: bool,
     pub(super) synced: bool,
     pub(super) quarantined: bool,
     pub(super) last_failure: Option<String>,
@@ -77,6 +79,7 @@ impl PluginState {
         Self {
             version: version.map(|version| (version.name, version.version, (*version.digest).to_owned())),
             refused: plugin.versions().refused(),
+            is_changing: plugin.versions().is_changing(),
             synced: plugin.subscriptions().are_synced(),
             quarantined: queue.quarantine.is_some()
                 || (plugin.plugin().reconciles() && workqueue.quarantine.is_some())
@@ -186,6 +189,10 @@ fn loaded(verdict: &Verdict, running: Option<&PluginState>) -> (bool, &'static s
     match (running.and_then(|plugin| plugin.version.as_ref()), refused) {
         (Some(_), Some(why)) => (false, "NewVersionRefused", format!("the version in service stays: {why}")),
         (None, Some(why)) => (false, "LoadFailed", why.clone()),
+        (Some(_), None) if running.is_some_and(|plugin| plugin.is_changing) => {
+            let message = "the component of the changed source is fetched and compiled; the version in service stays until then";
+            (false, "Loading", message.to_owned())
+        }
         (Some((name, version, digest)), None) => {
             (true, "Loaded", format!("{name} {version}, digest sha256:{digest}"))
         }
@@ -223,6 +230,7 @@ fn state(verdict: &Verdict, running: Option<&PluginState>) -> &'static str {
         (_, Some(plugin)) if plugin.quarantined => "Quarantined",
         (_, Some(plugin)) if !plugin.synced => "Syncing",
         (_, Some(plugin)) if plugin.refused.is_some() => "Outdated",
+        (_, Some(plugin)) if plugin.is_changing => "Loading",
         (_, Some(_)) => "Serving",
     }
 }
@@ -288,6 +296,16 @@ mod tests {
                 Some(stays),
                 "Outdated",
                 ("False", "NewVersionRefused", "the version in service stays: trap"),
+            ),
+            (
+                Verdict::Accepted,
+                Some(PluginState { is_changing: true, ..serving() }),
+                "Loading",
+                (
+                    "False",
+                    "Loading",
+                    "the component of the changed source is fetched and compiled; the version in service stays until then",
+                ),
             ),
             (
                 Verdict::Accepted,

@@ -1,6 +1,6 @@
 //! Watches the Plugin objects, and has them applied after they changed.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::future::select_all;
 use informer_cache::{
@@ -17,9 +17,9 @@ use super::{scopes::Scopes, writer::Writer};
 use crate::{
     app::{
         applier::Applier,
-        objects::{Candidate, Objects},
+        objects::{Candidate, Judged, Objects, Verdict},
     },
-    config::{CLUSTER_PLUGINS, PLUGINS, Tenancy, host_name},
+    config::{CLUSTER_PLUGINS, PLUGINS, Refused, Tenancy, host_name},
     state::{State, forget},
 };
 
@@ -45,8 +45,9 @@ pub(in crate::app) struct Tenants {
     /// What was applied last.
     applied: Vec<(String, Option<i64>)>,
     state: State,
-    /// The names of the plugins of all objects at the last look, and of those that are gone and whose data is still there.
-    names: BTreeSet<String>,
+    /// The plugins of all objects at the last look, and those whose object is gone and whose data is still there: the UID of the
+    /// object by the name of the plugin.
+    uids: BTreeMap<String, String>,
 }
 
 /// Wakes the watcher.
@@ -81,7 +82,7 @@ impl Tenants {
             client,
             applied: Vec::new(),
             state,
-            names: BTreeSet::new(),
+            uids: BTreeMap::new(),
         }
     }
 
@@ -128,9 +129,12 @@ impl Tenants {
                 self.subscriptions.extend(self.subscription(&gvr));
             }
         }
-        if self.subscriptions.is_empty() && !self.applied.is_empty() {
-            self.applied.clear();
-            self.objects.set(Vec::new());
+        if self.subscriptions.is_empty() {
+            self.objects.hold(Vec::new());
+            if !self.applied.is_empty() {
+                self.applied.clear();
+                self.objects.set(Vec::new());
+            }
         }
     }
 
@@ -179,21 +183,22 @@ impl Tenants {
             return;
         }
         let scoped = self.scopes.cluster_scoped(tenancy).await;
-        let mut present: Vec<Candidate> = synced.iter().flat_map(|(informer, _)| all(informer)).collect();
+        let same_scopes = self.objects.set_cluster_scoped(scoped);
+        let found: Vec<Candidate> = synced.iter().flat_map(|(informer, _)| all(informer)).collect();
+        let Some(mut present) = self.without_predecessors(found).await else { return };
         present.sort_by(|one, other| one.identity().cmp(&other.identity()));
         let identities: Vec<(String, Option<i64>)> =
             present.iter().map(|one| (one.identity().0.to_owned(), one.identity().1)).collect();
-        let names = present.iter().map(|one| host_name(one.0.namespace(), one.0.name())).collect();
-        let same_scopes = self.objects.set_cluster_scoped(scoped);
+        let uids = present.iter().map(|one| (plugin_of(one), one.0.uid().to_owned())).collect();
         self.objects.set(present);
         if same_scopes && identities == self.applied {
-            return self.forget(names, &synced).await;
+            return self.forget(uids, &synced).await;
         }
         match self.applier.apply_again().await {
             Ok(report) => {
                 report.changes.iter().for_each(|change| tracing::info!(%change, "Plugin objects applied"));
                 self.applied = identities;
-                self.forget(names, &synced).await;
+                self.forget(uids, &synced).await;
             }
             Err(error) => tracing::debug!(%error, "the Plugin objects are not applied"),
         }
@@ -201,24 +206,69 @@ impl Tenants {
 }
 
 impl Tenants {
-    /// Deletes the data of objects that are gone, so that ever new names do not fill the disk. `names` are those of all objects in
-    /// the caches of `synced`. What cannot be deleted now is deleted after a later look.
-    async fn forget(&mut self, mut names: BTreeSet<String>, synced: &[(SharedInformer, Undecoded)]) {
-        for earlier in std::mem::take(&mut self.names) {
-            if names.contains(&earlier) {
+    /// Returns the objects that may run. If an object was deleted and another one has its name now, the plugin of the first one ends and
+    /// its data is deleted before the other one runs, even if the deletion was not seen. An object is refused until the data of the one
+    /// before can be deleted. Returns `None` if the host is stopping.
+    async fn without_predecessors(&mut self, found: Vec<Candidate>) -> Option<Vec<Candidate>> {
+        let has_predecessor =
+            |one: &Candidate| self.uids.get(&plugin_of(one)).is_some_and(|earlier| earlier != one.0.uid());
+        let (anew, mut present): (Vec<_>, Vec<_>) = found.into_iter().partition(has_predecessor);
+        if !anew.is_empty() {
+            self.objects.set(present.clone());
+            if let Err(error) = self.applier.apply_again().await {
+                tracing::debug!(%error, "the Plugin objects are not applied");
+                return None;
+            }
+        }
+        let mut held = Vec::new();
+        for one in anew {
+            let plugin = plugin_of(&one);
+            match forget(&self.state, &plugin).await {
+                Ok(()) => {
+                    self.uids.remove(&plugin);
+                    present.push(one);
+                }
+                Err(error) => {
+                    tracing::warn!(plugin, %error, "the Plugin object does not run yet, because the data of the deleted object of this name cannot be deleted");
+                    held.push(held_back(one, plugin));
+                }
+            }
+        }
+        self.objects.hold(held);
+        Some(present)
+    }
+
+    /// Deletes the data of objects that are gone, so that ever new names do not fill the disk. `uids` are those of all objects in
+    /// the caches of `synced`, by the names of their plugins. What cannot be deleted now is deleted after a later look.
+    async fn forget(&mut self, mut uids: BTreeMap<String, String>, synced: &[(SharedInformer, Undecoded)]) {
+        for (earlier, uid) in std::mem::take(&mut self.uids) {
+            if uids.contains_key(&earlier) {
                 continue;
             }
             if may_exist(&earlier, synced) {
-                names.insert(earlier);
+                uids.insert(earlier, uid);
                 continue;
             }
             if let Err(error) = forget(&self.state, &earlier).await {
                 tracing::warn!(plugin = earlier, %error, "the data of the deleted Plugin object cannot be deleted yet");
-                names.insert(earlier);
+                uids.insert(earlier, uid);
             }
         }
-        self.names = names;
+        self.uids = uids;
     }
+}
+
+/// The name of the plugin of an object.
+fn plugin_of(candidate: &Candidate) -> String {
+    host_name(candidate.0.namespace(), candidate.0.name())
+}
+
+/// The verdict about an object that does not run before the data of the one before it is deleted.
+fn held_back(candidate: Candidate, plugin: String) -> Judged {
+    let message = "the host cannot delete the data of the deleted object of this name, and runs this object only after that; ask the \
+                   operator, because the log of the host has the cause";
+    let verdict = Verdict::Refused(Refused::new(Refused::EARLIER_DATA, message));
+    Judged { object: candidate.0, name: plugin, verdict }
 }
 
 /// Returns true if this is the resource of Plugin objects.
@@ -245,8 +295,11 @@ fn all(informer: &SharedInformer) -> Vec<Candidate> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use informer_devserver::DevServer;
     use informer_runtime::capabilities::{KeyValueSource, Place, Quota};
+    use informer_types::{Body, Header, Object};
     use serde_json::{Value, json};
     use tokio::time::timeout;
 
@@ -275,6 +328,58 @@ mod tests {
         Place { plugin: plugin.into(), bucket: "b".into() }
     }
 
+    /// Objects with the UID `one`, by the names of their plugins.
+    fn uids<const N: usize>(plugins: [&str; N]) -> BTreeMap<String, String> {
+        plugins.map(|plugin| (plugin.to_owned(), "one".to_owned())).into()
+    }
+
+    /// The object of the plugin `shop/NAME` with this UID.
+    fn object(name: &str, uid: &str) -> Candidate {
+        let header =
+            Header { namespace: "shop".into(), name: name.into(), uid: uid.into(), ..Header::default() };
+        Candidate(Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap()))
+    }
+
+    /// As after a relist, in which nothing shows that the first object was deleted.
+    #[tokio::test]
+    async fn an_object_that_was_created_anew_runs_once_the_data_of_the_one_before_is_deleted() {
+        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
+        let client = connection.client.clone();
+        let options = Options { connection: Some(connection), ..Options::default() };
+        let app = App::start(config(TENANCY), options).await.unwrap();
+        let values = KeyValues::new(app.state.clone());
+        for plugin in ["shop/a", "shop/b"] {
+            let change = vec![("k".to_owned(), Some(b"v".to_vec()))];
+            values.change(place(plugin), change, Quota(1000)).await.unwrap();
+        }
+        let mut tenants =
+            Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
+        tenants.uids = uids(["shop/a", "shop/b"]);
+        let found = || vec![object("a", "two"), object("b", "one")];
+        let plugins = |present: Vec<Candidate>| present.iter().map(plugin_of).collect::<Vec<_>>();
+        let kept = async |plugin: &str| values.exists(place(plugin), "k".to_owned()).await.unwrap();
+        let is_held = |tenants: &Tenants| {
+            let of_a = |one: &&Judged| one.name == "shop/a";
+            let verdict = tenants.objects.judged().iter().find(of_a).map(|one| one.verdict.clone());
+            matches!(verdict, Some(Verdict::Refused(refused)) if refused.reason == Refused::EARLIER_DATA)
+        };
+
+        // No directory can be created below a file.
+        tenants.state = State::open(Some(Path::new("/dev/null/state")));
+        let present = tenants.without_predecessors(found()).await.unwrap();
+        assert_eq!((plugins(present), kept("shop/a").await), (vec!["shop/b".to_owned()], true));
+        assert!(is_held(&tenants), "its status has the reason");
+
+        tenants.state = app.state.clone();
+        let present = tenants.without_predecessors(found()).await.unwrap();
+        assert_eq!(plugins(present), ["shop/b", "shop/a"]);
+        assert_eq!((kept("shop/a").await, kept("shop/b").await), (false, true));
+        assert!(!is_held(&tenants));
+        app.stop().await;
+        server.shutdown().await;
+    }
+
     /// As after `[tenancy]` was removed and is back: the lists of both kinds begin anew.
     #[tokio::test]
     async fn the_data_of_an_object_stays_while_its_list_is_not_complete_or_it_cannot_be_decoded() {
@@ -298,7 +403,7 @@ mod tests {
         }
         let mut tenants =
             Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
-        tenants.names = ["shop/a", "cluster:bad", "cluster:gone"].map(str::to_owned).into();
+        tenants.uids = uids(["shop/a", "cluster:bad", "cluster:gone"]);
         tenants.applied = vec![("uid of a".to_owned(), Some(1))];
         let tenancy = tenants.objects.tenancy().unwrap();
         tenants.subscribe(Some(&tenancy));
@@ -314,8 +419,8 @@ mod tests {
         let kept = async |plugin: &str| values.exists(place(plugin), "k".to_owned()).await.unwrap();
         let kept = [kept("shop/a").await, kept("cluster:bad").await, kept("cluster:gone").await];
         assert_eq!(kept, [true, true, false]);
-        let undecided = ["cluster:bad", "shop/a"].map(str::to_owned);
-        assert_eq!(tenants.names, BTreeSet::from(undecided), "a later list decides whether they exist");
+        let undecided = uids(["cluster:bad", "shop/a"]);
+        assert_eq!(tenants.uids, undecided, "a later list decides whether they exist");
         app.stop().await;
         server.shutdown().await;
     }

@@ -21,6 +21,8 @@ impl Refused {
     pub(crate) const NOT_ACCEPTED: &'static str = "NotAccepted";
     /// Older objects use the quota.
     pub(crate) const QUOTA: &'static str = "QuotaExceeded";
+    /// The data of the deleted object of this name cannot be deleted.
+    pub(crate) const EARLIER_DATA: &'static str = "EarlierDataRemains";
 
     /// A refusal for this reason.
     pub(crate) fn new(reason: &'static str, message: impl Into<String>) -> Self {

@@ -175,6 +175,31 @@ async fn another_object_of_the_same_name_has_other_receipts_and_removes_those_be
     assert_eq!((versions(&of_uid("two")), versions(&near)), (of([]), of([("web", "1")])));
 }
 
+/// A version is written when it enters service, and its plugin may never receive an object.
+#[tokio::test]
+async fn the_version_of_a_plugin_without_receipts_is_removed_as_receipts_are() {
+    let database = State::open(None);
+    let kept = |plugin: &str, uid: &str| KeptReceipts::new(database.clone(), plugin, uid);
+    let version = |kept: KeptReceipts| kept.component().unwrap().is_some();
+    let component = Arc::new(Batch { component: Some("digest".into()), ..Batch::default() });
+    for (plugin, uid) in [("shop/a", "one"), ("shop/a", "two"), ("shop/ab", "one"), ("file", "")] {
+        write(&kept(plugin, uid), &component).await;
+    }
+
+    // The object `two` replaced `one` while the host was down.
+    let only = Batch { only: Some([source("pods")].into()), ..Batch::default() };
+    write(&kept("shop/a", "two"), &Arc::new(only)).await;
+    assert_eq!((version(kept("shop/a", "one")), version(kept("shop/a", "two"))), (false, true));
+
+    super::super::forget(&database, "shop/a").await.unwrap();
+    assert_eq!((version(kept("shop/a", "two")), version(kept("shop/ab", "one"))), (false, true));
+
+    // A changed configuration keeps no receipts.
+    let none = Batch { only: Some(BTreeSet::new()), ..Batch::default() };
+    write(&kept("file", ""), &Arc::new(none)).await;
+    assert!(!version(kept("file", "")));
+}
+
 #[tokio::test]
 async fn a_row_of_a_newer_host_is_left_out_and_stays() {
     let database = State::open(None);

@@ -122,3 +122,34 @@ fn a_key_comes_from_the_change_of_its_object() {
     assert_eq!(steps[1]["delete"], "v1/pods shop/web");
     assert_eq!(steps[1]["expect"]["calls"], json!(["reconcile shop/web"]));
 }
+
+/// The host shows `***` for a value of a Secret, and a digest for a value of which a plugin reads no more.
+#[test]
+fn masks_and_digests_have_a_form_that_an_api_server_accepts() {
+    let added = |kind: &str, data: Value| {
+        let metadata = json!({"namespace": "shop", "name": "web"});
+        let object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": data});
+        let (story, _) = story(vec![call("on-add", None, Some(object.to_string()))]);
+        story["steps"][0]["add"]["data"].clone()
+    };
+
+    assert_eq!(added("Secret", json!({"a": "***", "b": "MQ=="})), json!({"a": "Kioq", "b": "MQ=="}));
+    assert_eq!(added("ConfigMap", json!({"sha256:": "9f86"})), json!({"sha256.": "9f86"}));
+    assert_eq!(added("ConfigMap", json!({"a": "***"})), json!({"a": "***"}));
+}
+
+#[test]
+fn an_older_event_is_recorded_as_one_of_the_core_group() {
+    let object = json!({
+        "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"namespace": "shop", "name": "web"},
+        "deprecatedCount": 2, "eventTime": null, "note": "hello", "regarding": {"kind": "Pod", "namespace": "shop"},
+    });
+
+    let (story, _) = story(vec![call("on-add", None, Some(object.to_string()))]);
+
+    let expected = json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"namespace": "shop", "name": "web"},
+        "count": 2, "eventTime": null, "message": "hello", "involvedObject": {"kind": "Pod", "namespace": "shop"},
+    });
+    assert_eq!(story["steps"][0]["add"], expected);
+}

@@ -3,6 +3,7 @@
 use std::fs;
 
 use informer_devserver::DevServer;
+use informer_dispatch::Initial;
 use informer_guests::guest;
 use informer_runtime::EngineConfig;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -12,13 +13,17 @@ use kube::{
 };
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::time::{sleep, timeout};
+use tokio::{
+    net::TcpListener,
+    time::{sleep, timeout},
+};
 
 use super::*;
 use crate::{
     app::{App, Options, running_plugin::RunningPlugin},
     config::{Access, Components, Config, Environment, Place},
     connect::connect,
+    state::KeptReceipts,
 };
 
 /// Time for something that must happen, on a busy machine.
@@ -26,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A registry that does not answer: no program listens at this port.
 const DOWN: &str = "oci://127.0.0.1:1/acme/echo:1";
+const DOWN_REGISTRY: &str = "[[registry]]\nhost = \"127.0.0.1:1\"\ninsecure = true\n";
 
 /// A host with one plugin, whose component is a file.
 struct Host {
@@ -139,14 +145,13 @@ async fn a_change_of_the_configuration_does_not_end_the_refusal_of_a_component()
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_stays_while_the_registry_does_not_answer() {
     let host = Host::start().await;
-    let registry = "[[registry]]\nhost = \"127.0.0.1:1\"\ninsecure = true\n";
-    let refuse = format!("{registry}[[verify]]\nrepository = \"*\"\nrefuse = true\n");
+    let refuse = format!("{DOWN_REGISTRY}[[verify]]\nrepository = \"*\"\nrefuse = true\n");
     host.app.apply(config(DOWN, "", &refuse)).await.unwrap();
     host.until("a refusal", |plugin| plugin.versions().refused().is_some()).await;
     let refusal = host.refused();
     assert!(refusal.contains("refuses everything"), "{refusal}");
 
-    host.app.apply(config(DOWN, "", registry)).await.unwrap();
+    host.app.apply(config(DOWN, "", DOWN_REGISTRY)).await.unwrap();
     let plugin = host.plugin();
     let polled = plugin.versions().load(Look::Changed).await;
 
@@ -157,6 +162,108 @@ async fn a_refusal_stays_while_the_registry_does_not_answer() {
     let requested = plugin.versions().load(Look::Requested).await.unwrap_err().to_string();
     assert!(requested.contains("does not answer"), "{requested}");
     assert_eq!(host.refused(), refusal);
+    host.end().await;
+}
+
+/// Nothing else shows that the version in service comes from the source before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_was_never_pulled_is_refused_until_the_plugin_has_another_one() {
+    let host = Host::start().await;
+
+    host.app.apply(config(DOWN, "", DOWN_REGISTRY)).await.unwrap();
+    host.until("a refusal", |plugin| plugin.versions().refused().is_some()).await;
+
+    let refusal = host.refused();
+    let start = "the component cannot be pulled: ";
+    assert!(refusal.starts_with(start) && refusal.contains("does not answer"), "{refusal}");
+    assert!(host.plugin().plugin().version().is_some(), "the version in service stays");
+    host.app.apply(config(&host.file(), "", DOWN_REGISTRY)).await.unwrap();
+    assert!(matches!(host.plugin().versions().load(Look::Changed).await, Ok(None)));
+    assert_eq!(host.refused(), "");
+    host.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_that_fails_after_the_source_changed_is_no_failure_of_the_new_source() {
+    let host = Host::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let registry = format!("[[registry]]\nhost = \"{address}\"\ninsecure = true\n");
+    let source = format!("oci://{address}/acme/echo:1");
+    host.app.apply(config(&source, "", &registry)).await.unwrap();
+    // The pull waits for an answer.
+    let connection = timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+
+    host.app.apply(config(&host.file(), "", &registry)).await.unwrap();
+    drop((listener, connection));
+    // One load waits for the other: this one ends after the late pull.
+    let plugin = host.plugin();
+    let loaded = timeout(PATIENCE, plugin.versions().load(Look::Changed)).await.unwrap();
+
+    assert!(matches!(loaded, Ok(None)), "the file is in service already");
+    assert!(plugin.versions().pulls().status().is_none(), "nothing was pulled from a file");
+    assert_eq!(host.refused(), "");
+    host.end().await;
+}
+
+/// The registry would have a minute for the manifest, and ten minutes for the component.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_source_is_loaded_although_the_registry_of_the_one_before_hangs() {
+    let host = Host::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let registry = format!("[[registry]]\nhost = \"{address}\"\ninsecure = true\n");
+    host.app.apply(config(&format!("oci://{address}/acme/echo:1"), "", &registry)).await.unwrap();
+    let _connection = timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+    assert!(host.plugin().versions().is_changing(), "the version in service comes from the source before");
+
+    host.app.apply(config(&host.file(), "", &registry)).await.unwrap();
+
+    let plugin = host.plugin();
+    let loaded = timeout(PATIENCE / 2, plugin.versions().load(Look::Changed)).await.unwrap();
+    assert!(matches!(loaded, Ok(None)), "the file is in service already");
+    assert!(!plugin.versions().is_changing());
+    host.end().await;
+}
+
+/// The pull ended when the source changed, so nothing was pulled from the source that is back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_changes_twice_and_is_what_it_was_is_pulled_again() {
+    let host = Host::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let registry = format!("[[registry]]\nhost = \"{address}\"\ninsecure = true\n");
+    host.app.apply(config(&format!("oci://{address}/acme/echo:1"), "", &registry)).await.unwrap();
+    let _first = timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+
+    let plugin = host.plugin();
+    let present = plugin.versions().origin();
+    let other = Origin { source: Source::File(host.file().into()), ..present.clone() };
+    plugin.versions().set_origin(other);
+    plugin.versions().set_origin(present);
+
+    let _second = timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+    assert!(plugin.versions().is_changing(), "the version in service is that of the file");
+    host.end().await;
+}
+
+/// The next start of the host compares its component with the recorded one, and delivers every object if they differ and
+/// `on-reload = "replay"` requires that.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_version_in_service_is_recorded_when_a_changed_subscription_begins_to_keep_receipts() {
+    let host = Host::start().await;
+    let plugin = host.plugin();
+    // The first version is recorded before this, if there are receipts by then.
+    timeout(PATIENCE, plugin.serving()).await.unwrap();
+    let kept = KeptReceipts::new(host.app.state.clone(), "a", "");
+    assert_eq!(kept.component().unwrap(), None);
+
+    let mut changed = config(&host.file(), "", "");
+    changed.plugins[0].subscriptions[0].filter.initial = Initial::Changed;
+    host.app.apply(changed).await.unwrap();
+
+    let digest = plugin.plugin().version().unwrap().digest;
+    host.until("the record", |_| kept.component().unwrap().as_deref() == Some(&*digest)).await;
     host.end().await;
 }
 
@@ -177,9 +284,11 @@ async fn a_host_that_stands_by_compiles_a_component_once_and_serves_it_when_it_l
     .await;
     host.until("a compiled component", |plugin| plugin.versions().compiled.lock().is_some()).await;
 
-    let again = host.plugin().versions().try_load(Look::Changed).await;
+    let plugin = host.plugin();
+    let versions = plugin.versions();
+    let again = versions.try_load(Look::Changed, &versions.origin()).await;
 
-    assert!(matches!(again, Ok(Loaded::Known)), "it is not compiled again");
+    assert!(matches!(again, Ok(Some(Loaded::Known))), "it is not compiled again");
     assert!(host.plugin().plugin().version().is_none());
     leases.delete("informer", &DeleteParams::default()).await.unwrap();
     host.until("a version in service", |plugin| plugin.plugin().version().is_some()).await;
