@@ -1,8 +1,17 @@
 //! The ready-made plugin `plugins/event-exporter` in a whole host, with a receiver on the loopback of this machine.
 
-use std::{collections::VecDeque, fs, path::Path, sync::Arc};
+use std::{collections::VecDeque, convert::Infallible, fs, path::Path, sync::Arc, time::Duration};
 
-use axum::{Router, extract::State, http::HeaderMap, http::StatusCode, routing::post};
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use bytes::Bytes;
+use futures::stream::{Stream, unfold};
 use informer::{
     admin::{Probe, types::Chosen},
     config::Access,
@@ -22,10 +31,14 @@ use kube::{
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::{net::TcpListener, sync::watch, time::timeout};
+use tokio::{
+    net::TcpListener,
+    sync::watch,
+    time::{interval, timeout},
+};
 
 /// A receiver of events. It answers with the given statuses first, and then with 200. It answers 503 to each event whose name begins
-/// with `poison`.
+/// with `poison`. The body of the answer to an event whose name begins with `endless` has no end.
 #[derive(Clone)]
 struct Receiver {
     url: String,
@@ -66,14 +79,24 @@ impl Receiver {
     }
 }
 
-async fn take(State(told): State<Arc<Told>>, headers: HeaderMap, body: String) -> StatusCode {
+async fn take(State(told): State<Arc<Told>>, headers: HeaderMap, body: String) -> Response {
     let body: Value = serde_json::from_str(&body).unwrap();
-    let is_poison = body["event"].as_str().is_some_and(|event| event.starts_with("poison"));
-    let status = if is_poison { 503 } else { told.statuses.lock().pop_front().unwrap_or(200) };
+    let is = |start: &str| body["event"].as_str().is_some_and(|event| event.starts_with(start));
+    let is_endless = is("endless");
+    let status = if is("poison") { 503 } else { told.statuses.lock().pop_front().unwrap_or(200) };
     let reason = headers.get("x-reason").map(|value| value.to_str().unwrap().to_owned());
     let request = (status, reason.unwrap_or_default(), body);
     told.requests.send_modify(|requests| requests.push(request));
-    StatusCode::from_u16(status).unwrap()
+    let status = StatusCode::from_u16(status).unwrap();
+    if is_endless { (status, Body::from_stream(drops())).into_response() } else { status.into_response() }
+}
+
+/// A body without an end. It is never silent for long, so no limit on silence ends it.
+fn drops() -> impl Stream<Item = Result<Bytes, Infallible>> {
+    unfold(interval(Duration::from_millis(100)), |mut next| async move {
+        next.tick().await;
+        Some((Ok(Bytes::from_static(b".")), next))
+    })
 }
 
 /// The fragment of the plugin as it is shipped, with the component that was built for the tests and this receiver.
@@ -95,11 +118,16 @@ async fn client(server: &DevServer) -> Client {
 }
 
 async fn create(client: &Client, name: &str, kind: &str) {
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "web"});
+    create_about(client, name, kind, &pod).await;
+}
+
+async fn create_about(client: &Client, name: &str, kind: &str, involved: &Value) {
     let events: Api<Event> = Api::namespaced(client.clone(), "default");
     let event = json!({
         "metadata": {"name": name}, "type": kind, "reason": "BackOff", "message": "Back-off restarting", "count": 1,
         "firstTimestamp": Timestamp::now(), "lastTimestamp": Timestamp::now(),
-        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "web"},
+        "involvedObject": involved,
         "source": {"component": "kubelet"},
     });
     events.create(&PostParams::default(), &serde_json::from_value(event).unwrap()).await.unwrap();
@@ -238,5 +266,50 @@ async fn a_template_that_loops_makes_a_dead_letter_and_the_other_receivers_get_t
         .await;
     create(&client, "b", "Warning").await;
     assert_eq!(receiver.took("b 1").await, ["a 1", "b 1"]);
+    host.stop().await;
+}
+
+/// A call with a receiver that never ends its answer must end before its deadline. Otherwise the host stops the call, and the event is
+/// sent again and again.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_without_an_end_counts_by_its_status_and_delays_the_next_event_by_seconds() {
+    let (server, state) = (DevServer::start(Config::default()).await.unwrap(), TempDir::new().unwrap());
+    let (client, receiver) = (client(&server).await, Receiver::start(&[]).await);
+    let text = fragment(&receiver).await;
+    let host = start(&server, state.path(), &text).await;
+
+    create(&client, "endless", "Warning").await;
+    create(&client, "next", "Warning").await;
+
+    assert_eq!(receiver.took("next 1").await, ["endless 1", "next 1"]);
+    let statuses: Vec<u16> = receiver.requests().into_iter().map(|(status, ..)| status).collect();
+    assert_eq!(statuses, [200, 200], "no event is sent twice");
+    host.stop().await;
+}
+
+/// Each client writes the texts of its events as it likes.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_about_an_object_that_no_resource_has_arrives_without_labels() {
+    let (server, state) = (DevServer::start(Config::default()).await.unwrap(), TempDir::new().unwrap());
+    let (client, receiver) = (client(&server).await, Receiver::start(&[]).await);
+    let text = fragment(&receiver).await;
+    let host = start(&server, state.path(), &text).await;
+
+    for (name, involved) in [
+        ("empty", json!({})),
+        ("odd", json!({"apiVersion": "a/b/c", "kind": "Odd Kind", "namespace": "default", "name": "web"})),
+        (
+            "unserved",
+            json!({"apiVersion": "example.com/v1", "kind": "Gizmo", "namespace": "default", "name": "web"}),
+        ),
+    ] {
+        create_about(&client, name, "Warning", &involved).await;
+        receiver.took(&format!("{name} 1")).await;
+    }
+
+    for (_, _, body) in receiver.requests() {
+        assert_eq!(body["object"]["app"], "none", "{body}");
+    }
+    assert_eq!(receiver.requests().len(), 3);
     host.stop().await;
 }

@@ -12,7 +12,8 @@ use crate::{
     state::{Refused, State, StateError, Stuck},
 };
 
-/// A call sends for at most this time, so that it ends before its deadline. The last request may take longer.
+/// A call sends for at most this time, so that it ends before its deadline. The last two requests may take longer:
+/// the receiver refuses a batch, and the first Event of the batch then has a request of its own.
 const BUDGET: Duration = Duration::from_secs(5);
 
 /// The most Events of a call.
@@ -21,7 +22,7 @@ const AT_ONCE: usize = 500;
 /// The most bytes of the documents of one request.
 const REQUEST_BYTES: usize = 1 << 20;
 
-/// The most bytes that a call logs. The host cuts the log of a call at 64 KiB.
+/// The most bytes of the lines of a call. The host cuts the log of a call at 64 KiB. One longer line has a call of its own.
 const LOG_BYTES: usize = 48 << 10;
 
 /// When the number of failed attempts of the first Event of a queue reaches a multiple of this number, the next call sends another Event
@@ -65,13 +66,8 @@ impl Delivery<'_> {
     /// Sends the Events in the queue. After a failure, the Events that are left wait for the next call.
     pub(crate) fn drain(&self) -> ReconcileResult {
         let begun = (self.now)();
-        if let Some(until) = self.state.paused(self.name)? {
-            let rest = Duration::try_from(until.duration_since(begun)).unwrap_or_default();
-            // A pause that is longer than the longest one shows that the clock was set back after the pause began. Such a pause is ignored.
-            if !rest.is_zero() && rest <= LONGEST_PAUSE {
-                return Ok(Reconciled::RequeueAfter(rest));
-            }
-            self.state.set_pause(self.name, None)?;
+        if let Some(rest) = self.rest_of_pause(begun)? {
+            return Ok(Reconciled::RequeueAfter(rest));
         }
         let mut queue = self.state.queue(self.name, AT_ONCE)?;
         let mut call = Call { begun, suspect: None, accepted: false };
@@ -99,12 +95,46 @@ impl Delivery<'_> {
             return Err(ReconcileError::retry(why));
         };
         log::warn!(receiver = self.name; "{why}; the next attempt is in {} s", pause.as_secs());
-        self.state.set_pause(self.name, (self.now)().checked_add(pause).ok())?;
+        self.begin_pause(pause);
         Ok(Reconciled::RequeueAfter(pause))
     }
 
-    /// Sends an Event again that the receiver refused before.
+    fn begin_pause(&self, pause: Duration) {
+        let until = (self.now)().checked_add(pause).ok();
+        // The wait resets the number of attempts, and the next attempt would go to the same host without end.
+        let turn = self.attempt();
+        let kept = self.state.set_pause(self.name, until).and_then(|()| self.state.set_turn(self.name, turn));
+        // The key of the receiver waits anyway. The queue may have used up the room on the disk.
+        if let Err(error) = kept {
+            log::warn!(receiver = self.name; "a new Event or a restart may end the wait: {error}");
+        }
+    }
+
+    /// The rest of the time that the receiver named. A pause that is over is removed.
+    fn rest_of_pause(&self, now: Timestamp) -> Result<Option<Duration>, StateError> {
+        let Some(until) = self.state.paused(self.name)? else { return Ok(None) };
+        let rest = Duration::try_from(until.duration_since(now)).unwrap_or_default();
+        // A pause that is longer than the longest one shows that the clock was set back after the pause began. Such a pause is ignored.
+        if !rest.is_zero() && rest <= LONGEST_PAUSE {
+            return Ok(Some(rest));
+        }
+        self.state.set_pause(self.name, None)?;
+        Ok(None)
+    }
+
+    /// The number of this attempt, which continues after a pause. The number chooses the host of a receiver that has several.
+    fn attempt(&self) -> u32 {
+        let before = self.state.turn(self.name).unwrap_or_default();
+        delivery::current().attempt.max(1).wrapping_add(before)
+    }
+
+    /// Sends an Event again that the receiver refused before. A pause of the receiver is a failure here, because the success of a wait
+    /// would remove the dead letter.
     pub(crate) fn again(&self, key: &str, refused: Refused) -> ReconcileResult {
+        if let Some(rest) = self.rest_of_pause((self.now)())? {
+            let why = format!("it wants no request for {} s", rest.as_secs().max(1));
+            return Err(ReconcileError::retry(about(self.name, &why)));
+        }
         let records = [refused.record];
         let (verdicts, _) = self.verdicts(&records);
         match verdicts.into_iter().next() {
@@ -114,7 +144,10 @@ impl Delivery<'_> {
                 Ok(Reconciled::Done)
             }
             Some(Verdict::Never(why)) => Err(ReconcileError::terminal(about(self.name, &why))),
-            Some(Verdict::Later(why, _) | Verdict::Busy(why, _)) => {
+            Some(Verdict::Later(why, pause) | Verdict::Busy(why, pause)) => {
+                if let Some(pause) = pause.filter(|pause| !pause.is_zero()) {
+                    self.begin_pause(pause);
+                }
                 Err(ReconcileError::retry(about(self.name, &why)))
             }
             None => Ok(Reconciled::Done),
@@ -174,7 +207,12 @@ impl Delivery<'_> {
                 *left = rest;
                 continue;
             };
-            size += record.document().to_string().len();
+            size += match self.destination {
+                // The layout may make a long line of a short Event. An Event without a line is refused later. Such an Event has a call
+                // of its own: its template may have taken many steps, and its refusal writes to the disk.
+                Destination::Stdout(stdout) => stdout.line(&record).map_or(LOG_BYTES, |line| line.len() + 1),
+                Destination::Http(_) => record.document().to_string().len(),
+            };
             if batch.len() == most || (!batch.is_empty() && size > bytes) {
                 break;
             }
@@ -234,8 +272,7 @@ impl Delivery<'_> {
                 return (records.iter().map(print).collect(), false);
             }
         };
-        let attempt = delivery::current().attempt.max(1);
-        let request = match sink.request(records, attempt) {
+        let request = match sink.request(records, self.attempt()) {
             Ok(request) => request,
             Err(why) => return all(Verdict::Never(why)),
         };

@@ -61,8 +61,28 @@ pub(crate) trait Post {
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
 
 /// The value of `Authorization` for a name and a password.
-pub(crate) fn basic(name: &str, password: &str) -> String {
-    format!("Basic {}", BASE64_STANDARD.encode(format!("{name}:{password}")))
+pub(crate) fn basic(name: &[u8], password: &[u8]) -> String {
+    format!("Basic {}", BASE64_STANDARD.encode([name, b":".as_slice(), password].concat()))
+}
+
+/// The value of `Authorization` for the part of a URL before `@`. The name and the password are percent-encoded there, because
+/// characters such as `@` and `/` have a meaning in a URL. Returns `None` if `%` stands for no byte.
+fn authorization(credentials: &str) -> Option<String> {
+    let (name, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+    Some(basic(&percent_decoded(name)?, &percent_decoded(password)?))
+}
+
+fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+    let mut parts = text.split('%');
+    let mut decoded = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        // The parser of numbers also accepts a sign.
+        let is_byte = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        decoded.push(u8::from_str_radix(digits, 16).ok().filter(|_| is_byte)?);
+        decoded.extend_from_slice(rest.as_bytes());
+    }
+    Some(decoded)
 }
 
 // === impl Answer ===
@@ -127,9 +147,13 @@ impl TryFrom<String> for Url {
         let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
         let path = path.split('#').next().unwrap_or_default();
         let (authorization, authority) = match authority.rsplit_once('@') {
+            Some(("", authority)) => (None, authority),
             Some((credentials, authority)) => {
-                let (name, password) = credentials.split_once(':').unwrap_or((credentials, ""));
-                (Some(basic(name, password)), authority)
+                let value = authorization(credentials).ok_or(
+                    "in the name and the password of an address, `%` and two hexadecimal digits stand for a byte, \
+                     and `%25` for `%`",
+                )?;
+                (Some(value), authority)
             }
             None => (None, authority),
         };

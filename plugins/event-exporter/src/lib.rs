@@ -138,18 +138,22 @@ impl Exporter {
         if !self.settings.omit_lookup {
             lookup::enrich(&mut record, cause == Cause::Live)?;
         }
-        let mark = Seen { uid: record.uid().to_owned(), occurrence };
-        self.queue(&event, mark, &record, seen.is_some())
+        let done = seen.map_or_else(|| Some(Vec::new()), |seen| seen.done);
+        let mark = Seen { uid: record.uid().to_owned(), occurrence, done };
+        self.queue(&event, mark, &record)
     }
 
-    /// The last occurrence that was judged of this Event, and not of another one of its name.
+    /// The last occurrence that was judged of this Event, and not of another one of its name. Another instance of the plugin may have
+    /// judged a later one than this instance.
     fn seen(&self, event: &ObjectKey, uid: &str) -> Result<Option<Seen>> {
-        let unsaved = self.marks.iter().rev().find(|(marked, _)| marked == event);
-        let seen = match unsaved {
-            Some((_, seen)) => Some(seen.clone()),
-            None => self.state.seen(event)?,
-        };
-        Ok(seen.filter(|seen| seen.uid == uid))
+        let is_same = |seen: &Seen| seen.uid == uid;
+        let unsaved = self.marks.iter().rev().find(|(marked, seen)| marked == event && is_same(seen));
+        let saved = self.state.seen(event)?.filter(is_same);
+        Ok(match (unsaved, saved) {
+            (Some((_, unsaved)), Some(saved)) if saved.is_after(unsaved) => Some(saved),
+            (Some((_, unsaved)), _) => Some(unsaved.clone()),
+            (None, saved) => saved,
+        })
     }
 
     fn since(&mut self, now: Timestamp) -> Result<Timestamp> {
@@ -170,11 +174,18 @@ impl Exporter {
         Ok(())
     }
 
-    /// Puts an occurrence into the queues of its receivers.
-    fn queue(&mut self, event: &ObjectKey, mark: Seen, record: &Record, is_update: bool) -> Result {
+    /// Puts an occurrence into the queues of its receivers. A receiver without updates gets the first occurrence that a route sends to it,
+    /// which may be a later one of the Event, as with `minCount`.
+    fn queue(&mut self, event: &ObjectKey, mut mark: Seen, record: &Record) -> Result {
         let receivers = &self.settings.receivers;
-        let takes = |name: &&str| receivers.get(*name).is_some_and(|to| !is_update || to.takes_updates());
+        let takes =
+            |name: &&str| receivers.get(*name).is_some_and(|to| to.takes_updates() || !mark.is_done(name));
         let names: Vec<&str> = self.settings.route.receivers(record).into_iter().filter(takes).collect();
+        if let Some(done) = &mut mark.done {
+            let without_updates =
+                names.iter().filter(|name| receivers.get(**name).is_some_and(|to| !to.takes_updates()));
+            done.extend(without_updates.map(|name| (*name).to_owned()));
+        }
         if names.is_empty() {
             self.marks.push((event.clone(), mark));
             if self.marks.len() >= MARKS {

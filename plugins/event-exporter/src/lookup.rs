@@ -11,7 +11,8 @@ use crate::record::{Involved, Record};
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Adds the labels, the annotations and the owners of the object, or `deleted` if it is gone. An object of a resource that the
-/// host does not watch, or that the plugin may not read, adds nothing.
+/// host does not watch, or that the plugin may not read, adds nothing. Neither does an object whose kind or version is no name of the API,
+/// because each client writes the texts of its Events as it likes.
 pub(crate) fn enrich(record: &mut Record, is_live: bool) -> Result<(), Error> {
     record.set_involved("deleted", Value::Bool(false));
     let involved = record.involved();
@@ -20,8 +21,11 @@ pub(crate) fn enrich(record: &mut Record, is_live: bool) -> Result<(), Error> {
     }
     let gvr = resource(&involved);
     let found = match find(&gvr, &involved) {
-        Ok(None) if is_live && arrives(&gvr, &involved) => find(&gvr, &involved)?,
-        Err(error) if is_out_of_reach(&error) => return Ok(()),
+        Ok(None) if is_live && arrives(&gvr, &involved) => find(&gvr, &involved),
+        found => found,
+    };
+    let found = match found {
+        Err(error) if is_out_of_reach(&error, &gvr) => return Ok(()),
         found => found?,
     };
     let Some(fields) = found else {
@@ -34,8 +38,15 @@ pub(crate) fn enrich(record: &mut Record, is_live: bool) -> Result<(), Error> {
     Ok(())
 }
 
-fn is_out_of_reach(error: &Error) -> bool {
-    matches!(error.code(), Some(ErrorCode::UnknownResource | ErrorCode::NotGranted))
+/// Returns true if the plugin cannot read the resource, so that another attempt of the lookup gets the same answer. The host answers
+/// `invalid` if the text names no resource, and also if `reads` of the plugin lacks a field of a resource. The second case is a mistake
+/// that the operator must see.
+fn is_out_of_reach(error: &Error, gvr: &str) -> bool {
+    match error.code() {
+        Some(ErrorCode::UnknownResource | ErrorCode::NotGranted) => true,
+        Some(ErrorCode::Invalid) => lister::has_synced(gvr).is_err(),
+        _ => false,
+    }
 }
 
 /// Waits until the cache is as new as the version that the Event names. Returns true if the cache is as new, and false if the Event names

@@ -4,9 +4,10 @@
 //! |---|---|
 //! | `out/RECEIVER/TIME-COUNT/NAMESPACE/NAME` | an Event that the receiver has yet to get, as JSON |
 //! | `pause/RECEIVER` | the time until which the receiver wants to be left alone |
-//! | `seen/NAMESPACE/NAME` | the last occurrence of an Event that the routes have judged |
+//! | `seen/NAMESPACE/NAME` | the last occurrence of an Event that the routes have judged, and the receivers without updates that have it |
 //! | `since` | when the exporter started for the first time |
 //! | `stuck/RECEIVER` | the Event that failed last at the receiver, and the number of its failed attempts |
+//! | `turn/RECEIVER` | the number of attempts before the last pause, which choose the next host of the receiver |
 //! | `undelivered/RECEIVER/..` | an Event that the receiver refused |
 //!
 //! One transaction marks an occurrence as seen and puts it into the queues of its receivers, so a crash neither loses the
@@ -44,6 +45,10 @@ pub(crate) struct StateError(pub(crate) String);
 pub(crate) struct Seen {
     pub(crate) uid: String,
     pub(crate) occurrence: Occurrence,
+    /// The receivers without updates that get this occurrence or got an earlier one. Other receivers are not listed, because each mark
+    /// takes room. An earlier version of the exporter wrote marks without this list; it is `None` for them and for the later marks of
+    /// the same Events.
+    pub(crate) done: Option<Vec<String>>,
 }
 
 /// An Event that a receiver refused.
@@ -104,14 +109,20 @@ impl State {
         Ok(self.store.get(&seen_key(event))?.and_then(|text| Seen::parse(&text)))
     }
 
-    /// Marks Events as seen, and puts one into the queues of its receivers.
+    /// Marks Events as seen, and puts one into the queues of its receivers. A mark that is older than the stored one is left out: the
+    /// instances of the plugin keep marks for a while, so another instance may have judged a later occurrence of the Event. The older
+    /// mark would lead to a second delivery of that occurrence.
     pub(crate) fn judged(
         &self,
         marks: &[(ObjectKey, Seen)],
         queued: Option<(&ObjectKey, &Seen, &Record, &[&str])>,
     ) -> Result<(), StateError> {
-        let mut entries: Vec<(String, Vec<u8>)> =
-            marks.iter().map(|(event, seen)| (seen_key(event), seen.to_string().into_bytes())).collect();
+        let mut entries: Vec<(String, Vec<u8>)> = Vec::new();
+        for (event, mark) in marks {
+            if self.seen(event)?.is_none_or(|kept| mark.is_after(&kept)) {
+                entries.push((seen_key(event), mark.to_string().into_bytes()));
+            }
+        }
         if let Some((event, seen, record, receivers)) = queued {
             entries.push((seen_key(event), seen.to_string().into_bytes()));
             let Occurrence { count, at } = seen.occurrence;
@@ -245,6 +256,16 @@ impl State {
         }
     }
 
+    /// The number of attempts before the last pause of a receiver. The count of attempts goes on from this number.
+    pub(crate) fn turn(&self, receiver: &str) -> Result<u32, StateError> {
+        let kept = self.store.get(&turn(receiver))?;
+        Ok(kept.and_then(|text| String::from_utf8(text).ok()?.parse().ok()).unwrap_or_default())
+    }
+
+    pub(crate) fn set_turn(&self, receiver: &str, attempts: u32) -> Result<(), StateError> {
+        self.store.set(&[(turn(receiver), attempts.to_string().into_bytes())])
+    }
+
     pub(crate) fn stuck(&self, receiver: &str) -> Result<Option<Stuck>, StateError> {
         Ok(self.store.get(&stuck_key(receiver))?.and_then(|text| Stuck::parse(&text)))
     }
@@ -274,6 +295,10 @@ fn pause(receiver: &str) -> String {
     format!("pause/{receiver}")
 }
 
+fn turn(receiver: &str) -> String {
+    format!("turn/{receiver}")
+}
+
 fn stuck_key(receiver: &str) -> String {
     format!("stuck/{receiver}")
 }
@@ -285,18 +310,39 @@ fn seen_key(event: &ObjectKey) -> String {
 // === impl Seen ===
 
 impl Seen {
+    /// Returns true if this mark is later than another one of the same name. An Event of another UID has a count of its own.
+    pub(crate) fn is_after(&self, other: &Self) -> bool {
+        if self.uid == other.uid {
+            self.occurrence.is_after(&other.occurrence)
+        } else {
+            self.occurrence.at > other.occurrence.at
+        }
+    }
+
+    /// Returns true if this receiver gets no further occurrence of the Event unless the receiver takes updates. If the mark has no
+    /// list, this is true for each receiver, because each one may have the Event.
+    pub(crate) fn is_done(&self, receiver: &str) -> bool {
+        self.done.as_ref().is_none_or(|done| done.iter().any(|name| name == receiver))
+    }
+
+    /// The names of receivers are the last word, because they may contain spaces. They contain no `/`. The word is empty if there are no
+    /// receivers.
     fn parse(kept: &[u8]) -> Option<Self> {
-        let mut words = std::str::from_utf8(kept).ok()?.split(' ');
+        let mut words = std::str::from_utf8(kept).ok()?.splitn(4, ' ');
         let (uid, count, nanos) = (words.next()?, words.next()?, words.next()?);
         let at = Timestamp::from_nanosecond(nanos.parse().ok()?).ok()?;
-        Some(Self { uid: uid.to_owned(), occurrence: Occurrence { count: count.parse().ok()?, at } })
+        let occurrence = Occurrence { count: count.parse().ok()?, at };
+        let names = words.next().map(|names| names.split('/').filter(|name| !name.is_empty()));
+        let done = names.map(|names| names.map(str::to_owned).collect());
+        Some(Self { uid: uid.to_owned(), occurrence, done })
     }
 }
 
 impl std::fmt::Display for Seen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Occurrence { count, at } = self.occurrence;
-        write!(f, "{} {count} {}", self.uid, at.as_nanosecond())
+        write!(f, "{} {count} {}", self.uid, at.as_nanosecond())?;
+        self.done.as_ref().map_or(Ok(()), |done| write!(f, " {}", done.join("/")))
     }
 }
 

@@ -18,7 +18,9 @@ pub(crate) enum SweepError {
     #[error(transparent)]
     State(#[from] StateError),
     #[error("the cache cannot be read")]
-    Cache(#[from] Error),
+    Cache(#[source] Error),
+    #[error("a receiver cannot be added to the workqueue")]
+    Workqueue(#[source] Error),
 }
 
 /// The key of the workqueue that sends the queue of a receiver.
@@ -31,13 +33,12 @@ pub(crate) fn key_of(receiver: &str) -> String {
 pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError> {
     for receiver in state.waiting_receivers()? {
         if settings.receivers.contains_key(&receiver) {
-            workqueue::add(key_of(&receiver))?;
+            workqueue::add(key_of(&receiver)).map_err(SweepError::Workqueue)?;
         } else {
             discard(state, &receiver)?;
         }
     }
     let (events, mut refused) = state.kept()?;
-    state.forget(&gone(events)?)?;
     // The part of a key after the receiver is the time.
     refused.sort_by_key(|key| key.split('/').nth(2).map(str::to_owned));
     let newest = refused.split_off(refused.len().saturating_sub(REFUSED));
@@ -48,6 +49,8 @@ pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError
             log::warn!(key = key; "the next housekeeping makes a dead letter of a refused Event: {error}");
         }
     }
+    // Last, because refused Events are reported also if the cache cannot be read.
+    state.forget(&gone(events).map_err(SweepError::Cache)?)?;
     Ok(())
 }
 
@@ -70,24 +73,87 @@ fn gone(events: Vec<ObjectKey>) -> Result<Vec<ObjectKey>, Error> {
         match lister::has_synced(gvr) {
             Ok(true) => readable.push(gvr),
             Ok(false) => return Ok(Vec::new()),
-            Err(error)
-                if matches!(error.code(), Some(ErrorCode::UnknownResource | ErrorCode::NotGranted)) => {}
+            Err(error) if is_out_of_reach(&error) => {}
             Err(error) => return Err(error),
         }
     }
-    if readable.is_empty() {
-        log::error!("marks of deleted Events stay: list `v1/events` in `read` under [plugin.grant]");
-        return Ok(Vec::new());
-    }
-    let mut gone = Vec::new();
+    gone_from(events, |event| {
+        let read =
+            |gvr: &&str| lister::get_fields(gvr, event, ["/metadata/uid"]).map(|found| found.is_some());
+        readable.iter().map(read).collect()
+    })
+}
+
+/// The Events that `exist` finds in no cache. It returns the answer of each cache.
+///
+/// A grant may be limited to some namespaces. The mark of an Event that cannot be looked up stays, because another attempt would get the
+/// same answer.
+fn gone_from(
+    events: Vec<ObjectKey>,
+    exist: impl Fn(&ObjectKey) -> Vec<Result<bool, Error>>,
+) -> Result<Vec<ObjectKey>, Error> {
+    let (mut gone, mut unknown) = (Vec::new(), Vec::new());
     for event in events {
-        let mut exists = false;
-        for gvr in &readable {
-            exists = exists || lister::get_fields(gvr, &event, ["/metadata/uid"])?.is_some();
+        let (mut exists, mut is_known) = (false, false);
+        for answer in exist(&event) {
+            match answer {
+                Ok(found) => (exists, is_known) = (exists || found, true),
+                Err(error) if is_out_of_reach(&error) => {}
+                Err(error) => return Err(error),
+            }
         }
-        if !exists {
-            gone.push(event);
+        match (exists, is_known) {
+            (true, _) => {}
+            (false, true) => gone.push(event),
+            (false, false) => unknown.push(event),
         }
+    }
+    if let Some(event) = unknown.first() {
+        log::error!(
+            "the marks of {} Events stay, because the plugin may not look up Events such as {event}: list `v1/events` for \
+             their namespaces in `read` under [plugin.grant]",
+            unknown.len()
+        );
     }
     Ok(gone)
+}
+
+fn is_out_of_reach(error: &Error) -> bool {
+    matches!(error.code(), Some(ErrorCode::UnknownResource | ErrorCode::NotGranted))
+}
+
+#[cfg(test)]
+mod tests {
+    use informer_sdk::testing::TestHost;
+
+    use super::*;
+
+    fn refused(code: ErrorCode) -> Error {
+        Error::Host { code, message: "no".to_owned() }
+    }
+
+    /// A grant such as `v1/events @shop` answers for one namespace only.
+    #[test]
+    fn the_mark_of_an_event_that_cannot_be_looked_up_stays_and_the_others_are_judged() {
+        let _host = TestHost::new();
+        let events = ["shop/stays", "shop/gone", "blog/hidden"].map(|key| key.parse::<ObjectKey>().unwrap());
+        let exist = |event: &ObjectKey| match event.name.as_str() {
+            "hidden" => vec![Err(refused(ErrorCode::NotGranted)), Err(refused(ErrorCode::UnknownResource))],
+            name => vec![Err(refused(ErrorCode::NotGranted)), Ok(name == "stays")],
+        };
+
+        assert_eq!(gone_from(events.to_vec(), exist).unwrap(), [ObjectKey::new("shop", "gone")]);
+
+        let fails = |_: &ObjectKey| vec![Err(refused(ErrorCode::Internal))];
+        assert!(gone_from(events.to_vec(), fails).is_err(), "another attempt may succeed");
+    }
+
+    #[test]
+    fn marks_stay_if_no_cache_has_events() {
+        let host = TestHost::new();
+
+        assert!(gone(vec![ObjectKey::new("shop", "a")]).unwrap().is_empty());
+
+        assert!(host.log()[0].message.contains("list `v1/events`"), "{:?}", host.log());
+    }
 }

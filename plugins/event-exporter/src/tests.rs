@@ -1,3 +1,6 @@
+mod marks;
+mod receivers;
+
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 
 use informer_sdk::{Failure, testing::TestHost};
@@ -182,19 +185,6 @@ fn a_restart_neither_repeats_nor_loses_an_event() {
 }
 
 #[test]
-fn an_event_of_the_same_name_with_another_uid_is_new() {
-    let mut world = World::webhook();
-    let mut replaced = event("a", 1, AT);
-    world.add(replaced.clone()).unwrap();
-    replaced["metadata"]["uid"] = json!("another");
-    world.work();
-    world.add(replaced).unwrap();
-    world.work();
-
-    assert_eq!(world.receiver.events(), ["a 1", "a 1"]);
-}
-
-#[test]
 fn events_from_before_the_first_start_are_not_sent_and_later_ones_are_however_old() {
     let mut world = World::webhook();
     world.add(event("old", 1, "2026-05-01T11:59:54Z")).unwrap();
@@ -209,25 +199,6 @@ fn events_from_before_the_first_start_are_not_sent_and_later_ones_are_however_ol
     world.add(event("while-down", 1, "2026-05-01T11:30:00Z")).unwrap();
     world.work();
     assert_eq!(world.receiver.events(), ["recent 1", "while-down 1"]);
-}
-
-#[test]
-fn an_event_that_no_receiver_gets_is_judged_once_for_good() {
-    let mut world = World::new(json!({
-        "route": {"drop": [{"type": "Warning"}], "match": [{"receiver": "hook"}]},
-        "receivers": [{"name": "hook", "webhook": {"endpoint": "http://hook"}}],
-    }));
-    world.add(event("a", 1, AT)).unwrap();
-    assert_eq!(world.work(), []);
-
-    // Without the rule, the Event would be sent now. It was judged before.
-    world.config["route"]["drop"] = json!([]);
-    world.restart();
-    world.add(event("a", 1, AT)).unwrap();
-    world.add(event("b", 1, AT)).unwrap();
-    world.work();
-
-    assert_eq!(world.receiver.events(), ["b 1"]);
 }
 
 #[test]
@@ -346,35 +317,6 @@ fn an_event_waits_outside_while_the_disk_is_full() {
     world.add(event("a", 1, AT)).unwrap();
     world.work();
     assert_eq!(world.receiver.events(), ["a 1"]);
-}
-
-#[test]
-fn housekeeping_forgets_events_that_are_gone_and_queues_of_removed_receivers() {
-    let mut world = World::webhook();
-    world.add(event("stays", 1, AT)).unwrap();
-    world.add(event("goes", 1, AT)).unwrap();
-    world.work();
-    world.host.remove(EVENTS, &ObjectKey::new("shop", "goes"));
-    world.host.set_synced(EVENTS, true);
-    world.disk.entries.borrow_mut().insert("out/removed/1/shop/x".to_owned(), b"{}".to_vec());
-
-    assert_eq!(world.reconcile(SWEEP), Ok(Reconciled::RequeueAfter(SWEEP_EVERY)));
-
-    assert_eq!(world.disk.names(), ["seen/shop/stays", "since"]);
-    assert!(world.host.log()[0].message.starts_with("1 Events are lost: the receiver is no longer"));
-}
-
-#[test]
-fn housekeeping_forgets_nothing_before_the_cache_is_complete() {
-    let mut world = World::webhook();
-    world.add(event("a", 1, AT)).unwrap();
-    world.work();
-    world.restart();
-    world.host.set_synced(EVENTS, false);
-    world.reconcile(SWEEP).unwrap();
-
-    world.add(event("a", 1, AT)).unwrap();
-    assert_eq!(world.work(), []);
 }
 
 #[test]

@@ -36,6 +36,12 @@ const ANNOUNCED: &str = "DeleteNotification";
 /// The most characters of the object's name in the name of its Event, which has at most 253 bytes, with a UID and a time.
 const NAME: usize = 190;
 
+/// The most bytes of the note of an Event. The API server refuses an Event with a longer one.
+const NOTE: usize = 1024;
+
+/// The start of the Event's name if the object's name has no letter and no digit that may be in it.
+const NAMELESS: &str = "object";
+
 /// The longest time after which a key is reconciled again. The host bounds such delays, and the clock of the machine may be set
 /// during one.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
@@ -260,7 +266,8 @@ impl Janitor {
         // The Event of an object without a namespace is in `default`.
         let namespace =
             if key.object.namespace.is_empty() { "default" } else { key.object.namespace.as_str() };
-        let name: String = key.object.name.chars().take(NAME).collect();
+        let name = event_name(&key.object.name);
+        let note = note.get(..note.floor_char_boundary(NOTE)).unwrap_or_default();
         let event = json!({
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
@@ -282,6 +289,20 @@ impl Janitor {
         });
         client::create(EVENTS, namespace, &event, &WriteOptions::new()).map(drop)
     }
+}
+
+/// The start of the name of an Event. The API server accepts only a DNS subdomain there, which not every object's name is: the names of
+/// RBAC objects may have capitals, colons and empty labels. A name that is a DNS subdomain stays as it is, up to the limit.
+fn event_name(object: &str) -> String {
+    let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '.');
+    let name: String = object
+        .chars()
+        .take(NAME)
+        .map(|character| if fits(character) { character.to_ascii_lowercase() } else { '-' })
+        .collect();
+    let labels = name.split('.').map(|label| label.trim_matches('-')).filter(|label| !label.is_empty());
+    let name = labels.collect::<Vec<_>>().join(".");
+    if name.is_empty() { NAMELESS.to_owned() } else { name }
 }
 
 /// Logs that there is no Event. The object is still deleted or marked.

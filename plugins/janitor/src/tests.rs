@@ -6,6 +6,8 @@ const MAPS: &str = "v1/configmaps";
 
 const VOLUMES: &str = "v1/persistentvolumes";
 
+const ROLES: &str = "rbac.authorization.k8s.io/v1/roles";
+
 /// The clock of the tests: an hour after the creation of every object.
 fn now() -> Timestamp {
     "2026-05-01T13:00:00Z".parse().unwrap()
@@ -64,6 +66,47 @@ fn an_object_whose_time_to_live_is_over_is_deleted_with_an_event() {
             .message
             .starts_with("v1/configmaps shop/web was deleted: annotation janitor/ttl is set")
     );
+}
+
+/// The API server refuses an Event whose name is no DNS subdomain of at most 253 characters. Names of RBAC objects are free.
+#[test]
+fn the_events_of_an_object_with_any_name_have_valid_names() {
+    let is_label = |label: &str| {
+        let ends = label.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && label.ends_with(|last: char| last.is_ascii_alphanumeric());
+        ends && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    let long = format!("{}:{}", "x".repeat(189), "y".repeat(63));
+    let longest = "z".repeat(1500);
+    for (name, start) in [
+        ("web.v1", "web.v1."),
+        ("system:node:A", "system-node-a."),
+        (".a..b-.-c:", "a.b.c."),
+        (":", "object."),
+        ("äö", "object."),
+        (long.as_str(), &long[..189]),
+        (longest.as_str(), &longest[..190]),
+    ] {
+        // The first one is deleted, and the deletion of the second one is announced.
+        for ttl in ["59m", "65m"] {
+            let mut role = map(json!({"janitor/ttl": ttl}));
+            role["metadata"]["name"] = json!(name);
+            role["metadata"]["uid"] = json!("0b5ac4d2-2b5f-4b3a-9d0d-9d1d3f0c6a11");
+            let host = TestHost::new();
+            host.store(ROLES, role);
+
+            janitor(json!({"delete-notification": "10m"}))
+                .reconcile(&format!("{ROLES} shop/{name}"))
+                .unwrap();
+
+            let event = event(&host);
+            let own = event.key.name.as_str();
+            assert!(own.len() <= 253 && own.split('.').all(is_label), "{name}: {own}");
+            assert!(own.starts_with(start) && !own.contains("x-"), "{name}: {own}");
+            assert_eq!(event.body["regarding"]["name"], name, "the Event names the object itself");
+            assert!(event.body["note"].as_str().unwrap().len() <= 1024, "{name}");
+        }
+    }
 }
 
 #[test]

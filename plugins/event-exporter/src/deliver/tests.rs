@@ -25,7 +25,8 @@ fn now() -> Timestamp {
 fn queued() -> State {
     let state = State::new(Box::new(Memory::default()));
     let event = ObjectKey::new("shop", "web.1");
-    let seen = Seen { uid: "u".to_owned(), occurrence: Occurrence { count: 1, at: now() } };
+    let seen =
+        Seen { uid: "u".to_owned(), occurrence: Occurrence { count: 1, at: now() }, done: Some(Vec::new()) };
     let record = Record::new(json!({"metadata": {"namespace": "shop", "name": "web.1", "uid": "u"}}));
     state.judged(&[], Some((&event, &seen, &record, &["hook"]))).unwrap();
     state

@@ -59,3 +59,25 @@ fn an_address_has_a_host_and_may_have_a_port_credentials_and_a_query() {
         assert!(url(text).is_err(), "{text}");
     }
 }
+
+#[test]
+fn the_credentials_of_an_address_are_percent_decoded() {
+    let authorization =
+        |text: &str| Url::try_from(text.to_owned()).map(|url| url.authorization.unwrap_or_default());
+
+    for (text, name, password) in [
+        ("https://user:p%40ss@a", "user", "p@ss"),
+        ("https://us%3Aer:%2f%25@a/b", "us:er", "/%"),
+        ("https://%C3%A4:a+b@a", "ä", "a+b"),
+        ("https://user@a", "user", ""),
+    ] {
+        assert_eq!(authorization(text), Ok(basic(name.as_bytes(), password.as_bytes())), "{text}");
+    }
+    assert_eq!(authorization("https://%ff:@a"), Ok(basic(b"\xff", b"")));
+    assert_eq!(authorization("https://@a"), Ok(String::new()), "no name is no header");
+    for text in ["https://u:100%@a", "https://u:%4@a", "https://u:%zz@a", "https://u:%+4@a", "https://u:%ä@a"]
+    {
+        let refused = authorization(text).unwrap_err();
+        assert!(refused.contains("`%25` for `%`") && !refused.contains("u:"), "{text}: {refused}");
+    }
+}

@@ -1,45 +1,65 @@
 //! `wasi:http`: the requests of the component.
 
 use wasip2::{
+    clocks::monotonic_clock,
     http::{
         outgoing_handler,
         types::{
             ErrorCode, Fields, FutureIncomingResponse, IncomingBody, IncomingResponse, Method, OutgoingBody,
-            OutgoingRequest, RequestOptions, Scheme,
+            OutgoingRequest, Scheme,
         },
     },
-    io::streams::StreamError,
+    io::{
+        poll::{Pollable, poll},
+        streams::StreamError,
+    },
 };
 
 use super::{Answer, Post, Request, Verdict};
 
-/// The longest wait for an answer. Without one, the request is sent again later. This time is shorter than the deadline of a
-/// call.
-const PATIENCE_NANOS: u64 = 8_000_000_000;
+/// The longest time of an exchange: the connection, the request, and the answer with its body. A receiver that sends a byte now and then
+/// would otherwise keep the call until its deadline, and calls that miss their deadline lead to quarantine.
+const PATIENCE_SECONDS: u64 = 7;
 
 /// The part of an answer that is read. An answer to a batch names each event.
 const ANSWER_BYTES: usize = 1 << 20;
-
-/// A piece of a body.
-const CHUNK_BYTES: usize = 4096;
 
 /// The host's `wasi:http`.
 #[derive(Debug)]
 pub(crate) struct Wasi;
 
+/// The time that is left of an exchange.
+struct Timer(Pollable);
+
 impl Post for Wasi {
     fn post(&self, request: &Request) -> Result<Answer, Verdict> {
-        let response = wait(&send(request)?)?;
+        let timer = Timer::start();
+        let response = wait(&send(request, &timer)?, &timer)?;
         let retry_after = response.headers().get("retry-after").into_iter().next();
         Ok(Answer {
             status: response.status(),
             retry_after: retry_after.map(|value| String::from_utf8_lossy(&value).into_owned()),
-            body: read(&response)?,
+            body: read(&response, &timer)?,
         })
     }
 }
 
-fn send(request: &Request) -> Result<FutureIncomingResponse, Verdict> {
+// === impl Timer ===
+
+impl Timer {
+    fn start() -> Self {
+        Self(monotonic_clock::subscribe_duration(PATIENCE_SECONDS * 1_000_000_000))
+    }
+
+    /// Waits until `other` is ready or the time is over. Returns true if the time is over, also if `other` is ready then: a receiver may
+    /// be ready each time.
+    fn is_over_after(&self, other: &Pollable) -> bool {
+        const TIMER: u32 = 1;
+        poll(&[other, &self.0]).contains(&TIMER)
+    }
+}
+
+fn send(request: &Request, timer: &Timer) -> Result<FutureIncomingResponse, Verdict> {
     let refused = |what: &str| Verdict::Never(format!("the {what} cannot be sent"));
     let fields = Fields::new();
     for (name, value) in &request.headers {
@@ -54,45 +74,56 @@ fn send(request: &Request) -> Result<FutureIncomingResponse, Verdict> {
     outgoing.set_authority(Some(&request.url.authority)).map_err(|()| refused("host"))?;
     outgoing.set_path_with_query(Some(&request.url.path)).map_err(|()| refused("path"))?;
     let body = outgoing.body().map_err(|()| refused("body"))?;
-    let options = RequestOptions::new();
-    options.set_first_byte_timeout(Some(PATIENCE_NANOS)).map_err(|()| refused("timeout"))?;
-    options.set_between_bytes_timeout(Some(PATIENCE_NANOS)).map_err(|()| refused("timeout"))?;
-    let answer = outgoing_handler::handle(outgoing, Some(options)).map_err(|code| failed(&code))?;
+    let answer = outgoing_handler::handle(outgoing, None).map_err(|code| failed(&code))?;
     // The answer reports a failure of the body.
-    write(body, request.body.as_bytes()).ok();
+    write(body, request.body.as_bytes(), timer).ok();
     Ok(answer)
 }
 
-fn write(body: OutgoingBody, bytes: &[u8]) -> Result<(), StreamError> {
+/// Writes the body. The receiver may read it slowly or not at all.
+fn write(body: OutgoingBody, bytes: &[u8], timer: &Timer) -> Result<(), StreamError> {
     let stream = body.write().map_err(|()| StreamError::Closed)?;
-    for chunk in bytes.chunks(CHUNK_BYTES) {
-        stream.blocking_write_and_flush(chunk)?;
+    let mut left = bytes;
+    while !left.is_empty() {
+        let room = usize::try_from(stream.check_write()?).unwrap_or(usize::MAX);
+        if room > 0 {
+            let (now, later) = left.split_at(room.min(left.len()));
+            stream.write(now)?;
+            left = later;
+        } else if timer.is_over_after(&stream.subscribe()) {
+            return Err(StreamError::Closed);
+        }
     }
     drop(stream);
     OutgoingBody::finish(body, None).map_err(|_| StreamError::Closed)
 }
 
-fn wait(answer: &FutureIncomingResponse) -> Result<IncomingResponse, Verdict> {
+fn wait(answer: &FutureIncomingResponse, timer: &Timer) -> Result<IncomingResponse, Verdict> {
+    let mut is_over = false;
     loop {
         match answer.get() {
-            None => answer.subscribe().block(),
+            None if is_over => {
+                let why = format!("there is no answer within {PATIENCE_SECONDS} s");
+                return Err(Verdict::Later(why, None));
+            }
+            None => is_over = timer.is_over_after(&answer.subscribe()),
             Some(Ok(response)) => return response.map_err(|code| failed(&code)),
             Some(Err(())) => return Err(Verdict::Later("there is no answer".to_owned(), None)),
         }
     }
 }
 
-fn read(response: &IncomingResponse) -> Result<String, Verdict> {
+/// Reads the body of the answer. The status is enough for most receivers: after a success they have the events, even if the body breaks
+/// off or does not end in time.
+fn read(response: &IncomingResponse, timer: &Timer) -> Result<String, Verdict> {
     let broken = || Verdict::Later("the answer has no body to read".to_owned(), None);
     let body = response.consume().map_err(|()| broken())?;
     let stream = body.stream().map_err(|()| broken())?;
     let mut bytes = Vec::new();
-    while bytes.len() < ANSWER_BYTES {
-        match stream.blocking_read(64 << 10) {
+    while bytes.len() < ANSWER_BYTES && !timer.is_over_after(&stream.subscribe()) {
+        match stream.read(64 << 10) {
             Ok(more) => bytes.extend(more),
-            Err(StreamError::Closed) => break,
-            // The status is enough for most receivers: after a success they have the events, even if the body breaks off.
-            Err(StreamError::LastOperationFailed(_)) => break,
+            Err(StreamError::Closed | StreamError::LastOperationFailed(_)) => break,
         }
     }
     drop(stream);
@@ -108,10 +139,34 @@ fn failed(code: &ErrorCode) -> Verdict {
         ErrorCode::HttpRequestBodySize(_) | ErrorCode::HttpRequestUriInvalid => {
             Verdict::Never(format!("the request was not sent: {name}"))
         }
+        // The next answer would be as large, and the receiver would get the event again each time.
+        ErrorCode::HttpResponseBodySize(_) => Verdict::Never(
+            "its answer is longer than `http-body` under [plugin.limits] allows, so its verdict is unknown"
+                .to_owned(),
+        ),
         ErrorCode::HttpRequestDenied => Verdict::Later(
             "the host denied the request: list the receiver in `http` under [plugin.grant]".to_owned(),
             None,
         ),
         _ => Verdict::Later(format!("there is no answer: {name}"), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_failure_that_may_pass_leads_to_another_attempt() {
+        for code in [
+            ErrorCode::HttpRequestBodySize(None),
+            ErrorCode::HttpRequestUriInvalid,
+            ErrorCode::HttpResponseBodySize(Some(4 << 20)),
+        ] {
+            assert!(matches!(failed(&code), Verdict::Never(_)), "{code:?}");
+        }
+        for code in [ErrorCode::ConnectionRefused, ErrorCode::HttpRequestDenied] {
+            assert!(matches!(failed(&code), Verdict::Later(_, None)), "{code:?}");
+        }
     }
 }

@@ -62,6 +62,35 @@ fn an_object_that_is_not_watched_adds_nothing() {
     assert_eq!((&involved["deleted"], involved.get("labels")), (&json!(false), None));
 }
 
+/// The host answers `invalid` for a text that is no resource, such as `a/b/c/odd kinds`. The test host knows only resources.
+#[test]
+fn an_object_that_no_resource_can_have_adds_nothing_and_is_no_failure() {
+    let _host = pods();
+    for involved in [
+        json!(null),
+        json!({}),
+        json!({"kind": "", "name": ""}),
+        json!({"kind": "Pod"}),
+        json!({"name": "web"}),
+        json!({"kind": "Odd Kind", "name": "web", "apiVersion": "a/b/c"}),
+        json!({"kind": "Pod", "name": "web", "apiVersion": "/"}),
+    ] {
+        let mut record = Record::new(json!({"metadata": {}, "involvedObject": involved}));
+        enrich(&mut record, true).unwrap();
+        let deleted = record.document()["involvedObject"].get("deleted");
+        assert_eq!(deleted, involved.is_object().then_some(&json!(false)), "{involved}");
+        assert_eq!(record.of_involved("labels", "app"), None, "{involved}");
+    }
+
+    let out_of_reach =
+        |code, gvr: &str| is_out_of_reach(&Error::Host { code, message: "no".to_owned() }, gvr);
+    for code in [ErrorCode::Invalid, ErrorCode::UnknownResource, ErrorCode::NotGranted] {
+        assert!(out_of_reach(code, "a/b/c/odd kinds"), "{code}");
+    }
+    assert!(!out_of_reach(ErrorCode::Invalid, "v1/pods"), "`reads` lacks a field");
+    assert!(!out_of_reach(ErrorCode::Internal, "v1/pods"), "another attempt may succeed");
+}
+
 #[test]
 fn a_kind_leads_to_its_resource() {
     for (kind, expected) in [

@@ -102,7 +102,8 @@ impl Elastic {
         if let Some(key) = filled(&self.api_key) {
             return Some(format!("ApiKey {key}"));
         }
-        filled(&self.username).map(|name| basic(&name, self.password.as_deref().unwrap_or_default()))
+        let password = self.password.as_deref().unwrap_or_default();
+        filled(&self.username).map(|name| basic(name.as_bytes(), password.as_bytes()))
     }
 }
 
@@ -111,7 +112,7 @@ impl Sink for Elastic {
         if self.headers.are_constant() { 100 } else { 1 }
     }
 
-    /// Each attempt goes to the next host.
+    /// Each attempt goes to the next host, also if a host named the time of the next attempt.
     fn request(&self, records: &[Record], attempt: u32) -> Result<Request, String> {
         let first = records.first().ok_or("there is no event")?;
         let turn = usize::try_from(attempt.saturating_sub(1)).unwrap_or_default();
@@ -140,7 +141,7 @@ impl Sink for Elastic {
         let Some(items) = items.filter(|items| items.len() == count) else {
             return vec![Verdict::Later("its answer does not name the documents".to_owned(), None); count];
         };
-        items.iter().map(|item| of_item(item, now)).collect()
+        items.iter().map(|item| of_item(item, answer, now)).collect()
     }
 
     fn takes_updates(&self) -> bool {
@@ -148,8 +149,9 @@ impl Sink for Elastic {
     }
 }
 
-/// The verdict on one document of a bulk request. A conflict of `create` means that an earlier request stored the document.
-fn of_item(item: &Value, now: Timestamp) -> Verdict {
+/// The verdict on one document of a bulk request. A conflict of `create` means that an earlier request stored the document. The header
+/// `Retry-After` of the answer is about each document that failed.
+fn of_item(item: &Value, answer: &Answer, now: Timestamp) -> Verdict {
     const CONFLICT: u16 = 409;
     let created = item.get("create");
     let result = created.or_else(|| item.get("index")).unwrap_or(&Value::Null);
@@ -158,7 +160,8 @@ fn of_item(item: &Value, now: Timestamp) -> Verdict {
         return Verdict::Sent;
     }
     let body = result.get("error").map(Value::to_string).unwrap_or_default();
-    Answer { status: status.unwrap_or(500), retry_after: None, body }.verdict(now)
+    let retry_after = answer.retry_after.clone();
+    Answer { status: status.unwrap_or(500), retry_after, body }.verdict(now)
 }
 
 /// The address in the ID of a cluster: `name:` and in base64 `host$uuid$uuid`.

@@ -54,9 +54,10 @@ impl Sink for Loki {
         let streams: Vec<_> =
             streams.into_iter().map(|(stream, values)| json!({"stream": stream, "values": values})).collect();
         let mut url = self.url.clone();
-        // The headers of the configuration win over both.
-        let own =
-            self.username.as_ref().map(|name| basic(name, self.password.as_deref().unwrap_or_default()));
+        // The headers of the configuration win over both. An empty name, as of a variable that is not set, counts as absent.
+        let name = self.username.as_ref().filter(|name| !name.is_empty());
+        let password = self.password.as_deref().unwrap_or_default();
+        let own = name.map(|name| basic(name.as_bytes(), password.as_bytes()));
         url.authorization = own.or(url.authorization);
         let headers = self.headers.of(&url, first)?;
         Ok(Request { url, headers, body: json!({"streams": streams}).to_string() })

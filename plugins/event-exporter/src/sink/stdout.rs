@@ -5,6 +5,10 @@ use serde::Deserialize;
 use super::common::document;
 use crate::{layout::Layout, record::Record};
 
+/// The longest line. The host cuts the log of a call at 64 KiB, and the rest is for other lines of the call. A line that is cut is no
+/// JSON.
+const LINE_BYTES: usize = 60 << 10;
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Stdout {
@@ -17,8 +21,19 @@ pub(crate) struct Stdout {
 // === impl Stdout ===
 
 impl Stdout {
+    /// The line of an Event.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the layout for this Event, or that the line is too long.
     pub(crate) fn line(&self, record: &Record) -> Result<String, String> {
-        Ok(document(self.layout.as_ref(), self.de_dot, record)?.to_string())
+        let line = document(self.layout.as_ref(), self.de_dot, record)?.to_string();
+        if line.len() > LINE_BYTES {
+            let bytes = line.len();
+            return Err(format!(
+                "the line has {bytes} bytes, and at most {LINE_BYTES} fit into the log; shorten it by a `layout` with `trunc`"
+            ));
+        }
+        Ok(line)
     }
 
     pub(super) fn takes_updates(&self) -> bool {

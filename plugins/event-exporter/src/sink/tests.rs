@@ -59,6 +59,24 @@ fn stdout_prints_a_line_of_json() {
     assert_eq!(line(json!({"layout": {"m": "{{ .Message }}"}})), json!({"m": "Back-off"}));
 }
 
+/// The host cuts a longer line, and half of a line is no JSON.
+#[test]
+fn stdout_refuses_a_line_that_the_log_would_cut() {
+    let line = |times: usize| {
+        // Each quotation mark takes two bytes in JSON.
+        let layout = json!({"m": format!("{{{{ repeat {times} \"'\" | replace \"'\" `\"` }}}}")});
+        let Ok(Destination::Stdout(stdout)) = Destination::new("stdout", json!({"layout": layout})) else {
+            panic!("no stdout")
+        };
+        stdout.line(&record("u", 1))
+    };
+
+    assert_eq!(line(30_000).unwrap().len(), 60_008);
+    let why =
+        "the line has 80008 bytes, and at most 61440 fit into the log; shorten it by a `layout` with `trunc`";
+    assert_eq!(line(40_000).unwrap_err(), why);
+}
+
 #[test]
 fn a_webhook_gets_the_layout_and_headers_of_templates() {
     let webhook = sink(
@@ -141,6 +159,11 @@ fn loki_gets_one_authorization() {
     let name = json!({"username": "u", "password": "p"});
     assert_eq!(authorization(json!({})), "Basic b2Y6dXJs");
     assert_eq!(authorization(name.clone()), "Basic dTpw");
+    assert_eq!(
+        authorization(json!({"username": "", "password": ""})),
+        "Basic b2Y6dXJs",
+        "no name is no header"
+    );
     for header in ["Authorization", "authorization"] {
         let mut both = name.clone();
         both["headers"] = json!({header: "Bearer token"});
@@ -239,6 +262,14 @@ fn the_answer_to_a_bulk_request_judges_each_document() {
     assert!(
         matches!(verdicts.as_slice(), [Verdict::Later(..), Verdict::Busy(..), Verdict::Never(why)] if why.contains("400")),
         "{verdicts:?}"
+    );
+    let busy = json!({"errors": true, "items": [item(201), item(429), item(503)]}).to_string();
+    let named = Answer { retry_after: Some("30".to_owned()), ..answered(200, &busy) };
+    let pause = Some(Duration::from_secs(30));
+    assert!(
+        matches!(elastic.judge(&named, 3, now()).as_slice(),
+            [Verdict::Sent, Verdict::Busy(_, busy), Verdict::Later(_, later)] if (*busy, *later) == (pause, pause)),
+        "the time that the answer names counts for its documents"
     );
     // The second document exists, because an earlier request stored it.
     let verdicts = judge(200, &json!({"errors": true, "items": [item(201), item(409), item(201)]}));

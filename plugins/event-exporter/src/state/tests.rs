@@ -1,7 +1,11 @@
 use super::{memory::Memory, *};
 
 fn seen(count: u64, at: &str) -> Seen {
-    Seen { uid: "u".to_owned(), occurrence: Occurrence { count, at: at.parse().unwrap() } }
+    Seen {
+        uid: "u".to_owned(),
+        occurrence: Occurrence { count, at: at.parse().unwrap() },
+        done: Some(Vec::new()),
+    }
 }
 
 fn queued(disk: &Memory, name: &str, mark: &Seen, receivers: &[&str]) -> State {
@@ -38,7 +42,10 @@ fn a_queue_holds_the_events_of_its_receiver_in_the_order_of_time() {
 fn a_mark_that_was_written_is_read_and_any_other_text_is_no_mark() {
     let mark = seen(7, "2026-05-01T12:00:00.123456Z");
 
-    assert_eq!(Seen::parse(mark.to_string().as_bytes()), Some(mark));
+    for done in [None, Some(Vec::new()), Some(vec!["on call".to_owned(), "b".to_owned()])] {
+        let mark = Seen { done, ..mark.clone() };
+        assert_eq!(Seen::parse(mark.to_string().as_bytes()), Some(mark));
+    }
     for odd in [
         &b""[..],
         b"u",
@@ -56,7 +63,9 @@ fn a_mark_that_was_written_is_read_and_any_other_text_is_no_mark() {
 fn damaged_values_are_as_if_they_were_not_there() {
     let disk = Memory::default();
     let state = State::new(Box::new(disk.clone()));
-    for key in ["since", "pause/a", "out/a/1/shop/x", "undelivered/a/1/shop/x", "seen/shop/x", "stuck/a"] {
+    for key in
+        ["since", "pause/a", "out/a/1/shop/x", "undelivered/a/1/shop/x", "seen/shop/x", "stuck/a", "turn/a"]
+    {
         disk.entries.borrow_mut().insert(key.to_owned(), b"\xff{".to_vec());
     }
     let now: Timestamp = "2026-05-01T12:00:00Z".parse().unwrap();
@@ -66,7 +75,7 @@ fn damaged_values_are_as_if_they_were_not_there() {
     assert_eq!((state.paused("a"), state.load("out/a/1/shop/x")), (Ok(None), Ok(None)));
     assert_eq!(state.seen(&ObjectKey::new("shop", "x")), Ok(None));
     assert!(state.refused("undelivered/a/1/shop/x").unwrap().is_none());
-    assert_eq!(state.stuck("a"), Ok(None));
+    assert_eq!((state.stuck("a"), state.turn("a")), (Ok(None), Ok(0)));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The functions of templates: those of Go, and those of sprig that configurations of event exporters use.
 
+use std::cmp::Ordering;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -102,18 +104,30 @@ fn comparison(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
     let holds = match (name, arguments) {
         ("eq", [one, rest @ ..]) if !rest.is_empty() => rest.iter().any(|other| equal(one, other)),
         ("ne", [one, two]) => !equal(one, two),
-        ("lt", [one, two]) => compare(one, two)?.is_lt(),
-        ("le", [one, two]) => compare(one, two)?.is_le(),
-        ("gt", [one, two]) => compare(one, two)?.is_gt(),
-        ("ge", [one, two]) => compare(one, two)?.is_ge(),
+        ("lt", [one, two]) => order(one, two)?.is_lt(),
+        ("le", [one, two]) => order(one, two)?.is_le(),
+        ("gt", [one, two]) => order(one, two)?.is_gt(),
+        ("ge", [one, two]) => order(one, two)?.is_ge(),
         _ => return Err(TemplateError::arguments(arguments)),
     };
     Ok(Value::Bool(holds))
 }
 
-/// Arithmetic of whole numbers, as in sprig.
+/// The order of two values. A value that is absent counts as zero beside a number, and as the empty text beside a text.
+fn order(one: &Value, two: &Value) -> Result<Ordering, TemplateError> {
+    let absent_beside = |other: &Value| if other.is_number() { Value::from(0) } else { Value::from("") };
+    match (one, two) {
+        (Value::Null, Value::Null) => Ok(Ordering::Equal),
+        (Value::Null, two) => compare(&absent_beside(two), two),
+        (one, Value::Null) => compare(one, &absent_beside(one)),
+        (one, two) => compare(one, two),
+    }
+}
+
+/// Arithmetic of whole numbers, as in sprig. A number that is absent counts as zero.
 fn number(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
-    let numbers = arguments.iter().map(whole).collect::<Result<Vec<i64>, _>>()?;
+    let present = |value| if is_absent(value) { Ok(0) } else { whole(value) };
+    let numbers = arguments.iter().map(present).collect::<Result<Vec<i64>, _>>()?;
     let overflow = || TemplateError::new("the result is not a number of 64 bits");
     let fold = |with: fn(i64, i64) -> Option<i64>| {
         let mut numbers = numbers.iter().copied();
@@ -140,9 +154,12 @@ fn conversion(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
         "toRawJson" => Ok(Value::from(map_of(value).to_string())),
         "toJson" => Ok(Value::from(safe_in_html(&map_of(value).to_string()))),
         "toPrettyJson" => Ok(Value::from(safe_in_html(&format!("{:#}", map_of(value))))),
+        // A text that an Event does not have is no text in JSON.
+        "fromJson" if is_absent(value) => Ok(Value::Null),
         "fromJson" => serde_json::from_str(&print(value))
             .map_err(|error| TemplateError::new(format!("the text is not JSON: {error}"))),
         "toString" => Ok(Value::from(print(value))),
+        "float64" if is_absent(value) => Ok(Value::from(0.0)),
         "float64" => {
             let number = value.as_f64().or_else(|| print(value).trim().parse().ok());
             Ok(number.map(Value::from).ok_or_else(|| TemplateError::new("this is not a number"))?)
@@ -158,6 +175,11 @@ fn conversion(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
         })),
         _ => Ok(Value::from(whole(value).unwrap_or_default())),
     }
+}
+
+/// Returns true for a field that an Event does not have. A function such as `get` makes the empty text of it.
+fn is_absent(value: &Value) -> bool {
+    value.is_null() || value == ""
 }
 
 /// An absent map, such as the labels of an object without labels, is written `{}`: a reader of JSON expects a map.
@@ -182,9 +204,9 @@ fn time(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
     };
     match (name, arguments) {
         ("now", []) => Ok(Value::from(jiff::Timestamp::now().to_string())),
+        // An Event without this time has the empty text, as for any field that is absent. Most Events have no `eventTime`.
+        ("unixEpoch", [at]) | ("date" | FORMAT, [_, at]) if is_absent(at) => Ok(Value::Null),
         ("unixEpoch", [at]) => Ok(Value::from(parsed(at)?.as_second().to_string())),
-        // An Event without this time has the empty text, as for any field that is absent.
-        (FORMAT, [_, Value::Null]) => Ok(Value::Null),
         ("date" | FORMAT, [layout, at]) => {
             Ok(Value::from(crate::go_time::format(&print(layout), parsed(at)?)))
         }

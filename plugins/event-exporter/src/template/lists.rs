@@ -48,9 +48,11 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, TemplateErr
         }
         ("values", [Value::Object(fields)]) => Ok(sorted(fields).map(|(_, value)| value.clone()).collect()),
         ("keys" | "values", [Value::Null]) => Ok(Value::Array(Vec::new())),
+        ("has", [_, Value::Null]) => Ok(Value::Bool(false)),
         ("has", [item, Value::Array(items)]) => Ok(Value::Bool(items.iter().any(|own| equal(own, item)))),
         ("join", [separator, items]) => join(&print(separator), items),
         ("split" | "splitList", [separator, text]) => split(name, &print(separator), &print(text)),
+        ("until", [Value::Null]) => Ok(Value::Array(Vec::new())),
         ("until", [count]) => Ok((0..whole(count)?.min(LONGEST)).map(Value::from).collect()),
         ("slice", [value, from, to @ ..]) => slice(value, from, to.first()),
         (_, [Value::Array(items)]) => of_list(name, items),
@@ -152,6 +154,7 @@ fn slice(value: &Value, from: &Value, to: Option<&Value>) -> Result<Value, Templ
             let part = items.get(from..to.unwrap_or(items.len())).ok_or_else(outside)?;
             Ok(Value::from(part.to_vec()))
         }
+        Value::Null => Ok(Value::Null),
         other => Err(TemplateError::new(format!("`{}` cannot be sliced", print(other)))),
     }
 }

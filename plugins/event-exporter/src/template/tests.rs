@@ -136,6 +136,38 @@ fn functions_work_as_in_go_and_sprig() {
     ]);
 }
 
+/// An Event must not become a dead letter because it lacks a field that other Events have.
+#[test]
+fn a_field_that_is_absent_is_the_empty_text_in_each_function() {
+    renders(&[
+        ("[{{ .EventTime }}][{{ .Nothing }}][{{ .InvolvedObject.Labels.owner.name }}]", "[][][]"),
+        ("[{{ date \"2006\" .EventTime }}][{{ .Series.LastObservedTime | date \"15:04\" }}]", "[][]"),
+        (
+            "[{{ unixEpoch .EventTime }}][{{ .EventTime.Format \"2006\" }}][{{ date \"2006\" .empty }}]",
+            "[][][]",
+        ),
+        ("{{ add .Count .Series.Count }} {{ max .Nothing 2 }} {{ sub 1 (get .Nothing \"k\") }}", "3 2 1"),
+        (
+            "{{ int .Nothing }} {{ float64 .Nothing | int }} {{ len .Nothing }} {{ has 1 .Nothing }}",
+            "0 0 0 false",
+        ),
+        ("[{{ fromJson .InvolvedObject.Annotations.config }}][{{ (fromJson .empty).a.b }}]", "[][]"),
+        (
+            "[{{ upper .Nothing }}{{ quote .Nothing }}{{ printf \"%s\" .Nothing }}{{ index .Nothing \"a\" \"b\" }}]",
+            "[]",
+        ),
+        (
+            "[{{ range .Nothing }}x{{ end }}{{ with .Nothing.At.All }}y{{ end }}{{ join \",\" .Nothing }}]",
+            "[]",
+        ),
+        ("{{ if eq .Nothing \"a\" }}a{{ else }}b{{ end }}", "b"),
+        ("{{ gt .Series.Count 5 }} {{ lt .Nothing .Count }} {{ ge .Count .Nothing }}", "false true true"),
+        ("{{ lt .Nothing \"a\" }} {{ le .Nothing .Nothing }}", "true true"),
+        ("[{{ slice .Nothing 0 2 }}{{ range until .Nothing }}x{{ end }}]", "[]"),
+    ]);
+    assert_eq!(render("{{ div 1 .Nothing }}").unwrap_err(), "div: the result is not a number of 64 bits");
+}
+
 #[test]
 fn a_malformed_template_is_refused_when_it_is_parsed() {
     for (text, why) in [
