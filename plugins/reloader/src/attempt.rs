@@ -34,14 +34,17 @@ pub(crate) fn begin(subject: &Subject, plan: &Plan) -> Attempt {
     Attempt { changes: changes.collect(), template: digest([subject.template().to_string()]) }
 }
 
-/// The name of the Job that runs a CronJob for these changes. The name contains a digest of the changes and of the number of
-/// earlier rolls. A second attempt after a crash therefore finds the Job of the first one, and the next change gets another name.
+/// The name of the Job that runs a CronJob for these changes. The name contains a digest of the changes, of the number of earlier
+/// rolls, and of the time at which the memory began. A second attempt after a crash therefore finds the Job of the first one, and
+/// the next change gets another name.
 pub(crate) fn job(attempt: &Attempt, workload: &Workload, memory: &Memory) -> String {
     let changes = attempt
         .changes
         .iter()
         .map(|(source, hash)| format!("{source} {}", hash.as_deref().unwrap_or(NOTHING)));
-    let mark = digest([memory.uid.clone(), memory.rolls.to_string()].into_iter().chain(changes));
+    let since = memory.since.map(|since| since.to_string());
+    let before = [memory.uid.clone(), memory.rolls.to_string()].into_iter().chain(since);
+    let mark = digest(before.chain(changes));
     // The name of a Job has at most 63 characters.
     let start: String = workload.name.chars().take(52).collect();
     format!("{}-{}", start, mark.get(..10).unwrap_or_default())
@@ -66,7 +69,8 @@ fn end(attempt: &Attempt, workload: &Workload, memory: &Memory, settings: &Setti
     let Some(object) = live(workload.gvr(), &workload.key())? else { return Ok(End::NotRolled) };
     let subject = Subject::live(workload.clone(), object, settings);
     let template = subject.template();
-    let markers = Markers::read(&template, &subject.annotations, settings.reload_strategy, &mut Vec::new());
+    let markers = Markers::read(&template, &subject.annotations, settings.reload_strategy, &mut Vec::new())
+        .of_restarts(subject.is_restarted(settings));
     let is_marked = |(source, hash): (&SourceId, &Option<String>)| {
         markers.of(source).contains(&hash.as_deref().unwrap_or(NOTHING))
     };

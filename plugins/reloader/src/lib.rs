@@ -44,13 +44,12 @@ use jiff::Timestamp;
 
 use kind::{SourceId, SourceKind, Workload, WorkloadKind};
 use memory::Memory;
-use pace::Pace;
 use pause::Pause;
 use plan::Plan;
 use recreate::Progress;
 use roll::Rolled;
-use rollouts::Rollouts;
 use settings::Settings;
+use store::Unavailable;
 use subject::Subject;
 
 const NAMESPACES: &str = "v1/namespaces";
@@ -65,8 +64,6 @@ pub struct Reloader {
     settings: Settings,
     /// The pointers whose changes in a source may roll a workload, without those of its data.
     relevant: Vec<String>,
-    pace: Pace,
-    rollouts: Rollouts,
     /// True if this instance has looked for workloads that went away while the host was down.
     has_swept: bool,
     now: fn() -> Timestamp,
@@ -84,14 +81,7 @@ impl Handler for Reloader {
         let names = &settings.annotations;
         let mut relevant = vec!["/metadata/labels".to_owned()];
         relevant.extend([&names.ignore, &names.matched].map(|name| source::annotation(name)));
-        Ok(Self {
-            settings,
-            relevant,
-            pace: Pace::default(),
-            rollouts: Rollouts::default(),
-            has_swept: false,
-            now: Timestamp::now,
-        })
+        Ok(Self { settings, relevant, has_swept: false, now: Timestamp::now })
     }
 
     fn on_add(&mut self, object: Event, cause: Cause) -> Result {
@@ -141,31 +131,36 @@ impl Controller for Reloader {
             return Ok(again);
         }
         let Some(mut subject) = Subject::cached(&workload, &self.settings)? else {
-            return self.leave(&workload);
+            return leave(&workload);
         };
         let pause = pause::state(&mut subject, &self.settings.annotations, (self.now)());
         if pause == Pause::Over {
             return self.resume(&workload);
         }
         if !subject.is_open(&self.settings) {
-            self.leave(&workload)?;
+            leave(&workload)?;
             return Ok(until(pause));
         }
-        let plan = subject.plan(&self.settings, before.as_ref())?;
+        let now = (self.now)();
+        let mut plan = subject.plan(&self.settings, before.as_ref())?;
+        if before.is_none() && workload.kind == WorkloadKind::CronJob {
+            plan.memory.since = Some(now.as_second());
+        }
+        let has_changes = !plan.changes.is_empty();
+        plan.memory.changed_at =
+            if has_changes { pace::found(&plan.memory, &self.settings, now) } else { None };
         report::problems(&workload, &subject.problems);
         if subject.is_cut() {
             report::cut(&workload);
         }
         plan.memory.write(&workload, before.as_ref())?;
-        if plan.changes.is_empty() {
-            self.pace.calm(&workload);
+        if !has_changes {
             log::debug!(sources = plan.memory.hashes.len(); "{workload} has no changes");
             return Ok(until(pause));
         }
-        let now = (self.now)();
-        let wait = match self.pace.wait(&workload, &self.settings, now) {
+        let wait = match pace::wait(&plan.memory, &self.settings, now)? {
             Some(wait) => Some(wait),
-            None => self.rollouts.wait(&workload, &self.settings, now)?,
+            None => rollouts::wait(&workload, &self.settings, now)?,
         };
         if let Some(wait) = wait {
             report::skipped(&workload, &plan.changes, wait.why);
@@ -238,6 +233,10 @@ impl Reloader {
     fn remembered(&self, workload: &Workload) -> std::result::Result<Option<Memory>, ReconcileError> {
         let Some(memory) = Memory::read(workload)? else { return Ok(None) };
         let settled = attempt::settle(workload, memory.clone(), &self.settings)?;
+        if settled.rolls > memory.rolls {
+            // The earlier call made the roll, and did not count it.
+            self.count(workload, 0)?;
+        }
         settled.write(workload, Some(&memory))?;
         Ok(Some(settled))
     }
@@ -245,7 +244,7 @@ impl Reloader {
     /// Completes the replacement of a Job that an earlier call began. Returns `None` if the workload is to be reconciled as usual
     /// afterwards.
     fn complete(
-        &mut self,
+        &self,
         workload: &Workload,
         memory: &Memory,
     ) -> std::result::Result<Option<Reconciled>, ReconcileError> {
@@ -254,24 +253,20 @@ impl Reloader {
         if progress == Progress::Wait {
             return Ok(Some(Reconciled::Requeue));
         }
+        let is_created = progress == Progress::Created;
+        if is_created {
+            self.count(workload, 0)?;
+        }
         Memory { recreate: None, ..memory.clone() }.write(workload, Some(memory))?;
-        if progress == Progress::Created {
-            self.pace.rolled(workload, (self.now)());
+        if is_created {
             let how = "was replaced: the Job was deleted before, and is created now";
             report::reloaded(&self.settings, workload, &recreate::changes(memory, job), how);
         }
         Ok(None)
     }
 
-    /// Forgets a workload that is gone, or that no source may roll any more.
-    fn leave(&mut self, workload: &Workload) -> ReconcileResult {
-        self.pace.calm(workload);
-        Memory::forget(workload)?;
-        Ok(Reconciled::Done)
-    }
-
     /// Rolls a workload for what has changed in the state of the cache, or else in the state that the API server has.
-    fn roll(&mut self, cached: Subject, before: &Memory) -> ReconcileResult {
+    fn roll(&self, cached: Subject, before: &Memory) -> ReconcileResult {
         let workload = cached.workload.clone();
         let mut was_begun = false;
         if roll::can_be_written_from_the_cache(&cached, &self.settings) {
@@ -295,8 +290,7 @@ impl Reloader {
                 // The memory has a roll that was begun. The next reconciliation finds out its end.
                 return Ok(Reconciled::Requeue);
             }
-            plan.memory.write(&workload, Some(before))?;
-            self.pace.calm(&workload);
+            Memory { changed_at: None, ..plan.memory }.write(&workload, Some(before))?;
             return Ok(Reconciled::Done);
         }
         Ok(self.write(&mut subject, &plan)?.unwrap_or(Reconciled::Requeue))
@@ -304,7 +298,7 @@ impl Reloader {
 
     /// Writes a roll. Returns `None` if the workload is not in the state that was judged.
     fn write(
-        &mut self,
+        &self,
         subject: &mut Subject,
         plan: &Plan,
     ) -> std::result::Result<Option<Reconciled>, ReconcileError> {
@@ -313,7 +307,7 @@ impl Reloader {
         report::problems(workload, &subject.problems);
         match rolled {
             Ok(Rolled::Done { how, generation }) => {
-                self.rollouts.began(workload, generation, (self.now)());
+                self.count(workload, generation)?;
                 self.remember(workload, plan, how).map(Some)
             }
             Ok(Rolled::Stale) => Ok(None),
@@ -330,15 +324,23 @@ impl Reloader {
     }
 
     /// The workload was rolled. The marker in the workload prevents a second roll if this fails.
-    fn remember(&mut self, workload: &Workload, plan: &Plan, how: &str) -> ReconcileResult {
-        self.pace.rolled(workload, (self.now)());
+    fn remember(&self, workload: &Workload, plan: &Plan, how: &str) -> ReconcileResult {
         plan.after().write(workload, None)?;
         report::reloaded(&self.settings, workload, &plan.changes, how);
-        Ok(Reconciled::Done)
+        // The run of a CronJob and a webhook change no workload, so no notification leads to the next comparison.
+        Ok(if plan.is_full() { Reconciled::Requeue } else { Reconciled::Done })
+    }
+
+    /// Counts a roll for the limits. Each caller writes the memory afterwards, so that a crash between both counts the roll twice
+    /// instead of never. `generation` is the generation of the workload after the roll, or 0 if it is not known.
+    fn count(&self, workload: &Workload, generation: u64) -> std::result::Result<(), Unavailable> {
+        let now = (self.now)();
+        rollouts::began(workload, generation, &self.settings, now)?;
+        pace::rolled(&self.settings, now)
     }
 
     /// Ends the pause of a Deployment, if it is over in the state that the API server has.
-    fn resume(&mut self, workload: &Workload) -> ReconcileResult {
+    fn resume(&self, workload: &Workload) -> ReconcileResult {
         let Some(mut subject) = self.live(workload)? else { return Ok(Reconciled::Done) };
         if pause::state(&mut subject, &self.settings.annotations, (self.now)()) == Pause::Over {
             report::problems(workload, &subject.problems);
@@ -357,6 +359,12 @@ impl Reloader {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Forgets a workload that is gone, or that no source may roll any more.
+fn leave(workload: &Workload) -> ReconcileResult {
+    Memory::forget(workload)?;
+    Ok(Reconciled::Done)
 }
 
 /// The end of the call for a workload that needs nothing before its pause ends.

@@ -31,6 +31,8 @@ pub(crate) struct Markers {
     variables: BTreeMap<String, Vec<String>>,
     last: Option<Last>,
     applied: BTreeMap<SourceId, String>,
+    /// True if a roll is the restart of an Argo Rollout, which writes [`APPLIED`] and leaves the template as it is.
+    are_of_restarts: bool,
 }
 
 /// The value of [`LAST`].
@@ -101,6 +103,11 @@ impl Markers {
         markers
     }
 
+    /// The markers of an Argo Rollout that is restarted, if the argument is true. Its template may have markers of earlier rolls.
+    pub(crate) fn of_restarts(self, are_of_restarts: bool) -> Self {
+        Self { are_of_restarts, ..self }
+    }
+
     /// The sources in the annotation with all of them.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &SourceId> {
         self.applied.keys()
@@ -109,6 +116,9 @@ impl Markers {
     /// The hashes that the markers have for a source. If the present strategy has no marker for the source, a marker of the other
     /// strategy counts: it was written before the strategy was changed.
     pub(crate) fn of(&self, source: &SourceId) -> Vec<&str> {
+        if let Some(hash) = self.applied.get(source).filter(|_| self.are_of_restarts) {
+            return vec![hash.as_str()];
+        }
         let variables = self.variables.get(&variable(source)).into_iter().flatten().map(String::as_str);
         let variables: Vec<_> = variables.collect();
         let is_last =

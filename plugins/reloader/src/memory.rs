@@ -21,8 +21,8 @@ pub(crate) const UNKNOWN: &str = "?";
 pub(crate) struct Memory {
     /// The UID of the workload that this memory describes. A new workload of the same name has another UID.
     pub(crate) uid: String,
-    /// A digest of the annotations and references that choose sources. If a source appears and the digest is the same as before,
-    /// the source was created; otherwise the workload may have begun to choose it.
+    /// A digest of the annotations, references and settings that choose sources. If a source appears and the digest is the same as
+    /// before, the source was created; otherwise the workload may have begun to choose it.
     pub(crate) scope: String,
     /// The hash that each source had when the workload was first seen, or was last rolled for it.
     pub(crate) hashes: BTreeMap<SourceId, String>,
@@ -33,6 +33,13 @@ pub(crate) struct Memory {
     /// The number of rolls. The name of the next Job of a CronJob depends on it.
     #[serde(default)]
     pub(crate) rolls: u64,
+    /// The time at which the memory of a CronJob began, in seconds since 1970. After a loss of the state the number of rolls is 0
+    /// again, and this time keeps the names of the next Jobs apart from those of earlier ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<i64>,
+    /// The time at which the changes that settle were found first, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) changed_at: Option<i64>,
     /// The roll that was begun, until its end is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) attempt: Option<Attempt>,
@@ -66,12 +73,18 @@ impl Memory {
         store::set(&workload.to_string(), &serde_json::to_vec(self).unwrap_or_default())
     }
 
+    /// A memory of the same rolls and times, without sources.
+    pub(crate) fn without_sources(&self) -> Self {
+        let Self { rolls, since, changed_at, .. } = *self;
+        Self { rolls, since, changed_at, ..Self::default() }
+    }
+
     /// The memory after a roll for these sources. A source without a hash was deleted.
     pub(crate) fn rolled<'a>(
         &self,
         changes: impl IntoIterator<Item = (&'a SourceId, Option<&'a String>)>,
     ) -> Self {
-        let mut memory = Self { attempt: None, ..self.clone() };
+        let mut memory = Self { attempt: None, changed_at: None, ..self.clone() };
         let before = memory.rolls;
         for (source, hash) in changes {
             memory.rolls = before.saturating_add(1);

@@ -21,6 +21,10 @@ pub(crate) enum Pause {
 
 /// The pause of a workload now. An annotation that does not parse ends the pause; otherwise the pause would never end.
 pub(crate) fn state(subject: &mut Subject, names: &Names, now: Timestamp) -> Pause {
+    // Only a Deployment is paused. The annotation of another kind was copied from one, for example with all other annotations.
+    if subject.workload.kind != WorkloadKind::Deployment {
+        return Pause::None;
+    }
     let Some(at) = subject.annotations.get(&names.paused_at) else { return Pause::None };
     if !is_paused(subject) {
         // A person has resumed it.

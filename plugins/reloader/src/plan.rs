@@ -9,6 +9,14 @@ use crate::{
     source::NOTHING,
 };
 
+/// The most deletions that are one change of a workload. Each needs a request to the API server, and a call with many more of them
+/// than this would fail each time: by default a plugin makes 20 requests a second.
+const MOST_DELETIONS: usize = 100;
+
+/// The most absent sources that stay in the memory when a workload begins to choose its sources in another way. Otherwise the names
+/// of generated ConfigMaps, which change with each version of a workload, would add up.
+const MOST_ABSENT: usize = 100;
+
 /// A source that the workload chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chosen {
@@ -62,8 +70,8 @@ impl Plan {
         let is_same_scope = before.is_some_and(|before| before.scope == scope);
         let remembered = |source: &SourceId| before.and_then(|before| before.hashes.get(source));
         let outdated = |source: &SourceId| before.and_then(|before| before.outdated.get(source));
-        let rolls = before.map_or(0, |before| before.rolls);
-        let mut plan = Self { memory: Memory { uid, scope, rolls, ..Memory::default() }, ..Self::default() };
+        let kept = before.map(Memory::without_sources).unwrap_or_default();
+        let mut plan = Self { memory: Memory { uid, scope, ..kept }, ..Self::default() };
         for one in chosen {
             let Chosen { source, hash, container } = one;
             let kept = remembered(source);
@@ -95,25 +103,45 @@ impl Plan {
                 plan.keep_read(source, hash, &marked);
             }
         }
-        for source in missing {
+        plan.compare_missing(missing, markers, before, counts, is_deleted)?;
+        Ok(plan)
+    }
+
+    /// Compares the sources that the cache lacks. The memory of this plan already has the identity of the workload.
+    fn compare_missing<E>(
+        &mut self,
+        missing: &BTreeSet<SourceId>,
+        markers: &Markers,
+        before: Option<&Memory>,
+        counts: Counts,
+        is_deleted: impl Fn(&SourceId) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let is_of_other_scope = before.is_some_and(|before| before.scope != self.memory.scope);
+        let most = if is_of_other_scope { MOST_ABSENT } else { usize::MAX };
+        for source in missing.iter().take(most) {
             let marked = markers.of(source);
             let adopted = marked.iter().find(|marked| **marked != NOTHING).filter(|_| before.is_none());
-            let kept = remembered(source).filter(|_| is_same_scope).map(String::as_str);
-            // The hash stays: the source may return with other data.
-            let Some(hash) = kept.or(adopted.copied()) else { continue };
-            let outdated = outdated(source);
-            let is_deleted = counts.deletions && is_deleted(source)?;
+            let remembered = before.and_then(|before| before.hashes.get(source)).map(String::as_str);
+            // The hash stays: the source may return with other data, also if the workload chooses in another way by then.
+            let Some(hash) = remembered.or(adopted.copied()) else { continue };
+            let outdated = before.and_then(|before| before.outdated.get(source));
+            let is_deleted = counts.deletions && !self.is_full() && is_deleted(source)?;
             let is_rolled = marked.contains(&NOTHING) && outdated.is_none_or(|outdated| outdated != NOTHING);
-            if is_deleted && is_rolled {
+            if is_deleted && (is_rolled || is_of_other_scope) {
                 continue;
             }
-            plan.keep(source, Some(hash));
-            plan.memory.outdated.extend(outdated.map(|outdated| (source.clone(), outdated.clone())));
+            self.keep(source, Some(hash));
+            self.memory.outdated.extend(outdated.map(|outdated| (source.clone(), outdated.clone())));
             if is_deleted {
-                plan.changes.push(Change { source: source.clone(), hash: None, container: 0 });
+                self.changes.push(Change { source: source.clone(), hash: None, container: 0 });
             }
         }
-        Ok(plan)
+        Ok(())
+    }
+
+    /// Returns true if the plan has as many deletions as one change may have. The workload must then be compared again after the roll.
+    pub(crate) fn is_full(&self) -> bool {
+        self.changes.iter().filter(|change| change.hash.is_none()).count() >= MOST_DELETIONS
     }
 
     fn keep(&mut self, source: &SourceId, hash: Option<&str>) {

@@ -80,7 +80,7 @@ pub(crate) fn roll(
         http::post(url, &notice(subject, plan))?;
         return Ok(Rolled::Done { how: "was reported to the webhook", generation: 0 });
     }
-    if is_restarted(subject, settings) {
+    if subject.is_restarted(settings) {
         let at = json!({"spec": {"restartAt": format!("{now:.0}")}});
         return patch(subject, vec![at, applied(plan)]);
     }
@@ -192,11 +192,6 @@ fn unless_stale(
         }
         Err(error) => Err(error.into()),
     }
-}
-
-fn is_restarted(subject: &Subject, settings: &Settings) -> bool {
-    let strategy = subject.annotations.get(&settings.annotations.rollout_strategy);
-    subject.workload.kind == WorkloadKind::Rollout && strategy.is_some_and(|strategy| strategy == "restart")
 }
 
 fn applied(plan: &Plan) -> Value {

@@ -1,17 +1,19 @@
 //! The rollouts that the plugin began and that are not complete, for `rolls-at-a-time`.
+//!
+//! They are in the key-value state, because the host runs several instances of the plugin, and each call may reach another one.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use informer_sdk::{Error, ReconcileError, lister};
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     kind::{Workload, WorkloadKind},
     memory::Memory,
     pace::Wait,
     settings::Settings,
-    store,
+    store::{self, Unavailable},
 };
 
 /// A rollout counts for at most this time after its roll, whether it makes progress or not.
@@ -20,18 +22,18 @@ const LONGEST: SignedDuration = SignedDuration::from_mins(10);
 /// The delay before a workload that waits for other rollouts is reconciled again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// The rollouts that are not complete.
-#[derive(Debug, Default)]
-pub(crate) struct Rollouts {
-    /// `None` in a new instance, which does not know yet what was rolled before it.
-    under_way: Option<BTreeMap<Workload, Rollout>>,
-}
+/// The key of the rollouts in the key-value state. No workload has this key.
+const ROLLOUTS: &str = "rollouts";
 
-#[derive(Debug)]
+/// The rollouts that are not complete, by the keys of their workloads.
+type UnderWay = BTreeMap<String, Rollout>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Rollout {
     /// The generation of the workload after the roll, or 0 if it is not known.
     generation: u64,
-    since: Timestamp,
+    /// The time of the roll in seconds since 1970.
+    since: i64,
 }
 
 /// The part of the status of a workload that says how many pods have the new template.
@@ -62,54 +64,75 @@ struct State {
     status: Status,
 }
 
-// === impl Rollouts ===
-
-impl Rollouts {
-    /// Returns the time to wait before this workload may be rolled, or `None` if it may be rolled now.
-    pub(crate) fn wait(
-        &mut self,
-        workload: &Workload,
-        settings: &Settings,
-        now: Timestamp,
-    ) -> Result<Option<Wait>, ReconcileError> {
-        let most = usize::try_from(settings.rolls_at_a_time).unwrap_or(usize::MAX);
-        if most == 0 {
-            return Ok(None);
+/// Returns the time to wait before this workload may be rolled, or `None` if it may be rolled now.
+pub(crate) fn wait(
+    workload: &Workload,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Option<Wait>, ReconcileError> {
+    let most = usize::try_from(settings.rolls_at_a_time).unwrap_or(usize::MAX);
+    if most == 0 {
+        // Without a limit no roll is recorded, so what an earlier configuration has recorded becomes wrong.
+        if store::get(ROLLOUTS)?.is_some() {
+            store::delete(ROLLOUTS)?;
         }
-        let known = match &mut self.under_way {
-            Some(known) => known,
-            unknown => unknown.insert(rolled_before(now)?),
-        };
-        let mut over = Vec::new();
-        for (rolled, rollout) in &*known {
-            if !rollout.is_under_way(rolled, now)? {
-                over.push(rolled.clone());
-            }
-        }
-        for rolled in over {
-            known.remove(&rolled);
-        }
-        let others = known.keys().filter(|other| *other != workload).count();
-        Ok((others >= most).then_some(Wait { time: LOOK_AGAIN, why: "`rolls-at-a-time` is reached" }))
+        return Ok(None);
     }
-
-    /// Records that the workload was rolled. `generation` is the generation after the roll.
-    pub(crate) fn began(&mut self, workload: &Workload, generation: u64, now: Timestamp) {
-        // Without a limit nothing is counted.
-        if let Some(under_way) = &mut self.under_way {
-            under_way.insert(workload.clone(), Rollout { generation, since: now });
+    let kept = kept()?;
+    let mut under_way = match &kept {
+        Some(kept) => kept.clone(),
+        None => rolled_before(now)?,
+    };
+    let mut over = Vec::new();
+    for (rolled, rollout) in &under_way {
+        if !rollout.is_under_way(rolled, now)? {
+            over.push(rolled.clone());
         }
     }
+    for rolled in over {
+        under_way.remove(&rolled);
+    }
+    if kept.as_ref() != Some(&under_way) {
+        keep(&under_way)?;
+    }
+    let own = workload.to_string();
+    let others = under_way.keys().filter(|other| **other != own).count();
+    Ok((others >= most).then_some(Wait { time: LOOK_AGAIN, why: "`rolls-at-a-time` is reached" }))
+}
+
+/// Records that the workload was rolled. `generation` is the generation after the roll.
+pub(crate) fn began(
+    workload: &Workload,
+    generation: u64,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<(), Unavailable> {
+    if settings.rolls_at_a_time == 0 {
+        return Ok(());
+    }
+    // Without a record the limit is new. The next wait then records each workload that was rolled at any time.
+    let Some(mut under_way) = kept()? else { return Ok(()) };
+    under_way.insert(workload.to_string(), Rollout { generation, since: now.as_second() });
+    keep(&under_way)
+}
+
+/// The rollouts in the key-value state. Returns `None` if the state has none, because the limit is new.
+fn kept() -> Result<Option<UnderWay>, Unavailable> {
+    Ok(store::get(ROLLOUTS)?.and_then(|kept| serde_json::from_slice(&kept).ok()))
+}
+
+fn keep(under_way: &UnderWay) -> Result<(), Unavailable> {
+    store::set(ROLLOUTS, &serde_json::to_vec(under_way).unwrap_or_default())
 }
 
 /// The workloads that were rolled at any time.
-fn rolled_before(now: Timestamp) -> Result<BTreeMap<Workload, Rollout>, ReconcileError> {
-    let mut rolled = BTreeMap::new();
+fn rolled_before(now: Timestamp) -> Result<UnderWay, ReconcileError> {
+    let mut rolled = UnderWay::new();
     for key in store::keys()? {
         if let Ok(workload) = key.parse::<Workload>()
             && Memory::read(&workload)?.is_some_and(|memory| memory.rolls > 0)
         {
-            rolled.insert(workload, Rollout { generation: 0, since: now });
+            rolled.insert(key, Rollout { generation: 0, since: now.as_second() });
         }
     }
     Ok(rolled)
@@ -118,14 +141,16 @@ fn rolled_before(now: Timestamp) -> Result<BTreeMap<Workload, Rollout>, Reconcil
 // === impl Rollout ===
 
 impl Rollout {
-    fn is_under_way(&self, workload: &Workload, now: Timestamp) -> Result<bool, Error> {
-        let is_recent = (SignedDuration::ZERO..LONGEST).contains(&now.duration_since(self.since));
+    fn is_under_way(&self, workload: &str, now: Timestamp) -> Result<bool, Error> {
+        let Ok(workload) = workload.parse::<Workload>() else { return Ok(false) };
+        let passed = SignedDuration::from_secs(now.as_second().saturating_sub(self.since));
+        let is_recent = (SignedDuration::ZERO..LONGEST).contains(&passed);
         // A roll of these kinds makes a new Job.
         let has_rollout = !matches!(workload.kind, WorkloadKind::CronJob | WorkloadKind::Job);
         if !is_recent || !has_rollout {
             return Ok(false);
         }
-        let state = State::cached(workload, self.generation)?;
+        let state = State::cached(&workload, self.generation)?;
         Ok(state.is_some_and(|state| !state.is_complete(workload.kind)))
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     memory::Memory,
     plan::{Chosen, Counts, Plan, Sources},
     references::{References, references},
-    settings::Settings,
+    settings::{Names, Settings},
     source::{self, Lookup, Masked},
 };
 
@@ -89,6 +89,12 @@ impl Subject {
             && self.choices.is_open(settings.auto_reload_all)
     }
 
+    /// Returns true if the workload is an Argo Rollout whose roll is a restart.
+    pub(crate) fn is_restarted(&self, settings: &Settings) -> bool {
+        let strategy = self.annotations.get(&settings.annotations.rollout_strategy);
+        self.workload.kind == WorkloadKind::Rollout && strategy.is_some_and(|strategy| strategy == "restart")
+    }
+
     /// Returns true if a `reload` list has more regular expressions than are allowed, so that some of them name nothing.
     pub(crate) fn is_cut(&self) -> bool {
         self.choices.iter().any(|(_, choice)| choice.named().is_cut())
@@ -112,7 +118,8 @@ impl Subject {
         let referenced = references(template.get("spec").unwrap_or(&Value::Null));
         let (chosen, seen) = self.chosen(settings, &referenced)?;
         let markers =
-            Markers::read(&template, &self.annotations, settings.reload_strategy, &mut self.problems);
+            Markers::read(&template, &self.annotations, settings.reload_strategy, &mut self.problems)
+                .of_restarts(self.is_restarted(settings));
         let remembered = before.into_iter().flat_map(|before| before.hashes.keys());
         let unseen = remembered.chain(markers.sources()).filter(|id| !seen.contains(*id));
         let missing = unseen.filter(|id| self.could_choose(id, settings, &referenced)).cloned().collect();
@@ -133,7 +140,7 @@ impl Subject {
         })
     }
 
-    /// A digest of the annotations and references by which the workload chooses sources.
+    /// A digest of the annotations, references and settings by which the workload chooses sources.
     fn scope(&self, settings: &Settings, referenced: &References) -> String {
         let names = &settings.annotations;
         let choosing = [
@@ -150,7 +157,18 @@ impl Subject {
             [&self.annotations, &self.template_annotations]
                 .map(|all| all.get(name).map_or_else(|| "-".to_owned(), |value| format!("={value}")))
         });
-        digest(values.chain(referenced.keys().map(SourceId::to_string)))
+        // Otherwise a source that the settings excluded before would count as created. The default settings add nothing.
+        let (selector, default) = (&settings.resource_label_selector, Names::default());
+        let rules = [
+            settings.auto_reload_all.then(|| "auto-reload-all".to_owned()),
+            (!settings.reads(SourceKind::ConfigMap)).then(|| "no ConfigMaps".to_owned()),
+            (!settings.reads(SourceKind::Secret)).then(|| "no Secrets".to_owned()),
+            (!selector.is_empty()).then(|| format!("{selector:?}")),
+            (names.ignore != default.ignore).then(|| format!("ignore {}", names.ignore)),
+            (names.matched != default.matched).then(|| format!("match {}", names.matched)),
+        ];
+        let references = referenced.keys().map(SourceId::to_string);
+        digest(values.chain(references).chain(rules.into_iter().flatten()))
     }
 
     /// Judges the sources that the cache has. Returns the chosen ones, and the names of all of them.

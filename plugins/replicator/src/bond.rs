@@ -91,6 +91,15 @@ impl Bond<'_> {
         }
     }
 
+    /// The version of the source, if the target does not name another one: the target was written for this version before, or has
+    /// lost its bookkeeping.
+    pub(crate) fn repeated(&self, target: &Value) -> Option<&str> {
+        let version = self.source.pointer("/metadata/resourceVersion").and_then(Value::as_str)?;
+        let own = Annotations::of_object(target);
+        let [name, _] = versioned(self.style);
+        own.filled(name).is_none_or(|own| own == version).then_some(version)
+    }
+
     /// The object to create.
     pub(crate) fn fresh(&self, name: &str, now: &str) -> Value {
         let mut object = self.change(&Value::Null, now).unwrap_or_else(|| json!({}));
@@ -111,10 +120,7 @@ impl Bond<'_> {
         let labels = self.labels(target, &own);
         let owners = self.owners(target);
         let mut marks = self.marks(&own);
-        let [version, at] = match self.style {
-            Style::Replicator => [REPLICATED_FROM_VERSION, REPLICATED_AT],
-            Style::Reflector => [REFLECTED_VERSION, REFLECTED_AT],
-        };
+        let [version, at] = versioned(self.style);
         let complete = own.filled(version).is_some() && own.filled(at).is_some();
         if complete && patch.is_empty() && labels.is_empty() && owners.is_none() && marks.is_empty() {
             return None;
@@ -185,11 +191,12 @@ impl Bond<'_> {
 
     /// The changes to the labels of a copy, so that it has those of its source. Labels that other clients added stay.
     fn labels(&self, target: &Value, own: &Annotations) -> Map<String, Value> {
-        if (self.role, self.style) != (Role::Copy, Style::Replicator) {
+        if self.role != Role::Copy {
             return Map::new();
         }
         let managed = own.entries(REPLICATED_LABELS);
-        let wanted = self.wanted_labels();
+        // A mirror has no labels of its source. If it was a copy of the other style before, it loses them.
+        let wanted = self.wanted_labels().filter(|_| self.style == Style::Replicator);
         map_changes(
             wanted.as_ref(),
             entries(target.get("metadata").unwrap_or(&Value::Null), "labels"),
@@ -277,6 +284,14 @@ impl Release {
                 if is_locked(kind, target, &patch) { Self::Nothing } else { Self::Change(patch) }
             }
         }
+    }
+}
+
+/// The annotations of a target with the version of its source, and with the time of the last write.
+fn versioned(style: Style) -> [&'static str; 2] {
+    match style {
+        Style::Replicator => [REPLICATED_FROM_VERSION, REPLICATED_AT],
+        Style::Reflector => [REFLECTED_VERSION, REFLECTED_AT],
     }
 }
 

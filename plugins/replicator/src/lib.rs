@@ -9,6 +9,7 @@
 mod annotations;
 mod bond;
 mod cache;
+mod contested;
 mod found;
 mod key;
 mod kind;
@@ -29,17 +30,20 @@ use jiff::Timestamp;
 
 use annotations::Annotations;
 use cache::NAMESPACES;
+use contested::Contested;
 use key::Key;
 use settings::Settings;
 use target::{Role, Target};
 
-/// The delay of [`Key::All`]. The first list brings many namespaces at once, and within this time they lead to one scan only.
+/// The delay of [`Key::All`], and of the objects that name a copy that disappears. The first list brings many namespaces at once,
+/// and within this time they lead to one scan only.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-/// The plugin. All state is in the objects and in the workqueue.
+/// The plugin. All state that must not be lost is in the objects and in the workqueue.
 #[derive(Debug)]
 pub struct Replicator {
     settings: Settings,
+    contested: Contested,
     now: fn() -> Timestamp,
 }
 
@@ -49,7 +53,7 @@ informer_sdk::export_controller!(Replicator);
 
 impl Handler for Replicator {
     fn start(config: Config) -> std::result::Result<Self, String> {
-        Ok(Self { settings: config.parse()?, now: Timestamp::now })
+        Ok(Self { settings: config.parse()?, contested: Contested::default(), now: Timestamp::now })
     }
 
     fn on_add(&mut self, object: Event, cause: Cause) -> Result {
@@ -83,6 +87,9 @@ impl Handler for Replicator {
         // If a copy disappears, its source decides first. Any other object may have been a source, or have occupied the place of a copy.
         if annotations.is_source() || copy.is_none() {
             workqueue::add(Key::source(gvr, &key))?;
+        } else if self.settings.allow_all {
+            // An object may name a copy as its source although the copy has no annotation of a source.
+            workqueue::add_after(Key::source(gvr, &key), A_MOMENT)?;
         }
         Ok(())
     }
@@ -93,7 +100,9 @@ impl Controller for Replicator {
         // A key that does not parse fails each time.
         let key = key.parse::<Key>().map_err(|invalid| ReconcileError::terminal(invalid.to_string()))?;
         match key {
-            Key::Pair(pair) => return pair::reconcile(&self.settings, &pair, (self.now)().to_string()),
+            Key::Pair(pair) => {
+                return pair::reconcile(&self.settings, &mut self.contested, &pair, (self.now)());
+            }
             Key::Source { gvr, object } => spread::source(&self.settings, &gvr, &object)?,
             Key::Name { gvr, name } => spread::name(&gvr, &name)?,
             Key::Namespace(name) => spread::namespace(&self.settings, &name)?,

@@ -10,19 +10,21 @@ use informer_sdk::{
     client::{self, ApiCode},
     log, workqueue,
 };
+use jiff::Timestamp;
 use serde::de::IgnoredAny;
 
 use crate::{
     annotations::Annotations,
     bond::{Bond, Plan, Release},
     cache::{self, Namespace},
+    contested::Contested,
     found::{Extent, Found},
     key::{Key, Pair},
     kind::Kind,
     rules::{Rules, Verdict},
     settings::Settings,
     target::{Role, Style, Target, is_unnamed_copy},
-    write::Writer,
+    write::{Writer, identity},
 };
 
 /// The most objects in a row that name each other as their source.
@@ -47,14 +49,20 @@ enum Relation {
 struct State<'a> {
     pair: &'a Pair,
     writer: Writer<'a>,
+    contested: &'a mut Contested,
     namespace: Namespace,
     source: Found,
     target: Found,
-    now: String,
+    now: Timestamp,
 }
 
 /// Compares the target of a pair with its source, and writes the target if it differs.
-pub(crate) fn reconcile(settings: &Settings, pair: &Pair, now: String) -> ReconcileResult {
+pub(crate) fn reconcile(
+    settings: &Settings,
+    contested: &mut Contested,
+    pair: &Pair,
+    now: Timestamp,
+) -> ReconcileResult {
     let unknown = || ReconcileError::terminal(format!("the replicator does not copy {}", pair.gvr));
     let kind = Kind::of(&pair.gvr).ok_or_else(unknown)?;
     let Some(namespace) = Namespace::of(&pair.target.namespace)?.filter(|own| !settings.excludes(&own.name))
@@ -67,7 +75,7 @@ pub(crate) fn reconcile(settings: &Settings, pair: &Pair, now: String) -> Reconc
     else {
         return Ok(Reconciled::Done);
     };
-    State { pair, writer, namespace, source, target, now }.reconcile()
+    State { pair, writer, contested, namespace, source, target, now }.reconcile()
 }
 
 // === impl State ===
@@ -153,27 +161,40 @@ impl State<'_> {
     /// Makes the target a copy of the source.
     fn bind(self, role: Role, style: Style) -> ReconcileResult {
         let (kind, pair) = (self.writer.kind, self.pair);
-        if let Some(chain) = cycle(kind, pair)? {
-            self.writer
-                .refuse(&pair.target, &format!("objects that name each other as their source: {chain}"));
+        if let Some(why) = cycle(kind, pair)? {
+            self.writer.refuse(&pair.target, &why);
             return Ok(Reconciled::Done);
         }
         if self.source.extent == Extent::Parts {
             return self.with_live_source();
         }
         let bond = Bond { kind, key: &pair.source, source: &self.source.object, role, style };
-        let from = format!("copy of {}", pair.source);
+        let (from, now) = (format!("copy of {}", pair.source), self.now.to_string());
         if !self.target.exists() {
-            return self.writer.create(&bond.fresh(&pair.target.name, &self.now), &from);
+            return self.writer.create(&bond.fresh(&pair.target.name, &now), &from);
         }
         let target = &self.target.object;
-        let plan = bond.plan(target, &self.now);
+        let plan = bond.plan(target, &now);
         if plan.removes() && self.source.extent != Extent::Live {
             return self.with_live_source();
         }
         match plan {
             Plan::Nothing => Ok(Reconciled::Done),
-            Plan::Change(patch) => self.writer.change(target, patch, &from),
+            Plan::Change(patch) => {
+                let Some(version) = bond.repeated(target) else {
+                    return self.writer.change(target, patch, &from);
+                };
+                // A new object of the same name is another target.
+                let [uid, _] = identity(target);
+                let name = format!("{} {uid}", self.writer);
+                if let Some(wait) = self.contested.wait(&name, version, self.now) {
+                    let note = "another client or a webhook changes it each time after it is written";
+                    self.writer.refuse(&pair.target, note);
+                    return Ok(Reconciled::RequeueAfter(wait));
+                }
+                let count = || self.contested.count(&name, version, self.now);
+                self.writer.change_and(target, patch, &from, count)
+            }
             Plan::Locked => {
                 let note = format!("it is immutable and has other content than {}: delete it", pair.source);
                 self.writer.refuse(&pair.target, &note);
@@ -243,20 +264,30 @@ fn is_gone(kind: &Kind, source: &ObjectKey) -> Result<bool, Error> {
     }
 }
 
-/// The chain of objects from the target back to itself, if the source is a copy of the target, directly or through other objects.
+/// Why the target gets no content: the source is a copy of the target, directly or through other objects, or there are too many such
+/// objects to find out.
 fn cycle(kind: &Kind, pair: &Pair) -> Result<Option<String>, Error> {
     let mut chain = vec![pair.target.to_string(), pair.source.to_string()];
     let mut current = pair.source.clone();
     for _ in 0..LONGEST_CHAIN {
         let annotations = cache::annotations(kind.gvr, &current)?.unwrap_or_default();
         let Ok(Some(next)) = Target::of(&annotations) else { return Ok(None) };
-        chain.push(next.source.to_string());
+        let name = next.source.to_string();
+        // Other objects name each other. They are refused themselves.
+        let is_of_others = next.source != pair.target && chain.contains(&name);
+        if is_of_others {
+            return Ok(None);
+        }
+        chain.push(name);
         if next.source == pair.target {
-            return Ok(Some(chain.join(", ")));
+            return Ok(Some(format!("objects that name each other as their source: {}", chain.join(", "))));
         }
         current = next.source;
     }
-    Ok(None)
+    Ok(Some(format!(
+        "more than {LONGEST_CHAIN} objects in a row name each other as their source: {}",
+        chain.join(", ")
+    )))
 }
 
 #[cfg(test)]

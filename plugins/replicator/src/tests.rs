@@ -52,6 +52,45 @@ fn a_target_that_a_person_edits_or_deletes_is_put_right_again() {
 }
 
 #[test]
+fn a_target_that_is_changed_back_each_time_is_not_written_without_end() {
+    let mut world = World::new(json!({}), ["shop", "blog"]);
+    world.put(MAPS, map("shop/web", json!({TO: "blog"}), json!({"a": "1"})));
+    for version in 1000..1010 {
+        let mut changed_back = world.get(MAPS, "blog/web").unwrap();
+        changed_back["data"]["a"] = json!("0");
+        changed_back["metadata"]["resourceVersion"] = json!(version.to_string());
+        world.put(MAPS, changed_back);
+    }
+    let patches = world.requests().iter().filter(|request| request.as_str() == "patch blog/web").count();
+    assert_eq!(patches, 5);
+    assert!(world.logged("v1/configmaps blog/web stays as it is: another client or a webhook changes it"));
+
+    let mut new = world.get(MAPS, "blog/web").unwrap();
+    new["metadata"]["uid"] = json!("new");
+    world.put(MAPS, new);
+    assert_eq!(
+        world.get(MAPS, "blog/web").unwrap()["data"],
+        json!({"a": "1"}),
+        "another object of this name"
+    );
+    world.put(MAPS, map("shop/web", json!({TO: "blog"}), json!({"a": "2"})));
+    assert_eq!(world.get(MAPS, "blog/web").unwrap()["data"], json!({"a": "2"}), "a new version is copied");
+}
+
+/// Nothing is written, so no other client changes it back.
+#[test]
+fn a_target_that_changes_often_during_a_dry_run_is_not_reported_as_changed_back() {
+    let mut world = World::new(json!({"dry-run": true, "allow-all": true}), ["shop", "team"]);
+    world.put(MAPS, map("shop/web", json!({}), json!({"a": "1"})));
+    for number in 0..10 {
+        let own = json!({"own": number.to_string()});
+        world.put(MAPS, map("team/mine", json!({FROM: "shop/web"}), own));
+    }
+    assert!(world.logged("dry run: v1/configmaps team/mine would be changed"));
+    assert!(!world.logged("v1/configmaps team/mine stays as it is"));
+}
+
+#[test]
 fn bookkeeping_that_a_person_removes_is_written_again() {
     let mut world = World::new(json!({}), ["shop", "blog"]);
     world.put(MAPS, map("shop/web", json!({TO: "blog"}), json!({"a": "1"})));

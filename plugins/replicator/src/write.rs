@@ -33,14 +33,28 @@ impl Writer<'_> {
     }
 
     /// Applies a merge patch to the state of the target that was read.
-    pub(crate) fn change(&self, read: &Value, mut patch: Value, note: &str) -> ReconcileResult {
+    pub(crate) fn change(&self, read: &Value, patch: Value, note: &str) -> ReconcileResult {
+        self.change_and(read, patch, note, || ())
+    }
+
+    /// Does the same as [`change`](Self::change), and calls `written` if the API server has accepted the patch.
+    pub(crate) fn change_and(
+        &self,
+        read: &Value,
+        mut patch: Value,
+        note: &str,
+        written: impl FnOnce(),
+    ) -> ReconcileResult {
         if self.is_dry("changed", note) {
             return Ok(Reconciled::Done);
         }
         let [uid, version] = identity(read);
         set_metadata(&mut patch, [("uid", uid), ("resourceVersion", version)]);
-        let written = client::patch(self.kind.gvr, self.target, &Patch::merge(patch), &WriteOptions::new());
-        self.settle("changed", note, written.map(Some))
+        let answer = client::patch(self.kind.gvr, self.target, &Patch::merge(patch), &WriteOptions::new());
+        if answer.is_ok() {
+            written();
+        }
+        self.settle("changed", note, answer.map(Some))
     }
 
     /// Deletes the target, if it is still in the state that was read.
@@ -125,7 +139,8 @@ pub(crate) fn notify(gvr: &str, regarding: &ObjectKey, note: &str) {
     }
 }
 
-fn identity(read: &Value) -> [&str; 2] {
+/// The UID and the version of an object.
+pub(crate) fn identity(read: &Value) -> [&str; 2] {
     ["/metadata/uid", "/metadata/resourceVersion"]
         .map(|pointer| read.pointer(pointer).and_then(Value::as_str).unwrap_or_default())
 }

@@ -205,6 +205,34 @@ fn a_source_that_the_cache_lacks_for_a_moment_is_compared_when_it_is_back() {
     }
 }
 
+/// A person edits the list of sources of the workload, and meanwhile another source is deleted and created again.
+#[test]
+fn a_source_that_the_cache_lacks_while_the_workload_begins_to_choose_otherwise_is_compared_when_it_is_back() {
+    let before = Memory { scope: "other".to_owned(), ..memory(&[("a", "1")]) };
+    for counts in [DATA_ONLY, ALL] {
+        let away = plan(&[], &marked(&[]), Some(&before), counts);
+        assert_eq!((changed(&away), &away.memory), (Vec::new(), &memory(&[("a", "1")])));
+        let back = plan(&[chosen("a", "2")], &marked(&[]), Some(&away.memory), counts);
+        assert_eq!(changed(&back), ["a"]);
+    }
+}
+
+/// The ConfigMaps have generated names, which change with each version of the workload.
+#[test]
+fn the_sources_that_are_gone_when_a_workload_chooses_otherwise_do_not_add_up() {
+    let names: Vec<String> = (0..150).map(|number| format!("map-{number}")).collect();
+    let pairs: Vec<_> = names.iter().map(|name| (name.as_str(), "1")).collect();
+    let missing = names.iter().map(|name| map(name)).collect();
+    let sources = Sources { missing, ..Sources::default() };
+    let exists = |_: &SourceId| Ok::<_, Infallible>(false);
+    for (scope, expected) in [("s", 150), ("other", MOST_ABSENT)] {
+        let before = Memory { scope: scope.to_owned(), ..memory(&pairs) };
+        let identity = ("u".to_owned(), "s".to_owned());
+        let plan = Plan::new(identity, &sources, &marked(&[]), Some(&before), DATA_ONLY, exists).unwrap();
+        assert_eq!((changed(&plan), plan.memory.hashes.len()), (Vec::new(), expected), "{scope}");
+    }
+}
+
 /// A roll for another source replaces the markers. The workload may be a new Job, of which the memory knows nothing.
 #[test]
 fn a_marker_of_a_source_that_cannot_be_read_now_is_remembered() {

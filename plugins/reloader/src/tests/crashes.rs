@@ -45,6 +45,30 @@ fn a_source_that_gets_its_earlier_content_back_after_a_crash_rolls_what_was_roll
     }
 }
 
+#[test]
+fn a_roll_that_a_crash_hides_counts_for_the_limits() {
+    const API: &str = "apps/v1/deployments shop/api";
+    for config in [json!({"rolls-at-a-time": 1}), json!({"rolls-per-minute": 1})] {
+        let (host, mut first) = (host(), reloader(config.clone()));
+        let mut api = deployment(json!({"reloader.stakater.com/auto": "true"}));
+        api["metadata"]["name"] = json!("api");
+        host.store(DEPLOYMENTS, api);
+        for workload in [WEB, API] {
+            first.reconcile(workload).unwrap();
+        }
+        host.store(MAPS, map("app", "2"));
+        crash_in_the_roll(&mut first, &host, WEB);
+        store::set("rolls", b"[]").unwrap();
+        store::set("rollouts", b"{}").unwrap();
+
+        let mut second = reloader(config.clone());
+        assert_eq!(second.reconcile(WEB).unwrap(), Reconciled::Done);
+        let waits = matches!(second.reconcile(API).unwrap(), Reconciled::RequeueAfter(_));
+        assert!(waits, "{config}");
+        assert_eq!(of_verb(&host, "patch").len(), 2, "one that failed, and one that was made");
+    }
+}
+
 /// A clock that writes the roll to the API server before it returns the time. For the plugin this looks as if it had sent the
 /// roll before: the answer was lost, and the cache does not have the roll yet.
 fn after_a_lost_answer() -> Timestamp {

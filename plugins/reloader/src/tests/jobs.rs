@@ -88,6 +88,27 @@ fn a_crash_after_the_job_of_a_cron_job_creates_no_second_one_and_each_change_has
     assert_eq!(names.len(), 3, "the data of before is a change too");
 }
 
+/// The Job of the first change still exists, and the number of rolls is 0 again.
+#[test]
+fn a_cron_job_runs_again_for_content_that_comes_back_after_the_state_was_lost() {
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    host.store(CRON_JOBS, cron_job());
+    reloader.reconcile(NIGHTLY).unwrap();
+    for value in ["2", "1"] {
+        host.store(MAPS, map("app", value));
+        reloader.reconcile(NIGHTLY).unwrap();
+    }
+
+    Memory::forget(&NIGHTLY.parse().unwrap()).unwrap();
+    pass(60);
+    for value in ["1", "2"] {
+        host.store(MAPS, map("app", value));
+        reloader.reconcile(NIGHTLY).unwrap();
+    }
+
+    assert_eq!(lister::list_meta(JOBS, &Selector::all()).count(), 3);
+}
+
 /// The plugin may create Jobs, and may not read them.
 #[test]
 fn a_cron_job_whose_job_was_not_created_runs_although_the_plugin_may_not_read_jobs() {

@@ -115,6 +115,21 @@ fn a_pause_ends_on_time_although_a_later_change_waits_for_a_maintenance_window()
     assert_eq!(stored(DEPLOYMENTS)["spec"]["template"], template(), "the change waits for the window");
 }
 
+/// The plugin may not patch a CronJob, and the end of a pause would fail each time.
+#[test]
+fn the_pause_of_a_deployment_in_the_annotations_of_another_kind_is_ignored() {
+    const NIGHTLY: &str = "batch/v1/cronjobs shop/web";
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    let mut object = paused(Some("2020-01-01T00:00:00Z"), "5m", false);
+    object["kind"] = json!("CronJob");
+    object["spec"] = json!({"jobTemplate": {"spec": {"template": template()}}});
+    host.store("batch/v1/cronjobs", object);
+    reloader.reconcile(NIGHTLY).unwrap();
+    host.store(MAPS, map("app", "2"));
+    assert_eq!(reloader.reconcile(NIGHTLY).unwrap(), Reconciled::Done);
+    assert_eq!((of_verb(&host, "patch").len(), of_verb(&host, "create").len()), (0, 1));
+}
+
 #[test]
 fn a_deployment_that_a_person_paused_stays_paused() {
     let (host, mut reloader) = (host(), reloader(json!({})));

@@ -203,6 +203,51 @@ fn at_most_this_number_of_rollouts_is_under_way_also_after_a_restart() {
     assert_eq!(patched(&host).len(), 4);
 }
 
+/// The host runs one instance for notifications and one for keys, and a key may reach either of them.
+#[test]
+fn instances_of_the_plugin_share_the_limits_of_rolls_and_the_settle_time() {
+    let names = ["web", "api", "db"];
+    let keys = names.map(|name| format!("{DEPLOYMENTS} shop/{name}"));
+    let start = |config: &Value| {
+        let host = host();
+        for name in names {
+            let mut object = deployment(json!({"reloader.stakater.com/auto": "true"}));
+            object["metadata"]["name"] = json!(name);
+            host.store(DEPLOYMENTS, object);
+        }
+        let (mut one, other) = (reloader(config.clone()), reloader(config.clone()));
+        for key in &keys {
+            assert_eq!(one.reconcile(key).unwrap(), Reconciled::Done);
+        }
+        host.store(MAPS, map("app", "2"));
+        (host, one, other)
+    };
+    let waits = |reloader: &mut Reloader, key: &str| {
+        matches!(reloader.reconcile(key).unwrap(), Reconciled::RequeueAfter(_))
+    };
+
+    let (host, mut one, mut other) = start(&json!({"rolls-at-a-time": 1}));
+    assert!(!waits(&mut one, &keys[0]) && waits(&mut other, &keys[1]));
+    complete(&host, "web");
+    assert!(!waits(&mut other, &keys[1]));
+    assert!(waits(&mut one, &keys[2]), "the other instance has rolled another workload");
+    assert_eq!(patched(&host).len(), 2);
+
+    let (host, mut one, mut other) = start(&json!({"rolls-per-minute": 1}));
+    assert!(!waits(&mut one, &keys[0]) && waits(&mut other, &keys[1]));
+    pass(60);
+    assert!(!waits(&mut other, &keys[1]));
+    assert_eq!(patched(&host).len(), 2);
+
+    let (host, mut one, mut other) = start(&json!({"settle": "2s"}));
+    assert!(waits(&mut one, &keys[0]));
+    pass(2);
+    assert!(!waits(&mut other, &keys[0]), "the changes have settled");
+    host.store(MAPS, map("app", "3"));
+    assert!(waits(&mut one, &keys[0]), "these changes are new");
+    assert_eq!(patched(&host).len(), 1);
+}
+
 #[test]
 fn the_strategy_annotations_names_the_last_source_and_remembers_all() {
     let mut reloader = reloader(json!({"reload-strategy": "annotations"}));
@@ -282,6 +327,27 @@ fn stateful_sets_daemon_sets_and_rollouts_are_patched_in_the_same_way() {
         reloader.reconcile(&key).unwrap();
         assert_eq!(patched(&host), [json!([variable("SECRET", "key=2")])], "{kind}");
     }
+}
+
+/// The template keeps the marker of the earlier roll, and the second start has no memory.
+#[test]
+fn a_rollout_that_was_rolled_in_another_way_before_restarts_once() {
+    let host = host();
+    let rollouts = "argoproj.io/v1alpha1/rollouts";
+    let key = format!("{rollouts} shop/web");
+    let annotations =
+        json!({"reloader.stakater.com/auto": "true", "reloader.stakater.com/rollout-strategy": "restart"});
+    let mut object = deployment(annotations);
+    object["spec"]["template"]["spec"]["containers"][0]["env"] = json!([variable("CONFIGMAP", "key=1")]);
+    host.store(rollouts, object);
+    reloader(json!({})).reconcile(&key).unwrap();
+    host.store(MAPS, map("app", "2"));
+    reloader(json!({})).reconcile(&key).unwrap();
+    assert_eq!(of_verb(&host, "patch").len(), 1);
+
+    Memory::forget(&key.parse().unwrap()).unwrap();
+    reloader(json!({})).reconcile(&key).unwrap();
+    assert_eq!(of_verb(&host, "patch").len(), 1, "nothing has changed");
 }
 
 #[test]

@@ -111,6 +111,27 @@ fn a_deleted_source_of_a_kind_that_is_ignored_now_rolls_nothing() {
     }
 }
 
+/// The sources existed before, and the workload has read them.
+#[test]
+fn a_source_that_the_settings_no_longer_exclude_was_not_created() {
+    let mut labelled = secret("app", "MQ==");
+    labelled["metadata"]["labels"] = json!({"team": "a"});
+    labelled["metadata"]["annotations"] = json!({"example.com/ignore": "true"});
+    for excluding in [
+        json!({"resources-to-ignore": "configMaps", "reload-on-create": true}),
+        json!({"resources-to-ignore": "secrets", "reload-on-create": true}),
+        json!({"resource-label-selector": "team=a", "reload-on-create": true}),
+        json!({"annotations": {"ignore": "example.com/ignore"}, "reload-on-create": true}),
+    ] {
+        let host = host();
+        host.store(SECRETS, labelled.clone());
+        for config in [excluding, json!({"reload-on-create": true})] {
+            reloader(config).reconcile(WEB).unwrap();
+        }
+        assert_eq!((host.requests(), memory().unwrap().hashes.len()), (Vec::new(), 2));
+    }
+}
+
 #[test]
 fn a_deletion_that_the_plugin_may_not_confirm_rolls_nothing_and_delays_no_other_source() {
     for code in [ApiCode::NotGranted, ApiCode::Forbidden] {
@@ -130,6 +151,61 @@ fn a_deletion_that_the_plugin_may_not_confirm_rolls_nothing_and_delays_no_other_
         assert_eq!(patched[0][0]["name"], "STAKATER_APP_CONFIGMAP");
         assert!(logged(&host, "Secret/app of shop is not in the cache, and counts as not deleted"));
     }
+}
+
+/// A host whose Deployment has read 250 ConfigMaps, which are deleted now.
+fn without_many_maps(reloader: &mut Reloader) -> TestHost {
+    let names: Vec<String> = (0..250).map(|number| format!("map-{number}")).collect();
+    let host = empty();
+    host.store(DEPLOYMENTS, deployment(json!({"configmap.reloader.stakater.com/reload": "map-.*"})));
+    names.iter().for_each(|name| host.store(MAPS, map(name, "1")));
+    reloader.reconcile(WEB).unwrap();
+    names.iter().for_each(|name| host.remove(MAPS, &ObjectKey::new("shop", name)));
+    host
+}
+
+/// A webhook changes no workload, so no notification follows.
+#[test]
+fn the_call_for_the_first_of_many_deleted_sources_leads_to_the_call_for_the_next_ones() {
+    let config = json!({"reload-on-delete": true, "webhook-url": "https://hooks.example/x"});
+    let mut reloader = reloader(config);
+    let _host = without_many_maps(&mut reloader);
+    for (sent, expected) in [(1, Reconciled::Requeue), (2, Reconciled::Requeue), (3, Reconciled::Done)] {
+        assert_eq!((reloader.reconcile(WEB).unwrap(), http::native::sent().len()), (expected, sent));
+    }
+    assert_eq!(memory().unwrap().hashes.len(), 0);
+}
+
+/// More requests would not fit into one call.
+#[test]
+fn many_sources_that_are_deleted_together_roll_the_workload_a_few_times() {
+    let mut reloader = reloader(json!({"reload-on-delete": true}));
+    let host = without_many_maps(&mut reloader);
+
+    for _ in 0..5 {
+        reloader.reconcile(WEB).unwrap();
+    }
+
+    let patched = patched(&host);
+    let counts: Vec<usize> = patched.iter().map(|env| env.as_array().unwrap().len()).collect();
+    assert_eq!((counts, memory().unwrap().hashes.len()), (vec![100, 100, 50], 0));
+}
+
+/// The plugin may not request the other sources.
+#[test]
+fn a_deleted_source_rolls_the_workload_also_behind_many_sources_that_count_as_not_deleted() {
+    let mut reloader = reloader(json!({"reload-on-delete": true}));
+    let host = without_many_maps(&mut reloader);
+    // The sources are compared for the state of the cache, and once more before the write.
+    for _ in 0..2 {
+        (0..249).for_each(|_| host.fail_request(ApiCode::Forbidden, "no permission"));
+        host.fail_request(ApiCode::NotFound, "not found");
+    }
+
+    assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
+
+    let patched = patched(&host);
+    assert_eq!((patched.len(), patched[0].as_array().unwrap().len()), (1, 1));
 }
 
 #[test]

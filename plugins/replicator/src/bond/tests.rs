@@ -165,13 +165,15 @@ fn a_copy_that_an_original_made_is_right_as_it_is_unless_its_version_was_blanked
 #[test]
 fn a_copy_changes_its_style_with_its_source() {
     let (key, kind) = (shop_web(), kind("ConfigMap"));
-    let source = source(json!({}), json!({"data": {"a": "1"}}));
+    let source = source(json!({"labels": {"app": "web"}}), json!({"data": {"a": "1"}}));
     let mut either = bond(kind, &key, &source);
-    let first = either.fresh("web", NOW);
+    let mut first = either.fresh("web", NOW);
+    first["metadata"]["labels"]["own"] = json!("x");
 
     either.style = Style::Reflector;
     let mirror = after(&either, &first);
     assert_eq!(mirror["metadata"]["annotations"].get(REPLICATED_FROM), None);
+    assert_eq!(mirror["metadata"]["labels"], json!({"own": "x"}), "a mirror has no labels of its source");
     either.style = Style::Replicator;
     assert_eq!(after(&either, &mirror), first);
 }

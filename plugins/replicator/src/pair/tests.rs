@@ -58,7 +58,9 @@ fn decide(allow_all: bool, source: Found, target: Found) -> ReconcileResult {
     };
     let writer = Writer { settings: &settings, kind: Kind::of(MAPS).unwrap(), target: &pair.target };
     let namespace = Namespace { name: "blog".to_owned(), labels: Vec::new() };
-    State { pair: &pair, writer, namespace, source, target, now: "now".to_owned() }.reconcile()
+    let now = "2026-05-01T13:00:00Z".parse().unwrap();
+    let contested = &mut Contested::default();
+    State { pair: &pair, writer, contested, namespace, source, target, now }.reconcile()
 }
 
 /// The data of the target on the API server.

@@ -185,6 +185,32 @@ fn objects_that_name_each_other_are_refused() {
     assert!(world.logged(chain), "{:?}", world.host.log());
 }
 
+/// Each of them would otherwise get the content of the next one, without end.
+#[test]
+fn a_cycle_of_many_objects_is_refused() {
+    let mut world = World::new(json!({"allow-all": true}), ["shop"]);
+    for number in 0..20 {
+        let source = format!("shop/web-{}", (number + 1) % 20);
+        let data = json!({"a": number.to_string()});
+        world.put(MAPS, map(&format!("shop/web-{number}"), json!({FROM: source}), data));
+    }
+    let why = "v1/configmaps shop/web-19 stays as it is: more than 16 objects in a row name each other as their source: shop/web-19, shop/web-0, ";
+    assert!(world.logged(why), "{:?}", world.host.log());
+}
+
+/// The copy has no annotation of a source.
+#[test]
+fn an_object_that_names_a_copy_loses_its_content_with_the_copy() {
+    let mut world = World::new(json!({"allow-all": true}), ["shop", "blog", "team"]);
+    world.put(MAPS, map("shop/web", json!({TO: "blog"}), json!({"a": "1"})));
+    world.put(MAPS, map("team/mine", json!({FROM: "blog/web"}), json!({})));
+    assert_eq!(data(&world, "team/mine"), Some(json!({"a": "1"})));
+
+    world.delete(MAPS, "shop/web");
+
+    assert_eq!((data(&world, "blog/web"), data(&world, "team/mine")), (None, Some(json!({}))));
+}
+
 /// A person has restored the source from one of its copies.
 #[test]
 fn an_object_that_names_itself_as_its_source_keeps_its_content() {

@@ -111,7 +111,8 @@ impl World {
             self.deliver();
             let Some(key) = self.host.take_key() else { return };
             match self.plugin.reconcile(&key) {
-                Ok(Reconciled::Done) => {}
+                // Time does not pass.
+                Ok(Reconciled::Done | Reconciled::RequeueAfter(_)) => {}
                 Ok(_) => workqueue::add(&key).unwrap(),
                 Err(ReconcileError::Retry(why)) => {
                     self.failures.push(why);
