@@ -269,6 +269,156 @@ async fn a_function_for_timers_that_is_not_exported_is_an_error_of_the_build() {
     }
 }
 
+/// Plugins with a handler and a reconciler: the language, the source, its text, and how the error of the build begins.
+const BOTH: [(&str, &str, &str, &str); 6] = [
+    (
+        "js",
+        "src/index.js",
+        "import { definePlugin } from \"informer-sdk\";\n\
+         export const { plugin, handler } = definePlugin({ onAdd() {}, reconcile() {} });\n",
+        "src/index.js has `reconcile`, which the host would never call",
+    ),
+    (
+        "js",
+        "src/index.js",
+        "import { definePlugin } from \"informer-sdk\";\n\
+         export const { plugin, handler, reconciler } = definePlugin({ onAdd() {}, reconcile() {} });\n",
+        "src/index.js exports `reconciler`, which the host would never call",
+    ),
+    (
+        "ts",
+        "src/index.ts",
+        "import { definePlugin } from \"informer-sdk\";\n\
+         export const { plugin, handler } = definePlugin({ onAdd() {}, reconcile() {} });\n",
+        "src/index.ts has `reconcile`, which the host would never call",
+    ),
+    (
+        "python",
+        "src/app.py",
+        "from informer_sdk import App\n\napp = App()\napp.on_add(print)\napp.reconcile(print)\n\
+         Plugin, Handler = app.Plugin, app.Handler\n",
+        "@app.reconcile is registered, and the host would never call it",
+    ),
+    (
+        "go",
+        "main.go",
+        r#"package main
+
+import (
+	"context"
+
+	informer "github.com/informer-host/informer/plugins/sdk/go"
+	"github.com/informer-host/informer/plugins/sdk/go/handler"
+	"github.com/informer-host/informer/plugins/sdk/go/reconciler"
+)
+
+func init() {
+	handler.Register(handler.Funcs{})
+	reconciler.Register(reconcile)
+}
+
+func main() {}
+
+func reconcile(context.Context, informer.Key) (reconciler.Result, error) { return reconciler.Result{}, nil }
+"#,
+        "the plugin imports `reconciler` of the SDK, which the host would never call",
+    ),
+    (
+        "c",
+        "src/plugin.c",
+        "#include \"informer.h\"\n\n\
+         informer_result informer_on_add(const informer_object *object) { return informer_done(); }\n\
+         informer_result informer_reconcile(const char *key) { return informer_done(); }\n",
+        "src/plugin.c defines `informer_reconcile`, which the host would never call",
+    ),
+];
+
+/// The world of a new project exports handlers, and no reconciler.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js, Python, Go and zig or a WASI SDK: run by cargo xtask test --all"]
+async fn a_handler_that_the_world_does_not_export_is_an_error_of_the_build() {
+    let scratch = tempfile::tempdir().unwrap();
+    let why = "the world `event-handler-with-standard` of informer-plugin.toml does not export `reconciler`; choose the world \
+               `controller-with-handlers-and-standard` (exports handler and reconciler) or";
+    for (index, (language, source, text, seen)) in BOTH.into_iter().enumerate() {
+        let project = new_project(scratch.path(), &format!("never-{index}"), language, &[]).await;
+        fs::write(project.join(source), text).unwrap();
+
+        let built = command(&project, &["build"]).await.output().await.unwrap();
+
+        let stderr = String::from_utf8_lossy(&built.stderr);
+        assert!(
+            !built.status.success() && stderr.contains(&format!("{seen}: {why}")),
+            "{language}: {stderr}"
+        );
+    }
+}
+
+/// The world of a new project exports `handler`, which the host does not call beside a function for batches.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Node.js, Python and Go: run by cargo xtask test --all"]
+async fn a_function_for_batches_in_a_world_with_handlers_is_an_error_of_the_build() {
+    let scratch = tempfile::tempdir().unwrap();
+    let js = "import { definePlugin } from \"informer-sdk\";\n\
+              export const { plugin, batchHandler } = definePlugin({ onBatch: (all) => all.map(() => undefined) });\n";
+    let python = "from informer_sdk import App\n\napp = App()\napp.on_batch(lambda all: [None for one in all])\n\
+                  Plugin, BatchHandler = app.Plugin, app.BatchHandler\n";
+    let go = r#"package main
+
+import (
+	"context"
+
+	"github.com/informer-host/informer/plugins/sdk/go/batchhandler"
+)
+
+func init() { batchhandler.Register(onBatch) }
+
+func main() {}
+
+func onBatch(_ context.Context, all []batchhandler.Notification) []batchhandler.Outcome {
+	return make([]batchhandler.Outcome, len(all))
+}
+"#;
+    for (language, source, text) in
+        [("js", "src/index.js", js), ("python", "src/app.py", python), ("go", "main.go", go)]
+    {
+        let project = new_project(scratch.path(), &format!("batches-{language}"), language, &[]).await;
+        fs::write(project.join(source), text).unwrap();
+
+        let built = command(&project, &["build"]).await.output().await.unwrap();
+
+        let stderr = String::from_utf8_lossy(&built.stderr);
+        let right = "choose the world `batch-event-handler-with-standard` (exports batch-handler) and remove the handlers";
+        assert!(!built.status.success() && stderr.contains(right), "{language}: {stderr}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Python and Go: run by cargo xtask test --all"]
+async fn a_world_whose_handlers_are_missing_is_an_error_of_the_build() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (language, seen) in [
+        (
+            "python",
+            "src/app.py has no `Reconciler`: the world `controller-with-handlers` of informer-plugin.toml needs `Plugin, Handler, Rec",
+        ),
+        (
+            "go",
+            "the plugin does not import `reconciler` of the SDK: the world `controller-with-handlers` of informer-plugin.toml exports `rec",
+        ),
+    ] {
+        let project = new_project(scratch.path(), &format!("half-{language}"), language, &[]).await;
+        let manifest = project.join("informer-plugin.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        fs::write(manifest, text.replace("event-handler-with-standard", "controller-with-handlers")).unwrap();
+
+        let built = command(&project, &["build"]).await.output().await.unwrap();
+
+        let stderr = String::from_utf8_lossy(&built.stderr);
+        assert!(!built.status.success() && stderr.contains(seen), "{language}: {stderr}");
+    }
+}
+
 /// Python imports modules of the folder that it runs in before its own.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Python with pip: run by cargo xtask test --all"]

@@ -170,7 +170,8 @@ informer_result informer_requeue(void);
 informer_result informer_requeue_after(uint32_t millis);
 
 // The plugin defines the functions that it needs. A handler that is not defined answers informer_done(). The host calls the first three
-// functions if the world of the plugin has handlers, and the fourth if the world has a reconciler.
+// functions if the world of the plugin has handlers, and the fourth if the world has a reconciler. `informer build` refuses a function that
+// the host would never call.
 informer_result informer_on_add(const informer_object *object);
 informer_result informer_on_update(const informer_object *old, const informer_object *object);
 informer_result informer_on_delete(const informer_object *object);
@@ -358,7 +359,8 @@ informer_kind informer_apply(const char *gvr, informer_key key, const char *json
 // Deletes an object; only this version of it, unless `resource_version` is NULL.
 informer_kind informer_delete(const char *gvr, informer_key key, const char *resource_version);
 
-// Makes the operations of a JSON patch (RFC 6902), separated by commas, for an object with these values. NULL changes nothing.
+// Makes the operations of a JSON patch (RFC 6902), separated by commas, for an object with these values. NULL or an empty text changes
+// nothing.
 typedef const char *informer_change(const informer_value values[], void *context);
 
 // Reads values of an object from the API server, lets a function make a patch of them, and writes it. If another client has changed

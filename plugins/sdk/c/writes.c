@@ -197,7 +197,7 @@ informer_kind informer_modify(const char *gvr, informer_key key, size_t count, c
             values[i] = informer_json_at(json, pointers[i]);
         }
         const char *operations = change(values, context);
-        if (!operations) {
+        if (!operations || !*operations) {
             if (answer) {
                 *answer = json;
             }

@@ -115,7 +115,9 @@ func (object *Object) JSON() (string, error) {
 }
 
 // Decode parses the whole object into a value of the type, which may be one of k8s.io/api or a struct with the fields of interest.
-// Reading a few fields with [Object.Read] costs a tenth or less of that.
+// Reading a few fields with [Object.Read] costs a tenth or less of that. A number in a map[string]any is a float64, which rounds whole
+// numbers above 9,007,199,254,740,991. If you write the object, decode it into a type with fields of int64, or change it with
+// [github.com/informer-host/informer/plugins/sdk/go/client.Modify].
 func Decode[T any](object *Object) (T, error) {
 	var value T
 	text, err := object.JSON()
@@ -129,7 +131,7 @@ func Decode[T any](object *Object) (T, error) {
 }
 
 // Changed returns true if the values at any of the pointers differ between two objects. Many update handlers begin with it. White
-// space and the order of keys do not count.
+// space and the order of keys do not count. Whole numbers are compared digit by digit.
 func Changed(old, new *Object, pointers ...string) (bool, error) {
 	if old.json == "" && new.json == "" {
 		differ, err := host.ObjectsDiffer(old.token, new.token, pointers)

@@ -143,6 +143,27 @@ func TestChangedComparesValuesAndNotTheirText(t *testing.T) {
 	}
 }
 
+func TestChangedComparesEachDigitOfANumber(t *testing.T) {
+	for _, numbers := range []struct {
+		before, after string
+		want          bool
+	}{
+		{"9007199254740993", "9007199254740992", true},
+		{"18446744073709551615", "18446744073709551614", true},
+		{"9007199254740993", "9007199254740993", false},
+		{"[{\"x\": 9007199254740993}]", "[{\"x\": 9007199254740992}]", true},
+		{"1", "1.0", true},
+		{"1.0", "1e0", false},
+		{"1e999", "1e999", false},
+		{"0.1", "0.2", true},
+	} {
+		before, after := object(t, `{"spec": `+numbers.before+`}`), object(t, `{"spec": `+numbers.after+`}`)
+		if got, err := informer.Changed(before, after, "/spec"); err != nil || got != numbers.want {
+			t.Errorf("%v: %v, %v", numbers, got, err)
+		}
+	}
+}
+
 func TestAControllerReferenceHasTheKindOfTheOwner(t *testing.T) {
 	reference, err := informer.ControllerReference(object(t, web))
 

@@ -22,9 +22,11 @@ const REQUIREMENTS: &str = include_str!("../../../../plugins/sdk/c/requirements.
 
 pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let mut world = build.world()?;
-    check_handlers(build)?;
+    let texts = texts(build)?;
+    check_names(&texts)?;
+    export_what_is_defined(build, &mut world, &texts)?;
+    check_called(&world, &texts)?;
     world.import_all_of_the_host();
-    export_what_is_defined(build, &mut world)?;
     let sdk = build.sdk()?;
     let generated = build.bindings(&bindings::c(&mut world)?)?;
     let core = build.scratch("core.wasm");
@@ -39,15 +41,65 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     Ok(component::of_module(Build::read(&core)?, &world)?)
 }
 
-/// Refuses a function that looks like a handler and is not one. The host would never call it, and the compiler does not report it.
-fn check_handlers(build: &Build<'_>) -> Result<(), BuildError> {
+/// The sources of the plugin: each path in the project, and its text without comments.
+fn texts(build: &Build<'_>) -> Result<Vec<(String, String)>, BuildError> {
+    let mut texts = Vec::new();
     for source in sources(&build.project.join("src"), "c")? {
-        let text = Build::read(&source)?;
-        let text = String::from_utf8_lossy(&text);
+        let text = without_comments(&String::from_utf8_lossy(&Build::read(&source)?));
+        let path = source.strip_prefix(build.project).unwrap_or(&source);
+        texts.push((path.display().to_string(), text));
+    }
+    Ok(texts)
+}
+
+/// A text of C without its comments. A function in a comment is not defined.
+fn without_comments(text: &str) -> String {
+    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(['/', '"', '\'']) {
+        let (before, found) = rest.split_at(at);
+        kept.push_str(before);
+        let end = if found.starts_with("//") {
+            found.find('\n').unwrap_or(found.len())
+        } else if let Some(comment) = found.strip_prefix("/*") {
+            kept.push(' ');
+            comment.find("*/").map_or(found.len(), |end| end + "/**/".len())
+        } else {
+            let end = literal_end(found);
+            kept.push_str(found.get(..end).unwrap_or_default());
+            end
+        };
+        rest = found.get(end..).unwrap_or_default();
+    }
+    kept + rest
+}
+
+/// The length of the string or the character at the beginning of a text, or of a slash, which begins no comment.
+fn literal_end(text: &str) -> usize {
+    let mut chars = text.char_indices();
+    let quote = chars.next().map(|(_, quote)| quote);
+    if quote == Some('/') {
+        return 1;
+    }
+    while let Some((at, found)) = chars.next() {
+        match found {
+            '\\' => {
+                chars.next();
+            }
+            // A literal ends in its line, and a number may have an apostrophe.
+            '\n' => return at,
+            _ if Some(found) == quote => return at + found.len_utf8(),
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Refuses a function that looks like a handler and is not one. The host would never call it, and the compiler does not report it.
+fn check_names(texts: &[(String, String)]) -> Result<(), BuildError> {
+    for (source, text) in texts {
         let defined = text.lines().filter_map(|line| line.strip_prefix("informer_result informer_"));
         let mut names = defined.filter_map(|rest| Some(rest.split_once('(')?.0.trim_end()));
         if let Some(name) = names.find(|name| !HANDLERS.contains(name)) {
-            let source = source.strip_prefix(build.project).unwrap_or(&source).display();
             let problem = format!(
                 "{source} defines `informer_{name}`, which the host does not call: it calls informer_{}",
                 HANDLERS.join(", informer_")
@@ -58,22 +110,46 @@ fn check_handlers(build: &Build<'_>) -> Result<(), BuildError> {
     Ok(())
 }
 
+/// Refuses a handler of an interface that the world does not export. The SDK would not call the function.
+fn check_called(world: &World, texts: &[(String, String)]) -> Result<(), BuildError> {
+    Build::check_called(world, |uncalled| {
+        let mut names =
+            uncalled.functions.iter().map(|function| format!("informer_{}", function.to_snake_case()));
+        names.find_map(|name| {
+            let (source, _) = texts.iter().find(|(_, text)| defines(text, &name))?;
+            Some(format!("{source} defines `{name}`"))
+        })
+    })
+}
+
+/// Returns true if a text defines or declares a handler with this name. Its call is no definition.
+fn defines(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default().trim_end();
+        let is_typed = before.ends_with("informer_result") || before.ends_with("void");
+        is_typed && is_followed(text, at + name.len())
+    })
+}
+
+/// Returns true if the name that ends at an offset is that of a function: its parameters or arguments follow.
+fn is_followed(text: &str, end: usize) -> bool {
+    text.get(end..).is_some_and(|rest| rest.trim_start().starts_with('('))
+}
+
 /// Adds the optional exports whose functions are in the sources.
-fn export_what_is_defined(build: &Build<'_>, world: &mut World) -> Result<(), BuildError> {
+fn export_what_is_defined(
+    build: &Build<'_>,
+    world: &mut World,
+    texts: &[(String, String)],
+) -> Result<(), BuildError> {
     let mut all = build.world()?;
     all.export_optional(|_| true);
-    let mut texts = Vec::new();
-    for source in sources(&build.project.join("src"), "c")? {
-        texts.push(String::from_utf8_lossy(&Build::read(&source)?).into_owned());
-    }
     world.export_optional(|interface| {
         all.exported_functions(interface).into_iter().any(|function| {
             let name = format!("informer_{}", function.to_snake_case());
-            let is_followed = |text: &String| {
-                let mut rests = text.match_indices(&name).map(|(at, _)| text.get(at + name.len()..));
-                rests.any(|rest| rest.is_some_and(|rest| rest.trim_start().starts_with('(')))
-            };
-            texts.iter().any(is_followed)
+            let is_in =
+                |text: &str| text.match_indices(&name).any(|(at, _)| is_followed(text, at + name.len()));
+            texts.iter().any(|(_, text)| is_in(text))
         })
     });
     Ok(())
@@ -111,5 +187,34 @@ fn missing(error: ToolError) -> ToolError {
                       which brings zig",
         },
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handler_is_found_by_its_definition_and_not_by_its_call() {
+        for (text, expected) in [
+            ("informer_result informer_reconcile(const char *key) {\n", true),
+            ("informer_result\ninformer_reconcile (const char *key)\n{\n", true),
+            ("static informer_result again(void) {\n    return informer_reconcile(\"a\");\n}\n", false),
+            ("informer_result informer_reconciled(void) {\n", false),
+            ("// informer_reconcile is the name of a handler\n", false),
+            ("// informer_result informer_reconcile(const char *key) {\n", false),
+            ("/* Later:\ninformer_result informer_reconcile(const char *key) {}\n*/\n", false),
+            ("/**/ informer_result /* of */ informer_reconcile(const char *key) {\n", true),
+            ("char *url = \"https://a/*\"; informer_result informer_reconcile(const char *key) {\n", true),
+            ("char quote = '\"'; // \"\ninformer_result informer_reconcile(const char *key) {\n", true),
+            ("char *text = \"\\\"//\"; informer_result informer_reconcile(const char *key) {\n", true),
+            ("int count = 1'000;\n// informer_result informer_reconcile(const char *key) {\n", false),
+            ("int half = 1 / 2; informer_result informer_reconcile(const char *key) {\n", true),
+            ("informer_result informer_reconcile(const char *key) {} /* not closed", true),
+        ] {
+            assert_eq!(defines(&without_comments(text), "informer_reconcile"), expected, "{text}");
+        }
+        assert_eq!(without_comments("a /* b */ c // d\n'//' \"/*\" e/f"), "a   c \n'//' \"/*\" e/f");
+        assert!(defines("void informer_on_batch(size_t count) {}", "informer_on_batch"));
     }
 }

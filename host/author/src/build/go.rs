@@ -4,6 +4,7 @@ use super::step::{Build, BuildError};
 use crate::{
     Inspection, bindings, component,
     tool::{Tool, run},
+    wit_world::World,
 };
 
 const GO: Tool = Tool { program: "go", install: "install Go 1.24 or newer: https://go.dev/dl" };
@@ -23,13 +24,35 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let core = Build::read(&core)?;
     // A package of the SDK exports its interface if the plugin imports it. Bytes that are no module are refused below.
     let exports = Inspection::of(&core).map_or_else(|_| Vec::new(), |found| found.exports);
-    let mut world = build.world()?;
-    world.import_all_of_the_host();
-    world.export_optional(|name| {
+    let is_exported = |name: &str| {
         let interface = format!("informer:plugin/{name}@");
         exports.iter().any(|export| export.starts_with(&interface))
-    });
+    };
+    let mut world = build.world()?;
+    world.export_optional(is_exported);
+    Build::check_batches(&world)?;
+    Build::check_called(&world, |uncalled| {
+        let imports = || format!("the plugin imports `{}` of the SDK", package(uncalled.interface));
+        is_exported(uncalled.interface).then(imports)
+    })?;
+    check_exports(&world, is_exported)?;
+    world.import_all_of_the_host();
     Ok(component::of_module(core, &world)?)
+}
+
+/// Refuses a module without the handlers of its world.
+fn check_exports(world: &World, is_exported: impl Fn(&str) -> bool) -> Result<(), BuildError> {
+    let Some(missing) = world.called().into_iter().find(|name| !is_exported(name)) else { return Ok(()) };
+    let (world, package) = (world.name(), package(missing));
+    Err(BuildError::Project(format!(
+        "the plugin does not import `{package}` of the SDK: the world `{world}` of informer-plugin.toml exports `{missing}`, so import \
+         the package and call its `Register`, or choose another world"
+    )))
+}
+
+/// The package of the SDK that exports an interface.
+fn package(interface: &str) -> String {
+    if interface == "timer-handler" { "timer".to_owned() } else { interface.replace('-', "") }
 }
 
 /// The name of the module that a `go.mod` declares. It may be quoted, and a comment may follow.

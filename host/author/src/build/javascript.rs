@@ -69,6 +69,11 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     let module = bundle(build, Command::new(esbuild(&toolchain)), source)?;
     let mut world = build.world()?;
     world.export_optional(|name| module.exports.contains(&name.to_lower_camel_case()));
+    Build::check_batches(&world)?;
+    Build::check_called(&world, |uncalled| {
+        let name = uncalled.interface.to_lower_camel_case();
+        module.exports.contains(&name).then(|| format!("{source} exports `{name}`"))
+    })?;
     let interfaces: Vec<String> =
         world.exported_interfaces().iter().map(|name| name.to_lower_camel_case()).collect();
     if let Some(missing) = interfaces.iter().find(|name| !module.exports.contains(name)) {
@@ -113,11 +118,14 @@ fn esbuild(toolchain: &Path) -> PathBuf {
     programs.find(|program| program.is_file()).unwrap_or_else(|| modules.join(".bin/esbuild"))
 }
 
-/// A module that exports what the source exports. Its evaluation throws in two cases: if an exported interface lacks a function, because
-/// the engine would notice that only when the host calls the function; and if the plugin defines a function of an optional interface and
-/// does not export the interface.
+/// A module that exports what the source exports. Its evaluation throws in three cases: if an exported interface lacks a function, because
+/// the engine would notice that only when the host calls the function; if the plugin defines a function of an optional interface and does
+/// not export the interface; and if it defines a function of an interface that the world does not export.
 fn entry(source: &str, shown: &str, world: &mut World) -> String {
     let of_the_world = world.exported_interfaces();
+    let uncalled = world.uncalled().into_iter();
+    let uncalled: BTreeMap<String, String> =
+        uncalled.map(|uncalled| (uncalled.interface.to_lower_camel_case(), uncalled.why)).collect();
     world.export_optional(|_| true);
     let interfaces = world.exported_interfaces().into_iter().map(|interface| {
         let functions = world.exported_functions(&interface).into_iter();
@@ -127,7 +135,8 @@ fn entry(source: &str, shown: &str, world: &mut World) -> String {
     let wanted: BTreeMap<String, Vec<String>> = interfaces.collect();
     let mut optional = wanted.clone();
     optional.retain(|name, _| !of_the_world.contains(name));
-    let (source, wanted, optional) = (json!(source), json!(wanted), json!(optional));
+    let (source, wanted, optional, uncalled) =
+        (json!(source), json!(wanted), json!(optional), json!(uncalled));
     format!(
         "import * as plugin from {source};
 export * from {source};
@@ -141,6 +150,10 @@ for (const [name, functions] of Object.entries({wanted})) {{
 for (const [name, functions] of Object.entries({optional})) {{
   if (name in plugin || !plugin.plugin?.defined?.[name]) continue;
   throw new TypeError(`{shown} has \\`${{functions}}\\` and does not export \\`${{name}}\\`, so the host would never call it`);
+}}
+for (const [name, why] of Object.entries({uncalled})) {{
+  const defined = plugin.plugin?.defined?.[name];
+  if (defined) throw new TypeError(`{shown} has \\`${{defined.join(\", \")}}\\`, which the host would never call: ${{why}}`);
 }}
 "
     )

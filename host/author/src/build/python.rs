@@ -1,17 +1,20 @@
 //! Python: componentize-py puts the modules, the SDK and CPython into a component.
 
 use std::{
-    fs,
+    collections::BTreeMap,
+    fs, iter,
     path::{Path, PathBuf},
 };
 
-use heck::ToUpperCamelCase as _;
+use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::step::{Build, BuildError, sources};
 use crate::{
     Existing, TextFile,
     tool::{self, PYTHON, run, wheels, with_wheels},
+    wit_world::World,
     write,
 };
 
@@ -27,8 +30,16 @@ const MODULE: &str = "built_by_informer";
 const MODULE_FILE: &str = "built_by_informer.py";
 const ENTRY: &str = "import app as _app
 
+_uncalled = __UNCALLED__
 for _found in list(vars(_app).values()):
+    getattr(type(_found), \"_check_called\", lambda *_: ())(_found, _uncalled)
     getattr(type(_found), \"_check_exports\", lambda *_: ())(_found, vars(_app))
+for _function, (_class, _why) in _uncalled.items():
+    if hasattr(vars(_app).get(_class), _function):
+        raise TypeError(f\"the class `{_class}` has `{_function}`, which the host would never call: {_why}\")
+for _class in __CLASSES__:
+    if not hasattr(_app, _class):
+        raise TypeError(f\"src/app.py has no `{_class}`: \" + __NEEDS__)
 globals().update({k: v for k, v in vars(_app).items() if k[0] != \"_\"})\n";
 
 const COMPONENTIZE: &str = "import sys, componentize_py; sys.exit(componentize_py.script())";
@@ -52,11 +63,11 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     copied(&build.project.join(FOLDER), &copy)?;
     let used = used(build, &sdk, &copy)?;
     copied(&sdk.join(SDK_PACKAGE), &copy.join(SDK_PACKAGE))?;
-    let imports = used.modules.iter().map(|module| format!("import {SDK_PACKAGE}.{module}\n"));
-    let entry = imports.collect::<String>() + ENTRY;
-    write(&copy, &[TextFile { path: MODULE_FILE, text: &entry }], Existing::Replace)?;
     let mut world = build.world()?;
     world.export_optional(|name| used.exports.contains(&name.to_upper_camel_case()));
+    Build::check_batches(&world)?;
+    let entry = entry(&used.modules, &world);
+    write(&copy, &[TextFile { path: MODULE_FILE, text: &entry }], Existing::Replace)?;
     let interfaces = used.interfaces.unwrap_or_else(|| world.imported_interfaces());
     let interfaces: Vec<&str> = interfaces.iter().map(String::as_str).collect();
     let (wit, world) = build.narrowed(&world, &interfaces)?;
@@ -66,6 +77,31 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     python.arg(&copy).arg("--output").arg(&component).arg(MODULE).current_dir(build.scratch.path());
     run(&mut python, "componentize-py")?;
     Build::read(&component)
+}
+
+/// The text of the module with the exports. Its evaluation raises if the author has registered a function that the host would never call.
+fn entry(modules: &[String], world: &World) -> String {
+    let imports = modules.iter().map(|module| format!("import {SDK_PACKAGE}.{module}\n"));
+    // For the name of each function: the class of its interface, and why the host does not call the function.
+    let uncalled = world.uncalled().into_iter().flat_map(|uncalled| {
+        let because = (uncalled.interface.to_upper_camel_case(), uncalled.why);
+        uncalled.functions.iter().map(move |function| (function.to_snake_case(), because.clone()))
+    });
+    let uncalled: BTreeMap<String, (String, String)> = uncalled.collect();
+    let called = world.called().into_iter().map(|interface| interface.to_upper_camel_case());
+    let classes: Vec<String> = iter::once("Plugin".to_owned()).chain(called).collect();
+    let of_app: Vec<String> = classes.iter().map(|class| format!("app.{class}")).collect();
+    let (names, values) = (classes.join(", "), of_app.join(", "));
+    let needs = format!(
+        "the world `{}` of informer-plugin.toml needs `{names} = {values}`; write that, or choose another world",
+        world.name()
+    );
+    let text =
+        [("__UNCALLED__", json!(uncalled)), ("__CLASSES__", json!(classes)), ("__NEEDS__", json!(needs))]
+            .into_iter()
+            // The JSON of texts and of arrays is an expression of Python.
+            .fold(ENTRY.to_owned(), |text, (word, value)| text.replace(word, &value.to_string()));
+    imports.collect::<String>() + &text
 }
 
 /// Copies the Python files below a folder.
@@ -91,4 +127,30 @@ fn used(build: &Build<'_>, sdk: &Path, folder: &Path) -> Result<Used, BuildError
         let problem = String::from_utf8_lossy(&output.stderr);
         BuildError::Project(format!("the SDK in {} cannot be used:\n{}", sdk.display(), problem.trim()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WitVersion;
+
+    #[test]
+    fn the_module_with_the_exports_has_the_functions_that_are_never_called() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &WitVersion::NEWEST.files(), Existing::Refuse).unwrap();
+        let world = World::read(folder.path(), "controller").unwrap();
+
+        let text = entry(&["lister".to_owned()], &world);
+
+        assert!(text.starts_with("import informer_sdk.lister\nimport app as _app\n"), "{text}");
+        let line = text.lines().find(|line| line.starts_with("_uncalled = ")).unwrap();
+        for function in ["on_add", "on_update", "on_delete"] {
+            let beginning =
+                format!(r#""{function}":["Handler","the world `controller` of informer-plugin.toml"#);
+            assert!(line.contains(&beginning), "{line}");
+        }
+        assert!(!line.contains("\"reconcile\":"), "{line}");
+        assert!(text.contains("for _class in [\"Plugin\",\"Reconciler\"]:"), "{text}");
+        assert!(text.contains("needs `Plugin, Reconciler = app.Plugin, app.Reconciler`"), "{text}");
+    }
 }

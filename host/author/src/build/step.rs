@@ -13,7 +13,7 @@ use crate::{
     component::NotOfTheWorld,
     sdk,
     tool::{self, Cache, ToolError},
-    wit_world::{World, WorldError},
+    wit_world::{Uncalled, World, WorldError},
     write,
 };
 
@@ -107,6 +107,27 @@ impl Build<'_> {
 
     pub(super) fn world(&self) -> Result<World, BuildError> {
         Ok(World::read(&self.wit()?, self.world_name()?)?)
+    }
+
+    /// Refuses a world that exports `handler` beside the function for batches of the plugin. Without this check, the build would ask for
+    /// handlers that the host never calls.
+    pub(super) fn check_batches(world: &World) -> Result<(), BuildError> {
+        world.both().map_or(Ok(()), |problem| Err(BuildError::Project(problem)))
+    }
+
+    /// Refuses handlers that the host would never call in a component of the world. `defined` returns how the sources define a function of
+    /// an interface, or `None` if they define none of its functions.
+    pub(super) fn check_called(
+        world: &World,
+        defined: impl Fn(&Uncalled) -> Option<String>,
+    ) -> Result<(), BuildError> {
+        for uncalled in world.uncalled() {
+            if let Some(handler) = defined(&uncalled) {
+                let problem = format!("{handler}, which the host would never call: {}", uncalled.why);
+                return Err(BuildError::Project(problem));
+            }
+        }
+        Ok(())
     }
 
     /// Writes the bindings into the project. Files that are as they should be are not touched.

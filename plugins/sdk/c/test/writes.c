@@ -248,6 +248,16 @@ static void a_patch_that_is_invalid_itself_is_refused_at_once_and_a_conflict_tha
     check(kind == INFORMER_CONFLICT && patches == 5, "there are five attempts");
 }
 
+static void a_change_without_operations_is_not_sent(void) {
+    char *none[] = {NULL, ""};
+    for (int i = 0; i < 2; i++) {
+        begin(700, "[]");
+        const char *answer = NULL;
+        informer_kind kind = informer_modify("v1/pods", KEY, 0, NULL, operation, none[i], &answer);
+        check(kind == INFORMER_OK && patches == 0 && answer, "nothing changes");
+    }
+}
+
 static int cleaned;
 
 static informer_result clean_up(const char *json, void *failure) {
@@ -314,5 +324,6 @@ int main(void) {
     a_write_that_changes_something_is_an_own_one_unless_it_is_a_dry_run();
     a_patch_that_does_not_fit_what_another_client_wrote_is_made_again();
     a_patch_that_is_invalid_itself_is_refused_at_once_and_a_conflict_that_stays_at_the_fifth_attempt();
+    a_change_without_operations_is_not_sent();
     return wrong ? 1 : 0;
 }

@@ -16,7 +16,8 @@
 //
 // The cache and the API server are one store of objects. There are no grants and no deadlines, and the only limit is that of the 1,000 keys
 // of a GetMany. Label selectors are lists of name=value; field selectors, indexes but namespace, JSON patches and strategic merge patches
-// are refused. Server-side apply is a merge patch that creates an object that does not exist. Tests that use a host do not run in parallel.
+// are refused. Server-side apply is a merge patch that creates an object that does not exist. A deleted object stays until it has no
+// finalizers. Numbers keep their digits. Tests that use a host do not run in parallel.
 package informertest
 
 import (
@@ -96,8 +97,8 @@ func (made *Host) Object(gvr, text string) *informer.Object {
 // UID, the object keeps the one that an object with this key has, and a new object gets a new one.
 func (made *Host) Store(gvr, text string) *informer.Object {
 	made.t.Helper()
-	var object map[string]any
-	if err := json.Unmarshal([]byte(text), &object); err != nil {
+	object, err := parsed(text)
+	if err != nil {
 		made.t.Fatal(err)
 	}
 	return made.Object(gvr, made.stored(gvr, object))

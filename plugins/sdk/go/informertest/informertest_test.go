@@ -109,3 +109,86 @@ func TestALabelSelectorThatTheFakeHostDoesNotKnowIsRefusedAlsoWithoutAMatch(t *t
 		}
 	}
 }
+
+func TestNumbersKeepTheirDigits(t *testing.T) {
+	host := informertest.New(t)
+	host.Store(maps, `{"metadata": {"namespace": "default", "name": "a", "generation": 9007199254740993}, "spec": {"n": 18446744073709551615, "f": 1.50}}`)
+
+	written, err := client.MergePatch(maps, key, map[string]any{"spec": map[string]any{"m": int64(9007199254740995)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	read, err := client.Get(maps, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range []*informer.Object{written, read} {
+		fields := struct {
+			Generation int64  `pointer:"/metadata/generation"`
+			N          uint64 `pointer:"/spec/n"`
+			M          int64  `pointer:"/spec/m"`
+		}{}
+		if err := object.Read(&fields); err != nil {
+			t.Fatal(err)
+		}
+		if fields.Generation != 9007199254740993 || fields.N != 18446744073709551615 || fields.M != 9007199254740995 {
+			t.Errorf("%+v", fields)
+		}
+	}
+	if differ, err := informer.Changed(written, read, ""); differ || err != nil {
+		t.Error("a read has the numbers of the write", differ, err)
+	}
+}
+
+func TestTextThatIsNoObjectIsRefused(t *testing.T) {
+	informertest.New(t).Store(maps, text)
+	for _, body := range []any{nil, 1, []string{"a"}} {
+		if _, err := client.MergePatch(maps, key, body); !errors.Is(err, informer.BadArgument) {
+			t.Error(body, err)
+		}
+	}
+}
+
+func TestAnObjectWithAFinalizerStaysUntilTheFinalizerIsRemoved(t *testing.T) {
+	host := informertest.New(t)
+	host.Store(maps, `{"metadata": {"namespace": "default", "name": "a", "finalizers": ["example.com/f"], "creationTimestamp": "2026-01-02T00:00:00Z"}}`)
+
+	for range 2 {
+		if err := client.Delete(maps, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deleted, err := client.Get(maps, key)
+	if err != nil || !deleted.Deleting {
+		t.Fatal("the object waits for its finalizer", deleted, err)
+	}
+	after, err := client.Update(maps, map[string]any{"metadata": map[string]any{
+		"namespace": "default", "name": "a", "finalizers": []string{"example.com/f", "example.com/g"},
+	}})
+	if err != nil || !after.Deleting || after.CreationTimestamp != "2026-01-02T00:00:00Z" {
+		t.Error("a write does not change the fields of the server", after, err)
+	}
+
+	if lives, err := client.Finalize(after, "example.com/g", func() error { return nil }); lives || err != nil {
+		t.Error(lives, err)
+	}
+	if lives, err := client.Finalize(deleted, "example.com/f", func() error { return nil }); lives || err != nil {
+		t.Error(lives, err)
+	}
+	if _, err := client.Get(maps, key); !errors.Is(err, informer.NotFound) {
+		t.Error("the object is gone with its last finalizer", err)
+	}
+}
+
+func TestADeletedObjectWithoutFinalizersStaysAfterAWrite(t *testing.T) {
+	host := informertest.New(t)
+	host.Store(maps, `{"metadata": {"namespace": "default", "name": "a", "deletionTimestamp": "2026-01-02T00:00:00Z"}}`)
+
+	if _, err := client.MergePatch(maps, key, map[string]any{"data": map[string]any{"a": "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := client.Get(maps, key); err != nil || !found.Deleting {
+		t.Error("the kubelet removes a pod that is being deleted, and a write does not", found, err)
+	}
+}

@@ -4,7 +4,10 @@ package informertest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
 )
@@ -91,7 +94,7 @@ func (f fake) Update(gvr string, key host.Key, body string, options host.WriteOp
 	if differs(uidOf(object), uidOf(old)) || differs(versionOf(object), versionOf(old)) {
 		return "", conflict(key)
 	}
-	return f.kept(gvr, object, options), nil
+	return f.replaced(gvr, old, object, options), nil
 }
 
 func (f fake) Patch(gvr string, key host.Key, kind host.PatchKind, body string, options host.WriteOptions) (string, *host.Error) {
@@ -123,7 +126,7 @@ func (f fake) Patch(gvr string, key host.Key, kind host.PatchKind, body string, 
 		return "", &host.Error{Kind: "invalid", Message: "metadata.uid: field is immutable", Status: 422}
 	}
 	copied, _, _ := decoded(text(old))
-	return f.kept(gvr, merged(copied, patch), options), nil
+	return f.replaced(gvr, old, merged(copied, patch), options), nil
 }
 
 func (f fake) Delete(gvr string, key host.Key, options host.DeleteOptions) *host.Error {
@@ -137,14 +140,60 @@ func (f fake) Delete(gvr string, key host.Key, options host.DeleteOptions) *host
 	if differs(options.UID, uidOf(old)) || differs(options.ResourceVersion, versionOf(old)) {
 		return conflict(key)
 	}
-	if !options.DryRun {
+	if options.DryRun {
+		return nil
+	}
+	if !hasFinalizers(old) {
 		delete(f.objects[gvr], key)
+		return nil
+	}
+	// The object stays until its finalizers are removed.
+	if metadata, _ := old["metadata"].(map[string]any); metadata["deletionTimestamp"] == nil {
+		deleting, _, _ := decoded(text(old))
+		metadata, _ = deleting["metadata"].(map[string]any)
+		metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+		f.stored(gvr, deleting)
 	}
 	return nil
 }
 
 func (f fake) RecordEvent(event host.Event) *host.Error {
 	return f.requested("event", event.GVR, event.Regarding, fmt.Sprintf("%s %s %s", event.Reason, event.Action, event.Note))
+}
+
+// ofServer are the fields of the metadata that a write does not change.
+var ofServer = []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"}
+
+// replaced stores the new state of an object. An object that is being deleted is gone with its last finalizer. One that waits for something
+// else, as a pod does, stays.
+func (f fake) replaced(gvr string, old, object map[string]any, options host.WriteOptions) string {
+	metadata, ok := object["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		object["metadata"] = metadata
+	}
+	before, _ := old["metadata"].(map[string]any)
+	for _, name := range ofServer {
+		if value, found := before[name]; found {
+			metadata[name] = value
+		} else {
+			delete(metadata, name)
+		}
+	}
+	isGone := metadata["deletionTimestamp"] != nil && hasFinalizers(old) && !hasFinalizers(object)
+	if options.DryRun || !isGone {
+		return f.kept(gvr, object, options)
+	}
+	namespace, _ := metadata["namespace"].(string)
+	name, _ := metadata["name"].(string)
+	delete(f.objects[gvr], host.Key{Namespace: namespace, Name: name})
+	return text(object)
+}
+
+func hasFinalizers(object map[string]any) bool {
+	metadata, _ := object["metadata"].(map[string]any)
+	finalizers, _ := metadata["finalizers"].([]any)
+	return len(finalizers) > 0
 }
 
 // kept stores an object unless the write is a dry run.
@@ -156,14 +205,31 @@ func (f fake) kept(gvr string, object map[string]any, options host.WriteOptions)
 }
 
 func decoded(body string) (map[string]any, host.Key, *host.Error) {
-	var object map[string]any
-	if err := json.Unmarshal([]byte(body), &object); err != nil {
+	object, err := parsed(body)
+	if err != nil {
 		return nil, host.Key{}, &host.Error{Kind: "bad-argument", Message: err.Error()}
 	}
 	metadata, _ := object["metadata"].(map[string]any)
 	namespace, _ := metadata["namespace"].(string)
 	name, _ := metadata["name"].(string)
 	return object, host.Key{Namespace: namespace, Name: name}, nil
+}
+
+// parsed returns an object whose numbers keep their digits, as in the API server: a float64 has fewer than an int64.
+func parsed(text string) (map[string]any, error) {
+	var object map[string]any
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&object); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more text after the JSON object")
+	}
+	if object == nil {
+		return nil, errors.New("null is no object")
+	}
+	return object, nil
 }
 
 func uidOf(object map[string]any) string     { return metadataOf(object, "uid") }

@@ -13,7 +13,7 @@
 
 import * as host from "informer:plugin/client@0.2.0";
 
-import { ApiError, call, count, text } from "./errors.js";
+import { ApiError, call, count, settled, shown, text } from "./errors.js";
 import { isText, parse, stringify } from "./json.js";
 import { keyOf } from "./object.js";
 import { wrote } from "./own_writes.js";
@@ -213,7 +213,7 @@ export function recordEvent(gvr, about, { reason, action, note = "", warning = f
 export function retryOnConflict(attempt) {
   for (let left = ATTEMPTS - 1; ; left -= 1) {
     try {
-      return attempt();
+      return settled(attempt(), "the function of retryOnConflict");
     } catch (error) {
       if (left === 0 || !(error instanceof ApiError) || error.code !== "conflict") throw error;
     }
@@ -221,9 +221,9 @@ export function retryOnConflict(attempt) {
 }
 
 /**
- * Reads an object, changes it and replaces it, again after a conflict. `change` changes the parsed object, or returns another one. If
- * nothing is different afterwards, nothing is sent. Everything else in the object stays exactly as it is, large numbers included. Returns
- * the object after the write.
+ * Reads an object, changes it and replaces it, again after a conflict. `change` changes the parsed object and returns nothing, or returns
+ * another one. A result that is no object of Kubernetes is a `TypeError`. If nothing is different afterwards, nothing is sent. Everything
+ * else in the object stays exactly as it is, large numbers included. Returns the object after the write.
  *
  * @param {string} gvr
  * @param {ObjectName} name
@@ -235,7 +235,11 @@ export function modify(gvr, name, change, options) {
   return retryOnConflict(() => {
     const object = get(gvr, name);
     const before = JSON.stringify(object);
-    const changed = change(object) ?? object;
+    const changed = settled(change(object), "the function of modify") ?? object;
+    if (typeof changed.metadata?.name !== "string") {
+      // An arrow function without braces returns the value of its assignment.
+      throw new TypeError(`the function of modify has returned ${shown(changed)}: return nothing, or an object with metadata.name`);
+    }
     return isText(changed, before) ? changed : replaced(gvr, changed, object, options);
   });
 }

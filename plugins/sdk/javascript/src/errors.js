@@ -180,7 +180,33 @@ export function milliseconds(value, name) {
   return Math.min(Math.ceil(value), LARGEST);
 }
 
-/** @param {unknown} value */
-function shown(value) {
+/**
+ * Checks the result of a function of the plugin, and returns it. Throws if it is a promise or a generator: the host waits for neither, so
+ * the work and its errors would be lost.
+ *
+ * @internal
+ * @template T
+ * @param {T} result
+ * @param {string} name of the function
+ * @returns {T}
+ */
+export function settled(result, name) {
+  const { then, next } = /** @type {any} */ (result ?? {});
+  if (typeof then === "function") {
+    const why = "Functions of a plugin are synchronous, because the host waits for each call";
+    throw new PermanentError(`${name} has returned a promise. ${why}: remove \`async\` and \`await\``);
+  }
+  if (typeof next === "function") throw new PermanentError(`${name} is a generator, whose code has not run: remove \`*\` and \`yield\``);
+  return result;
+}
+
+/**
+ * A value for people: an object as the name of its class.
+ *
+ * @internal
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function shown(value) {
   return typeof value === "object" && value !== null ? Object.prototype.toString.call(value) : String(value);
 }

@@ -2,7 +2,7 @@
 
 import { answers } from "./batch.js";
 import { delivery } from "./delivery.js";
-import { PermanentError, milliseconds } from "./errors.js";
+import { PermanentError, milliseconds, settled } from "./errors.js";
 import { describe, failure, retryAfter } from "./failure.js";
 import { begin, warn } from "./log.js";
 import { KubeObject, before } from "./object.js";
@@ -99,7 +99,7 @@ export function definePlugin(definition) {
       start(/** @type {string} */ config) {
         begin();
         try {
-          done(definition.start?.(parsed(config)), "start");
+          settled(definition.start?.(parsed(config)), "start");
         } catch (thrown) {
           throw describe(thrown);
         }
@@ -116,21 +116,21 @@ export function definePlugin(definition) {
     /** The interface `handler`. */
     handler: {
       onAdd: handling((/** @type {any} */ added, /** @type {Cause} */ cause) => {
-        done(definition.onAdd?.(of(added), cause), "onAdd");
+        settled(definition.onAdd?.(of(added), cause), "onAdd");
       }),
       onUpdate: handling((/** @type {number} */ old, /** @type {any} */ updated, /** @type {Cause} */ cause) => {
         const object = of(updated);
-        if (definition.onUpdate && !own(object, cause)) done(definition.onUpdate(before(old), object, cause), "onUpdate");
+        if (definition.onUpdate && !own(object, cause)) settled(definition.onUpdate(before(old), object, cause), "onUpdate");
       }),
       onDelete: handling((/** @type {any} */ deleted, /** @type {boolean} */ finalStateKnown) => {
-        done(definition.onDelete?.(of(deleted), finalStateKnown), "onDelete");
+        settled(definition.onDelete?.(of(deleted), finalStateKnown), "onDelete");
       }),
     },
     /** The interface `batch-handler`. */
     batchHandler: {
       onBatch(/** @type {any[]} */ notifications) {
         begin();
-        return answers(notifications, (batch) => done(definition.onBatch?.(batch) ?? [], "onBatch"));
+        return answers(notifications, (batch) => settled(definition.onBatch?.(batch) ?? [], "onBatch"));
       },
     },
     /** The interface `reconciler`. */
@@ -138,7 +138,7 @@ export function definePlugin(definition) {
       reconcile(/** @type {string} */ key) {
         begin();
         try {
-          return outcome(done(definition.reconcile?.(key), "reconcile"));
+          return outcome(settled(definition.reconcile?.(key), "reconcile"));
         } catch (thrown) {
           return failed(key, thrown);
         }
@@ -147,16 +147,16 @@ export function definePlugin(definition) {
     /** The interface `sync-handler`. */
     syncHandler: {
       onSynced: handling((/** @type {string} */ gvr, /** @type {number} */ count, /** @type {string} */ resourceVersion) => {
-        done(definition.onSynced?.({ gvr, count, resourceVersion }), "onSynced");
+        settled(definition.onSynced?.({ gvr, count, resourceVersion }), "onSynced");
       }),
     },
     /** The interface `timer-handler`. */
     timerHandler: {
-      onTimer: handling((/** @type {string} */ name) => done(definition.onTimer?.(name), "onTimer")),
+      onTimer: handling((/** @type {string} */ name) => settled(definition.onTimer?.(name), "onTimer")),
     },
     /** The interface `config-handler`. */
     configHandler: {
-      onConfig: handling((/** @type {string} */ config) => done(definition.onConfig?.(parsed(config)), "onConfig")),
+      onConfig: handling((/** @type {string} */ config) => settled(definition.onConfig?.(parsed(config)), "onConfig")),
     },
   };
   for (const [name, functions] of Object.entries(INTERFACES)) {
@@ -168,9 +168,10 @@ export function definePlugin(definition) {
       },
     });
   }
-  // For the build, which refuses a plugin that does not export an interface with a function behind it.
-  const defined = Object.entries(INTERFACES).filter(([, functions]) => functions.some((name) => name in definition));
-  Object.defineProperty(made.plugin, "defined", { value: Object.fromEntries(defined) });
+  // For the build, which refuses a plugin if it or its world does not export an interface with a function behind it.
+  const isDefined = (/** @type {string} */ name) => definition[/** @type {keyof Definition} */ (name)] !== undefined;
+  const defined = Object.entries(INTERFACES).map(([name, functions]) => [name, functions.filter(isDefined)]);
+  Object.defineProperty(made.plugin, "defined", { value: Object.fromEntries(defined.filter(([, functions]) => functions?.length)) });
   return made;
 }
 
@@ -200,18 +201,6 @@ function check(definition) {
 }
 
 const SYNCHRONOUS = "Handlers are synchronous, because the host waits for each call: remove `async` and `await`";
-
-/**
- * @template T
- * @param {T} result
- * @param {string} name
- */
-function done(result, name) {
-  if (typeof (/** @type {any} */ (result)?.then) === "function") {
-    throw new PermanentError(`${name} has returned a promise. ${SYNCHRONOUS}`);
-  }
-  return result;
-}
 
 /** @param {{ gvr: string, meta: any, id: number }} object */
 function of({ gvr, meta, id }) {

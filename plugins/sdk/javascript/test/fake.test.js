@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { ApiError, HostError, client, isOwnWrite, lister } from "informer-sdk";
+import { ApiError, HostError, client, definePlugin, isOwnWrite, lister } from "informer-sdk";
 import { host } from "informer-sdk/testing";
 
 const PODS = "v1/pods";
@@ -131,4 +131,26 @@ test("a pointer finds the fields of an object, and nothing else", () => {
   assert.equal(values[3].kind, "Pod");
   values[3] = undefined;
   assert.deepEqual(values, [1, undefined, undefined, undefined, undefined, undefined]);
+});
+
+test("a pointer does not find the length of an array, and one that is no pointer is refused", () => {
+  host.put(PODS, { ...pod("web"), list: ["a"] });
+
+  assert.deepEqual(lister.getFields(PODS, "shop/web", ["/list/0", "/list/length"]), ["a", undefined]);
+  for (const pointer of ["spec", "sha256:/spec"]) {
+    assert.throws(() => lister.getFields(PODS, "shop/web", [pointer]), (error) => error instanceof HostError && error.code === "invalid");
+  }
+});
+
+test("the order of keys is no difference, and each digit of a large number is one", () => {
+  const seen = [];
+  const plugin = definePlugin({ onUpdate: (old, object) => void seen.push(object.differs(old, "/spec")) });
+  const specs = [{ a: 1, b: { c: 1, d: 2n ** 63n } }, { b: { d: 2n ** 63n, c: 1 }, a: 1 }, { b: { d: 2n ** 63n + 1n, c: 1 }, a: 1 }, undefined];
+
+  for (let i = 1; i < specs.length; i += 1) {
+    const [old, now] = [specs[i - 1], specs[i]].map((spec) => ({ ...pod("web"), spec }));
+    assert.equal(host.update(plugin, PODS, old, now), undefined);
+  }
+
+  assert.deepEqual(seen, [false, true, true]);
 });

@@ -53,6 +53,22 @@ test("modify reads again after a conflict, and sends nothing without a change", 
   assert.deepEqual(host.calls, ["client.get"]);
 });
 
+test("modify refuses a result that is no object, and sends nothing", () => {
+  host.put(PODS, pod("web"));
+  const modified = (change) => () => client.modify(PODS, "shop/web", change);
+  const refused = (text) => (error) => error instanceof TypeError && error.message.includes(text);
+
+  // Without braces, an arrow function returns the value of its assignment.
+  assert.throws(modified((object) => (object.spec.replicas = 3)), refused("the function of modify has returned 3: return nothing, or"));
+  assert.throws(modified((object) => object.spec), refused("has returned [object Object]: return nothing, or an object with metadata.name"));
+  assert.throws(modified(async (object) => void (object.spec.replicas = 3)), /PermanentError: the function of modify has returned a promise/);
+  assert.throws(() => client.retryOnConflict(async () => {}), /the function of retryOnConflict has returned a promise/);
+
+  assert.ok(!host.calls.includes("client.update"));
+  assert.equal(client.modify(PODS, "shop/web", () => null).metadata.name, "web");
+  assert.ok(!host.calls.includes("client.update"), "no object is no change");
+});
+
 test("a conflict that stays is thrown after five attempts, another error at once", () => {
   host.put(PODS, pod("web"));
   let attempts = 0;
@@ -107,6 +123,17 @@ test("a cleanup that throws keeps the finalizer", () => {
   });
 
   assert.throws(failing, /not yet/);
+  assert.deepEqual(lister.get(PODS, "shop/web").metadata.finalizers, ["example.com/x"]);
+});
+
+test("a cleanup that is async, or a generator, keeps the finalizer", () => {
+  const metadata = { ...pod("web").metadata, finalizers: ["example.com/x"], deletionTimestamp: "2026-01-01T00:00:00Z" };
+  host.put(PODS, { ...pod("web"), metadata });
+  const finalized = (cleanup) => () => finalize(PODS, lister.get(PODS, "shop/web"), "example.com/x", cleanup);
+
+  assert.throws(finalized(async () => {}), /PermanentError: cleanup has returned a promise\. .*: remove `async` and `await`/);
+  assert.throws(finalized(function* cleanup() {}), /PermanentError: cleanup is a generator, whose code has not run/);
+
   assert.deepEqual(lister.get(PODS, "shop/web").metadata.finalizers, ["example.com/x"]);
 });
 

@@ -157,6 +157,12 @@ test("a mistake in the definition is an error of the build", () => {
   assert.throws(() => definePlugin({}), /one of onAdd, /);
 });
 
+test("the build finds the functions that the plugin defines", () => {
+  const { plugin } = definePlugin({ onAdd() {}, onDelete: undefined, reconcile() {}, onTimer: undefined });
+
+  assert.deepEqual(plugin.defined, { handler: ["onAdd"], reconciler: ["reconcile"] });
+});
+
 test("a promise that a handler returns is a permanent failure", () => {
   const plugin = definePlugin({ onAdd: () => Promise.resolve() });
 

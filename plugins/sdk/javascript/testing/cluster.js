@@ -153,13 +153,38 @@ export function keyText({ namespace = "", name }) {
 
 /** The value at a JSON pointer as text, or `null`. */
 export function at(object, pointer) {
+  const found = valueAt(object, pointer);
+  return found === undefined ? null : stringify(found);
+}
+
+/** Returns true if the values at a JSON pointer differ. As in the host, the order of keys is no difference. */
+export function differsAt(old, now, pointer) {
+  const [before, after] = [old, now].map((object) => at({ value: ordered(valueAt(object, pointer)) }, "/value"));
+  return before !== after;
+}
+
+/** The value at a JSON pointer, or `undefined`. */
+function valueAt(object, pointer) {
+  if (pointer !== "" && !pointer.startsWith("/")) {
+    const message = `the pointer \`${pointer}\` does not begin with \`/\`; the fake host has no digests`;
+    throw refusal({ code: "invalid", message });
+  }
   let found = object;
   for (const part of pointer.split("/").slice(1)) {
     const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return null;
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return undefined;
+    // An array has a length, and no value at `/length`.
+    if (Array.isArray(found) && !/^\d+$/.test(name)) return undefined;
     found = found[name];
   }
-  return stringify(found);
+  return found;
+}
+
+/** A copy whose keys are sorted. */
+function ordered(value) {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.keys(value).sort().map((name) => [name, ordered(value[name])]));
 }
 
 /** The record `object-meta` of an object. */

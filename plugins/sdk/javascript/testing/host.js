@@ -1,6 +1,6 @@
 // A fake of the host for unit tests in Node.js: a cluster whose cache is always up to date, a log, key-values, timers and a workqueue.
 
-import { Cluster, api, at, keyText, refusal, wireMeta } from "./cluster.js";
+import { Cluster, api, at, differsAt, keyText, refusal, wireMeta } from "./cluster.js";
 import { interfaces as http } from "./http.js";
 import { stringify } from "../src/json.js";
 
@@ -180,7 +180,7 @@ const objects = {
   json: (id) => stringify(host.object(id)),
   get: (id, pointer) => at(host.object(id), pointer),
   getMany: (id, pointers) => pointers.map((pointer) => at(host.object(id), pointer)),
-  differs: (old, now, pointers) => pointers.some((pointer) => at(host.object(old), pointer) !== at(host.object(now), pointer)),
+  differs: (old, now, pointers) => pointers.some((pointer) => differsAt(host.object(old), host.object(now), pointer)),
 };
 
 const client = {

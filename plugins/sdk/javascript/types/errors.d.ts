@@ -44,6 +44,25 @@ export function count(value: unknown, name: string): number;
  */
 export function milliseconds(value: unknown, name: string): number;
 /**
+ * Checks the result of a function of the plugin, and returns it. Throws if it is a promise or a generator: the host waits for neither, so
+ * the work and its errors would be lost.
+ *
+ * @internal
+ * @template T
+ * @param {T} result
+ * @param {string} name of the function
+ * @returns {T}
+ */
+export function settled<T>(result: T, name: string): T;
+/**
+ * A value for people: an object as the name of its class.
+ *
+ * @internal
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function shown(value: unknown): string;
+/**
  * A call to the host failed.
  *
  * If a handler does not catch it, the notification is delivered again after the backoff of the plugin.

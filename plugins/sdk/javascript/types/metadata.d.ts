@@ -4,8 +4,9 @@
  *
  * Returns true if the object lives and has the finalizer: go on with your work. Returns false if the object is being deleted. Then
  * `cleanup` was called and the finalizer is removed, unless an earlier call has done this. If `cleanup` throws, the finalizer stays and the
- * call is repeated. So `cleanup` may be called several times for an object. If the object was deleted after the state in `object`, a
- * finalizer would come too late: the result is false, and `cleanup` is not called.
+ * call is repeated. So `cleanup` may be called several times for an object. If `cleanup` is async, `finalize` throws a `PermanentError`,
+ * and the finalizer stays. If the object was deleted after the state in `object`, a finalizer would come too late: the result is false, and
+ * `cleanup` is not called.
  *
  * The plugin needs `update` of the resource in the grant, and a live read. If it declares the fields that it reads, `/metadata/finalizers`
  * must be one of them.

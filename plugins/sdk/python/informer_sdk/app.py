@@ -8,13 +8,13 @@ import logging
 from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
-from typing import Any, Callable, Container, Dict, Optional, TypeVar
+from typing import Any, Callable, Container, Dict, Mapping, Optional, Sequence, TypeVar
 
 from componentize_py_types import Err
 
 from . import log
 from .batch import answers
-from .errors import PermanentError, after, describe, failure, millis
+from .errors import PermanentError, after, describe, failure, millis, settled
 from .objects import KubeObject
 from .own_writes import is_own_write
 
@@ -22,9 +22,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _SDK = "informer-sdk for Python 0.1.0"
 
-# The functions that a component exports only if it has them, with the classes of their interfaces.
-_OPTIONAL = {
+# The functions that the host calls after the start, with the classes of their interfaces.
+_CLASSES = {
+    "on_add": "Handler",
+    "on_update": "Handler",
+    "on_delete": "Handler",
     "on_batch": "BatchHandler",
+    "reconcile": "Reconciler",
     "on_synced": "SyncHandler",
     "on_timer": "TimerHandler",
     "on_config": "ConfigHandler",
@@ -131,9 +135,16 @@ class App:
         )
         raise AttributeError(f"an App has no `{name}`; it has {known}")
 
+    def _check_called(self, uncalled: Mapping[str, Sequence[str]]) -> None:
+        """Raises if the host would never call a function. `uncalled` has the class and the reason by the name of the function. The build
+        calls this method."""
+        for function in self._functions:
+            if function in uncalled:
+                raise TypeError(f"@app.{function} is registered, and the host would never call it: {uncalled[function][1]}")
+
     def _check_exports(self, names: Container[str]) -> None:
         """Raises if a class is missing in the module, because the host would never call its function. The build calls this method."""
-        for function, name in _OPTIONAL.items():
+        for function, name in _CLASSES.items():
             if function in self._functions and name not in names:
                 raise TypeError(f"@app.{function} is registered, and the module has no `{name} = app.{name}`")
 
@@ -150,7 +161,8 @@ class App:
 
     def _call(self, name: str, *args: Any) -> Any:
         function = self._functions.get(name)
-        return None if function is None else function(*args)
+        # A lambda may call an async function, whose code would not run.
+        return None if function is None else settled(function(*args), name)
 
     def _configured(self, name: str, config: str) -> None:
         self._call(name, json.loads(config) if config.strip() else {})

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterator, Literal, Mapping, Optional, Sequence
 from wit_world.imports import client as host
 
 from ._types import types
-from .errors import ApiError, call, count, text
+from .errors import ApiError, call, count, settled, text
 from .objects import ObjectName, Resource, key_of
 from .own_writes import wrote
 
@@ -134,7 +134,7 @@ def retry_on_conflict(attempt: Callable[[], T]) -> T:
     """
     for left in reversed(range(_ATTEMPTS)):
         try:
-            return attempt()
+            return settled(attempt(), "the function of retry_on_conflict")
         except ApiError as error:
             if left == 0 or error.code != "conflict":
                 raise
@@ -146,15 +146,19 @@ def modify(
 ) -> Resource:
     """Reads an object, changes it and replaces it, again after a conflict.
 
-    `change` changes the parsed object, or returns another one. If nothing is different afterwards, nothing is sent. Returns the object
-    after the write.
+    `change` changes the parsed object and returns `None`, or returns another one. A result that is no object of Kubernetes is a
+    `TypeError`. If nothing is different afterwards, nothing is sent. Returns the object after the write.
     """
 
     def attempt() -> Resource:
         obj = get(gvr, name)
         before = copy.deepcopy(obj)
-        changed = change(obj)
+        changed = settled(change(obj), "the function of modify")
         changed = obj if changed is None else changed
+        metadata = changed.get("metadata") if isinstance(changed, Mapping) else None
+        if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+            # A lambda returns the value of its call, such as that of `setdefault` and `pop`.
+            raise TypeError(f"the function of modify has returned {changed!r}: return None, or an object with metadata.name")
         return changed if _same(changed, before) else update(gvr, changed, dry_run=dry_run, subresource=subresource)
 
     return retry_on_conflict(attempt)

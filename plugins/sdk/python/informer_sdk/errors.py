@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 import traceback
@@ -152,6 +153,19 @@ def failure(error: BaseException) -> Any:
     if isinstance(error, PermanentError):
         return types.Failure_Permanent(why)
     return types.Failure_Retry(why) if wait is None else types.Failure_RetryAfter((why, wait))
+
+
+def settled(result: T, name: str) -> T:
+    """Checks the result of a function of the plugin, and returns it. Raises if it is a coroutine or a generator: the host waits for neither,
+    so the code does not run."""
+    if inspect.isawaitable(result) or inspect.isasyncgen(result):
+        if inspect.iscoroutine(result):
+            # Otherwise Python warns that the coroutine was never awaited.
+            result.close()
+        raise PermanentError(f"{name} is async, so its code does not run: functions are synchronous, so remove `async` and `await`")
+    if inspect.isgenerator(result):
+        raise PermanentError(f"{name} is a generator, so its code does not run: remove `yield`")
+    return result
 
 
 def millis(seconds: float, name: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict
 
 from . import client
-from .errors import ApiError
+from .errors import ApiError, settled
 from .objects import Resource, format_key
 
 
@@ -14,8 +14,9 @@ def finalize(gvr: str, obj: Resource, finalizer: str, cleanup: Callable[[Resourc
 
     Returns true if the object lives and has the finalizer: go on with your work. Returns false if the object is being deleted. Then
     `cleanup` was called and the finalizer is removed, unless an earlier call has done this. If `cleanup` raises, the finalizer stays and
-    the call is repeated. So `cleanup` may be called several times for an object. If the object was deleted after the state in `obj`, a
-    finalizer would come too late: the result is false, and `cleanup` is not called.
+    the call is repeated. So `cleanup` may be called several times for an object. If `cleanup` is async, `finalize` raises a
+    `PermanentError`, and the finalizer stays. If the object was deleted after the state in `obj`, a finalizer would come too late: the
+    result is false, and `cleanup` is not called.
 
     `obj` is a parsed object: from `lister.get`, or `body` of a notification. `finalizer` is a name of yours, like `example.com/cleanup`.
     The plugin needs `update` of the resource in the grant, and a live read. If it declares the fields that it reads,
@@ -27,7 +28,8 @@ def finalize(gvr: str, obj: Resource, finalizer: str, cleanup: Callable[[Resourc
         now = client.modify(gvr, obj, lambda current: _add(current, obj, finalizer))
         return _has(now, finalizer) and _same(now, obj)
     if _has(obj, finalizer):
-        cleanup(obj)
+        # The code of an async function would not run, and the finalizer would be gone.
+        settled(cleanup(obj), "cleanup")
         try:
             client.modify(gvr, obj, lambda current: _remove(current, obj, finalizer))
         except ApiError as error:

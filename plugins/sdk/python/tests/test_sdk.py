@@ -187,6 +187,29 @@ class Handlers(Case):
         with self.assertRaisesRegex(TypeError, "twice"):
             app.on_add(lambda obj, cause: None)
 
+    def test_a_function_that_the_host_would_never_call_is_an_error_of_the_build(self):
+        app = App()
+        app.on_add(print)
+        app.reconcile(print)
+
+        app._check_called({"on_batch": ["BatchHandler", "no world"]})
+        with self.assertRaisesRegex(TypeError, "^@app.reconcile is registered, and the host would never call it: the world `x`$"):
+            app._check_called({"reconcile": ["Reconciler", "the world `x`"]})
+        app._check_exports({"Handler", "Reconciler"})
+        with self.assertRaisesRegex(TypeError, "^@app.on_add is registered, and the module has no `Handler = app.Handler`$"):
+            app._check_exports({"Reconciler"})
+
+    def test_a_coroutine_that_a_handler_returns_is_a_permanent_failure(self):
+        async def added(obj):
+            self.fail("the host waits for no coroutine")
+
+        app = App()
+        app.on_add(lambda obj, cause: added(obj))
+        failure = host.add(app.Handler(), PODS, pod("web"))
+
+        self.assertEqual(type(failure).__name__, "Failure_Permanent")
+        self.assertIn("on_add is async, so its code does not run", failure.value)
+
     def test_own_writes_are_left_out_if_the_plugin_wants_so(self):
         app, seen = App(ignore_own_writes=True), []
         app.on_update(lambda old, obj, cause: seen.append(obj.resource_version))
@@ -326,6 +349,23 @@ class Interfaces(Case):
         client.modify(PODS, "shop/web", lambda obj: dict(obj))
         self.assertEqual(host.calls, ["client.get"])
 
+    def test_modify_refuses_a_result_that_is_no_object_and_sends_nothing(self):
+        host.put(PODS, pod("web"))
+
+        async def changed(obj):
+            obj["spec"].update(replicas=3)
+
+        for change, error, text in (
+            (lambda obj: obj["spec"].setdefault("replicas", 3), TypeError, "has returned 3: return None, or an object with metadata.name"),
+            (lambda obj: obj["spec"], TypeError, "has returned {'name': 'web'}: return None"),
+            (lambda obj: {}, TypeError, "has returned {}: return None"),
+            (changed, PermanentError, "the function of modify is async, so its code does not run"),
+            (lambda obj: (key for key in obj), PermanentError, "the function of modify is a generator"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                client.modify(PODS, "shop/web", change)
+        self.assertEqual(set(host.calls), {"client.get"})
+
     def test_modify_sends_a_value_of_another_type_that_is_equal_in_python(self):
         host.put(PODS, pod("web"))
         client.modify(PODS, "shop/web", lambda obj: obj["spec"].update(replicas=1))
@@ -378,6 +418,17 @@ class Interfaces(Case):
         self.assertFalse(reconcile())
         self.assertEqual(len(cleaned), 1)
         self.assertIsNone(lister.get(PODS, "shop/web"))
+
+    def test_a_cleanup_that_is_async_keeps_the_finalizer(self):
+        async def clean_up(obj):
+            self.fail("the host waits for no coroutine")
+
+        metadata = {**pod("web")["metadata"], "finalizers": ["example.com/x"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
+        gone = host.put(PODS, pod("web", metadata=metadata))
+        for cleanup in (clean_up, lambda obj: clean_up(obj)):
+            with self.assertRaisesRegex(PermanentError, "cleanup is async, so its code does not run"):
+                finalize(PODS, gone, "example.com/x", cleanup)
+        self.assertEqual(lister.get(PODS, "shop/web")["metadata"]["finalizers"], ["example.com/x"])
 
     def test_an_object_that_was_deleted_meanwhile_gets_no_finalizer_and_does_not_live(self):
         seen = host.put(PODS, pod("web"))

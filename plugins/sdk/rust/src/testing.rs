@@ -3,8 +3,8 @@
 //! The test host keeps the promises of the interface, with these exceptions: it has no grants, no limits and no deadlines. It
 //! refuses JSON patches, treats server-side apply as a merge patch, and ignores subresources. The field selectors of
 //! [`client`](crate::client) have the two fields that the API server supports for every resource: `metadata.name` and
-//! `metadata.namespace`. Label selectors and indexes work as in the host, and key-values are kept until the next
-//! [`TestHost::new`]. The module exists in native builds only.
+//! `metadata.namespace`. Label selectors and indexes work as in the host, a deleted object stays until it has no finalizers, and
+//! key-values are kept until the next [`TestHost::new`]. The module exists in native builds only.
 //!
 //! ```
 //! use informer_sdk::testing::TestHost;

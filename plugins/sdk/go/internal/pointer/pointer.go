@@ -86,14 +86,47 @@ func At(text, pointer string) (*string, error) {
 	return &result, nil
 }
 
-// Equal returns true if both values are the same JSON.
+// Equal returns true if both values are the same JSON, with each digit of whole numbers.
 func Equal(a, b *string) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	var before, after any
-	if json.Unmarshal([]byte(*a), &before) != nil || json.Unmarshal([]byte(*b), &after) != nil {
+	before, err := parsed(*a)
+	after, other := parsed(*b)
+	if err != nil || other != nil {
 		return *a == *b
 	}
 	return reflect.DeepEqual(before, after)
+}
+
+// parsed returns a value of maps, arrays and numbers. Whole numbers keep their digits, because a float64 has fewer than an int64. As in the
+// host, 1 and 1.0 are different numbers, and 1.0 and 1e0 are the same one.
+func parsed(text string) (any, error) {
+	var value any
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	err := decoder.Decode(&value)
+	return floats(value), err
+}
+
+// floats returns a value in which the numbers with a fraction or an exponent are of the type float64.
+func floats(value any) any {
+	switch found := value.(type) {
+	case json.Number:
+		if !strings.ContainsAny(string(found), ".eE") {
+			return found
+		}
+		if float, err := found.Float64(); err == nil {
+			return float
+		}
+	case []any:
+		for i, element := range found {
+			found[i] = floats(element)
+		}
+	case map[string]any:
+		for name, member := range found {
+			found[name] = floats(member)
+		}
+	}
+	return value
 }

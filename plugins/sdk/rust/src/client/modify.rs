@@ -43,7 +43,8 @@ pub fn retry_on_conflict<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Re
 /// ```
 ///
 /// # Errors
-/// Returns [`Error::Api`] if a request fails, with [`ApiCode::Conflict`] after five conflicts.
+/// Returns [`Error::Api`] if a request fails, with [`ApiCode::Conflict`] after five conflicts. Returns [`Error::Decode`] if `change` leaves
+/// a value that is no JSON object, such as the `null` of `take`. Then nothing is sent.
 pub fn modify(
     gvr: &str,
     key: &ObjectKey,
@@ -54,7 +55,14 @@ pub fn modify(
         let before: Value = get(gvr, key)?;
         let mut object = before.clone();
         change(&mut object);
-        if object == before { Ok(object) } else { update(gvr, key, &object, options)?.parse() }
+        if object == before {
+            return Ok(object);
+        }
+        if !object.is_object() {
+            let source = serde::ser::Error::custom(format!("it is {object}, and no JSON object"));
+            return Err(Error::Decode { what: "what the change left".to_owned(), source });
+        }
+        update(gvr, key, &object, options)?.parse()
     })
 }
 
@@ -94,6 +102,20 @@ mod tests {
         let (host, key) = host();
         let object = modify(GVR, &key, &WriteOptions::new(), |object| object["data"]["n"] = json!("1"));
         assert_eq!(object.unwrap()["data"]["n"], "1");
+        assert!(host.requests().is_empty());
+    }
+
+    #[test]
+    fn a_change_that_leaves_no_object_is_refused_and_not_sent() {
+        let (host, key) = host();
+
+        let refused = modify(GVR, &key, &WriteOptions::new(), |object| drop(object.take()));
+
+        let Err(Error::Decode { what, source }) = &refused else { panic!("{refused:?}") };
+        assert_eq!(
+            (what.as_str(), source.to_string().as_str()),
+            ("what the change left", "it is null, and no JSON object")
+        );
         assert!(host.requests().is_empty());
     }
 

@@ -62,13 +62,14 @@ pub(crate) fn update(
     let object = parse(object)?;
     note("update", gvr, key, &object, options.dry_run);
     next_write_failure()?;
-    let (now, sent) = (meta(&find(gvr, key)?), meta(&object));
+    let found = find(gvr, key)?;
+    let (now, sent) = (meta(&found), meta(&object));
     let is_other = !sent.uid.is_empty() && !now.uid.is_empty() && sent.uid != now.uid;
     let is_stale = !sent.resource_version.is_empty() && sent.resource_version != now.resource_version;
     if is_other || is_stale {
         return Err(error(ApiCode::Conflict, 409, format!("{gvr} {key} has been modified")));
     }
-    Ok(keep(gvr, key, object, options.dry_run))
+    Ok(replace(gvr, key, &found, object, options.dry_run))
 }
 
 pub(crate) fn patch(
@@ -99,20 +100,30 @@ pub(crate) fn patch(
         return Err(error(ApiCode::Invalid, 422, "metadata.uid: field is immutable".to_owned()));
     }
     let arrays = if kind == PatchKind::StrategicMerge { Arrays::Merged } else { Arrays::Replaced };
+    let found = object.clone();
     merge(&mut object, &body, arrays);
-    Ok(keep(gvr, key, object, options.dry_run))
+    Ok(replace(gvr, key, &found, object, options.dry_run))
 }
 
 pub(crate) fn delete_object(gvr: &str, key: &ObjectKey, options: DeleteOptions<'_>) -> Result<(), ApiError> {
     note("delete", gvr, key, &Value::Null, options.dry_run);
     next_write_failure()?;
-    let found = meta(&find(gvr, key)?);
+    let object = find(gvr, key)?;
+    let found = meta(&object);
     let differs = |wanted: Option<&str>, found: &str| wanted.is_some_and(|wanted| wanted != found);
     if differs(options.uid, &found.uid) || differs(options.resource_version, &found.resource_version) {
         return Err(error(ApiCode::Conflict, 409, format!("the precondition on {gvr} {key} does not hold")));
     }
-    if !options.dry_run {
+    if options.dry_run {
+        return Ok(());
+    }
+    if !has_finalizers(&object) {
         with_state(|state| state.resource(gvr).remove(key));
+    } else if !found.deleting {
+        let mut deleted = object;
+        let deletion = serde_json::json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+        merge(&mut deleted, &deletion, Arrays::Replaced);
+        keep(gvr, key, deleted, false);
     }
     Ok(())
 }
@@ -177,6 +188,25 @@ fn parse(text: &str) -> Result<Value, ApiError> {
 fn find(gvr: &str, key: &ObjectKey) -> Result<Value, ApiError> {
     let found = with_state(|state| state.resource(gvr).get(key).cloned());
     found.ok_or_else(|| error(ApiCode::NotFound, 404, format!("{gvr} {key} not found")))
+}
+
+/// Stores the new state of an object as [`keep`] does. An object that is being deleted stays so, and is gone with its last finalizer.
+fn replace(gvr: &str, key: &ObjectKey, found: &Value, mut object: Value, dry_run: bool) -> String {
+    let deleted = found.pointer("/metadata/deletionTimestamp").filter(|at| !at.is_null());
+    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    if let (Some(at), Some(metadata)) = (deleted, metadata) {
+        metadata.insert("deletionTimestamp".to_owned(), at.clone());
+    }
+    let is_gone = deleted.is_some() && has_finalizers(found) && !has_finalizers(&object);
+    let text = keep(gvr, key, object, dry_run);
+    if is_gone && !dry_run {
+        with_state(|state| state.resource(gvr).remove(key));
+    }
+    text
+}
+
+fn has_finalizers(object: &Value) -> bool {
+    object.pointer("/metadata/finalizers").and_then(Value::as_array).is_some_and(|names| !names.is_empty())
 }
 
 /// Stores the object with a new version, unless this is a dry run. Returns the text of the object.

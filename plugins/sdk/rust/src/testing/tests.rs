@@ -249,6 +249,31 @@ fn a_write_may_name_the_version_and_the_uid_that_it_is_about() {
     patch(json!({"uid": "u", "resourceVersion": "7"})).unwrap();
 }
 
+#[test]
+fn an_object_with_finalizers_stays_until_the_last_one_is_removed() {
+    const MINE: &str = "example.com/cleanup";
+    let host = TestHost::new();
+    let mut stored = pod("default", "a", "n1");
+    stored["metadata"]["finalizers"] = json!([MINE]);
+    host.store(PODS, stored);
+    let key = ObjectKey::new("default", "a");
+
+    requests::delete(PODS, &key, &requests::DeleteOptions::new()).unwrap();
+    let deleted: Value = reads::get(PODS, &key).unwrap().unwrap();
+    assert!(deleted["metadata"]["deletionTimestamp"].is_string());
+    // A write does not end the deletion.
+    let restored = json!({"metadata": {"deletionTimestamp": null}});
+    requests::patch(PODS, &key, &Patch::merge(restored), &WriteOptions::new()).unwrap();
+    let mut cleaned = 0;
+    let clean = |_: &Value| {
+        cleaned += 1;
+        Ok(())
+    };
+    assert!(!crate::metadata::finalize(PODS, &deleted, MINE, clean).unwrap());
+
+    assert_eq!((cleaned, reads::get::<Value>(PODS, &key).unwrap()), (1, None));
+}
+
 /// A key that is both ready and delayed stays delayed when it is taken as a ready key (W-7).
 #[test]
 fn a_key_that_is_ready_and_delayed_is_taken_twice() {
