@@ -3,7 +3,7 @@
 //!
 //! The reconciler compares the budget that a Deployment needs with the budget in the cache, and writes only if they differ. The
 //! Deployment is the controller of its budget. A budget of the same name with another controller, or without one, is foreign: the
-//! reconciler neither changes nor deletes it.
+//! reconciler neither changes nor deletes it, even if the cache does not have it yet.
 
 use informer_sdk::{
     Config, Error, ObjectKey, ReconcileError, ReconcileResult, Reconciled, Reconciler,
@@ -46,9 +46,10 @@ impl Reconciler for Budgets {
             (Some(_), Some(found)) if !belongs_to(&found, &key) => {
                 log::warn!("the budget {key} is not ours: delete it to get ours");
             }
-            (Some(needed), found) if found.as_ref().is_none_or(|found| differs(found, &needed)) => {
-                apply(&key, &needed)?;
-            }
+            (Some(needed), None) => create(&key, &needed)?,
+            // The Deployment was created again. The deletion of the old budget adds the key, and the next call creates a new one.
+            (Some(needed), Some(found)) if !has_owner_of(&found, &needed) => delete(&key, found)?,
+            (Some(needed), Some(found)) if differs(&found, &needed) => apply(&key, &needed)?,
             (None, Some(found)) if belongs_to(&found, &key) => delete(&key, found)?,
             _ => {}
         }
@@ -100,15 +101,26 @@ fn belongs_to(budget: &PodDisruptionBudget, key: &ObjectKey) -> bool {
     })
 }
 
+/// Returns true if both budgets belong to the same Deployment, and not to two of the same name.
+fn has_owner_of(found: &PodDisruptionBudget, needed: &PodDisruptionBudget) -> bool {
+    controller(found).map(|owner| &owner.uid) == controller(needed).map(|owner| &owner.uid)
+}
+
 /// Compares the fields that the plugin applies, and no others: further fields may belong to other clients.
 fn differs(found: &PodDisruptionBudget, needed: &PodDisruptionBudget) -> bool {
     let (Some(has), Some(needs)) = (&found.spec, &needed.spec) else { return true };
-    has.max_unavailable != needs.max_unavailable
-        || has.selector != needs.selector
-        || controller(found).map(|owner| &owner.uid) != controller(needed).map(|owner| &owner.uid)
+    has.max_unavailable != needs.max_unavailable || has.selector != needs.selector
 }
 
-/// Applies a budget. With `force` the plugin takes its fields back from a client that has changed them.
+/// Creates a budget. The API server refuses the request if a budget exists that the cache does not have yet, which may be foreign:
+/// installers create both objects at once. The host calls again later, and by then the cache has the budget. An apply would change it.
+fn create(key: &ObjectKey, budget: &PodDisruptionBudget) -> Result<(), ReconcileError> {
+    client::create(BUDGETS, &key.namespace, budget, &WriteOptions::new())?;
+    log::info!("created the budget {key}");
+    Ok(count("created")?)
+}
+
+/// Applies a budget that the cache has. With `force` the plugin takes its fields back from a client that has changed them.
 fn apply(key: &ObjectKey, budget: &PodDisruptionBudget) -> Result<(), ReconcileError> {
     let body = Patch::apply(serde_json::to_value(budget)?);
     client::patch(BUDGETS, key, &body, &WriteOptions::new().force())?;

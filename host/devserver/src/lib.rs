@@ -25,8 +25,9 @@
 //!
 //! The server does not have: authentication, authorization, TLS, admission webhooks; answers in protobuf or CBOR (it
 //! reads protobuf requests); YAML bodies; schemas of custom resources (their objects are stored as sent); conversion
-//! webhooks; validation of built-in specs beyond the names and types of their fields; controllers, except those that
-//! empty namespaces, establish definitions and, if configured, collect garbage.
+//! webhooks; validation of built-in specs beyond the names and types of their fields, except a few rules for ConfigMaps,
+//! Secrets, Events, PodDisruptionBudgets and bindings of roles; controllers, except those that empty namespaces, establish
+//! definitions and, if configured, collect garbage.
 //!
 //! The server shares no code with the informer's own list and watch. Otherwise one misunderstanding of the protocol could be in both, and
 //! no test would find it.

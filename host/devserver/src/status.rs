@@ -229,6 +229,11 @@ impl Cause {
         Self::new("FieldValueForbidden", field, format!("Forbidden: {why}"))
     }
 
+    /// The value has more bytes than allowed.
+    pub(crate) fn too_long(field: &str, limit: usize) -> Self {
+        Self::new("FieldValueTooLong", field, format!("Too long: may not be more than {limit} bytes"))
+    }
+
     /// The value is not one of the allowed values.
     pub(crate) fn not_supported(field: &str, value: &str, allowed: &[&str]) -> Self {
         let allowed: Vec<String> = allowed.iter().map(|v| format!("\"{v}\"")).collect();

@@ -73,7 +73,7 @@ pub(crate) fn update(
     replace(api, resource, key, options.dry_run, |before| {
         let old = before.decode(resource);
         let new = change(&old)?;
-        if resource.custom && new.resource_version().is_empty() {
+        if resource.needs_version() && matches!(new.resource_version(), "" | "0") {
             let cause = Cause::invalid("metadata.resourceVersion", 0, "must be specified for an update");
             return Err(ApiError::invalid(&resource.group, &resource.kind, &key.name, &[cause]));
         }

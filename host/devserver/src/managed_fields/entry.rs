@@ -56,7 +56,8 @@ impl Entry {
         self.operation == operation
             && self.manager == writer.manager
             && self.subresource == writer.subresource
-            && self.api_version == writer.api_version
+            // An apply in another version replaces the entry of the manager, as in kube-apiserver.
+            && (operation == Operation::Apply || self.api_version == writer.api_version)
     }
 
     /// Returns `None` if the operation or the set of fields is missing.

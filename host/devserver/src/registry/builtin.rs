@@ -7,7 +7,7 @@ use super::{CollectionId, NameRule, Resource, Scale};
 const TABLE: &str = "\
 v1 configmaps ConfigMap cm namespaced
 v1 endpoints Endpoints ep namespaced
-v1 events Event ev namespaced
+v1 events Event ev namespaced path-segment-names
   involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid
   involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason
   reportingComponent source type

@@ -1,5 +1,7 @@
 //! One resource in one version: its names and the rules of its objects.
 
+use serde_json::Value;
+
 use crate::{object::Object, patch::list_kind::Layout};
 
 /// Group and plural of a resource. All versions of a resource share one collection.
@@ -19,7 +21,7 @@ pub(crate) enum NameRule {
     Label,
     /// An RFC 1035 label; used by services.
     DnsLabel,
-    /// Any text that fits into one segment of a URL path; used by RBAC.
+    /// Any text that fits into one segment of a URL path; used by RBAC and by Events of the core group.
     PathSegment,
 }
 
@@ -123,21 +125,44 @@ impl Resource {
         rest.map_or_else(|| renamed.to_owned(), |rest| format!("{renamed}.{rest}"))
     }
 
+    /// Returns true if an update must name the version that it replaces, as kube-apiserver requires for these resources.
+    pub(crate) fn needs_version(&self) -> bool {
+        const STRICT: [(&str, &str); 3] = [
+            ("apiextensions.k8s.io", "customresourcedefinitions"),
+            ("coordination.k8s.io", "leases"),
+            ("policy", "poddisruptionbudgets"),
+        ];
+        self.custom || STRICT.iter().any(|(group, plural)| self.is(group, plural))
+    }
+
     /// The values of the selectable fields of a stored object.
     pub(crate) fn field_values(&self, object: &Object) -> Vec<(String, String)> {
-        let value = |field: &String| {
-            let field = self.stored_field(field);
-            let path: Vec<&str> = field.split('.').collect();
-            let text = match object.at(&path) {
-                Some(serde_json::Value::String(text)) => text.clone(),
-                Some(value @ (serde_json::Value::Bool(_) | serde_json::Value::Number(_))) => {
-                    value.to_string()
-                }
-                _ => String::new(),
-            };
+        // Only the core group selects events by their source, but an event that is written in the other group has one too.
+        let source = (!self.renames.is_empty()).then(|| "source".to_owned());
+        let fields = self.selectable.iter().map(|field| self.stored_field(field)).chain(source);
+        let value = |field: String| {
+            let text = self.field_value(&field, object);
             (field, text)
         };
-        self.selectable.iter().map(value).collect()
+        fields.map(value).collect()
+    }
+
+    /// The value that kube-apiserver compares with a field selector. For some fields it is not the text in the object.
+    fn field_value(&self, field: &str, object: &Object) -> String {
+        let at = |path: &str| scalar(object, path);
+        let value = match (self.plural.as_str(), field) {
+            _ if self.custom => at(field),
+            ("nodes", "spec.unschedulable") | ("pods", "spec.hostNetwork") => {
+                at(field).or_else(|| Some("false".to_owned()))
+            }
+            ("replicasets" | "replicationcontrollers", "status.replicas") => {
+                at(field).or_else(|| Some("0".to_owned()))
+            }
+            ("jobs", "status.successful") => at("status.succeeded").or_else(|| Some("0".to_owned())),
+            ("events", "source") => at("source.component").or_else(|| at("reportingComponent")),
+            _ => at(field),
+        };
+        value.unwrap_or_default()
     }
 }
 
@@ -156,5 +181,15 @@ impl Scale {
     /// The field names of a path such as `.spec.replicas`.
     pub(crate) fn path(path: &str) -> Vec<String> {
         path.split('.').filter(|field| !field.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+/// The text of a scalar at a path of field names. Returns `None` if it is empty, or if there is no scalar.
+fn scalar(object: &Object, path: &str) -> Option<String> {
+    let path: Vec<&str> = path.split('.').collect();
+    match object.at(&path)? {
+        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
+        value @ (Value::Bool(_) | Value::Number(_)) => Some(value.to_string()),
+        _ => None,
     }
 }

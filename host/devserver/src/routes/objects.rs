@@ -9,6 +9,7 @@ use crate::{
     answer, consequence,
     encode::{self, ListMeta},
     object::{Object, set},
+    registry::Resource,
     status::{ApiError, ApiResult},
     storage::ObjectKey,
     write::{self, Change, ChangeKind, DeleteOptions, Propagation},
@@ -133,6 +134,8 @@ fn delete_options(request: &ApiRequest) -> ApiResult<DeleteOptions> {
     let policy =
         text("/propagationPolicy").or_else(|| request.query.get("propagationPolicy").map(str::to_owned));
     let orphan = document.get("orphanDependents").and_then(Value::as_bool);
+    let orphan =
+        orphan.or_else(|| (policy.is_none() && orphans_by_default(&request.resource)).then_some(true));
     let dry_run = document.get("dryRun").and_then(Value::as_array).is_some_and(|runs| !runs.is_empty());
     Ok(DeleteOptions {
         propagation: Propagation::parse(policy.as_deref(), orphan)?,
@@ -140,4 +143,9 @@ fn delete_options(request: &ApiRequest) -> ApiResult<DeleteOptions> {
         resource_version: text("/preconditions/resourceVersion"),
         dry_run: dry_run || request.query.dry_run()?,
     })
+}
+
+/// Returns true if a deletion without a policy leaves the dependents, as kube-apiserver does for these two resources.
+fn orphans_by_default(resource: &Resource) -> bool {
+    resource.is("batch", "jobs") || resource.is("", "replicationcontrollers")
 }

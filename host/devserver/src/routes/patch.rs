@@ -99,7 +99,7 @@ fn refuse(error: &PatchError) -> ApiError {
 fn apply(request: &ApiRequest) -> ApiResult<Response> {
     let view = request.view()?;
     let resource = &request.resource;
-    let config = configuration(request)?;
+    let config = written_part(request, configuration(request)?);
     let manager = request.query.get("fieldManager").ok_or_else(|| {
         let cause = Cause::required("fieldManager", "is required for apply patch");
         ApiError::invalid("meta.k8s.io", "PatchOptions", "", &[cause])
@@ -150,6 +150,23 @@ fn configuration(request: &ApiRequest) -> ApiResult<Object> {
         )));
     }
     Ok(config)
+}
+
+/// The part of a configuration that the endpoint writes. The other fields stay as they are, so the manager must not own them, and they
+/// must not conflict with another manager.
+fn written_part(request: &ApiRequest, mut config: Object) -> Object {
+    match request.part() {
+        Part::Status => {
+            let is_identity = |field: &str| matches!(field, "name" | "namespace" | "uid" | "resourceVersion");
+            config.metadata.retain(|field, _| is_identity(field));
+            config.fields.retain(|field, _| matches!(field.as_str(), "apiVersion" | "kind" | "status"));
+        }
+        Part::Main if request.resource.status => {
+            config.fields.remove("status");
+        }
+        Part::Main | Part::Whole => {}
+    }
+    config
 }
 
 /// Removes fields that are `null`: a configuration does not mention them.

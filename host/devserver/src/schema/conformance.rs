@@ -1,8 +1,18 @@
 //! Checks a JSON document against the fields of its kind, as Go's typed decoding does.
 
+use base64::{
+    Engine as _, alphabet,
+    engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig},
+};
 use serde_json::Value;
 
 use super::{Field, Message, Schema, Shape, Type};
+
+/// The base64 that Go decodes: with padding, and with any bits after the last byte.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// A value with another type than its field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +106,10 @@ impl Check {
                 };
             }
             (Type::Message(_), _) => (false, "object"),
+            (Type::Bytes, Value::String(text)) if !is_base64(text.as_str()) => {
+                let (path, found) = (self.place(), "a text in another encoding");
+                return Err(Misfit { path, expected: "base64", found });
+            }
             (Type::Time | Type::MicroTime, value) => (value.as_str().is_some_and(is_time), "time"),
             (Type::Text | Type::Bytes | Type::Duration, value) => (value.is_string(), "string"),
             (Type::Integer, value) => (value.is_i64() || value.is_u64(), "integer"),
@@ -124,6 +138,12 @@ impl Check {
     fn place(&self) -> String {
         self.path.join(".").replace(".[", "[")
     }
+}
+
+/// Returns true if Go decodes the text, which may have line breaks.
+fn is_base64(text: &str) -> bool {
+    let text: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+    BASE64.decode(text).is_ok()
 }
 
 #[cfg(test)]

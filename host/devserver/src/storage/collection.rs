@@ -150,12 +150,12 @@ impl Collection {
         Some(stored)
     }
 
-    /// Removes `expected`. Watches send `last` as the last state. Returns `None` if the object is not in the state
-    /// `expected` any more.
+    /// Removes `expected`, which watches send as the last state. Returns `last`, the answer to the client, with the version of the
+    /// deletion. Returns `None` if the object is not in the state `expected` any more.
     pub(crate) fn remove(&self, expected: &Arc<Stored>, last: Draft) -> Option<Arc<Stored>> {
         let mut state = self.state.write();
         let last = state.has(expected).then(|| Arc::new(last.store(self.revision.next())))?;
-        self.commit(&mut state, Event::deleted(expected.clone(), last.clone()));
+        self.commit(&mut state, Event::deleted(expected.clone(), last.rv));
         Some(last)
     }
 

@@ -176,11 +176,16 @@ impl Event {
         }
     }
 
-    /// `last` is the state that watches send, with the version of the deletion.
-    pub(super) fn deleted(before: Arc<Stored>, last: Arc<Stored>) -> Self {
-        let rv = last.rv;
-        let last_state = OnceLock::from(last);
-        Self { rv, before: Some(before), after: None, last_state, frames: Default::default() }
+    /// A deletion at the version `rv`. Watches send `before`: as in kube-apiserver, what an update changes while it removes the last
+    /// finalizer is never stored.
+    pub(super) fn deleted(before: Arc<Stored>, rv: u64) -> Self {
+        Self {
+            rv,
+            before: Some(before),
+            after: None,
+            last_state: OnceLock::new(),
+            frames: Default::default(),
+        }
     }
 
     /// The state to send with an event of this kind. For a deletion, or an object that no longer matches the selectors

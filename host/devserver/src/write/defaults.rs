@@ -110,7 +110,9 @@ fn service(object: &mut Object) {
 
 /// Moves the write-only field `stringData` to `data`, in base64.
 fn secret(object: &mut Object) {
-    object.fill(json!({"type": "Opaque"}));
+    if object.text_at(&["type"]).is_empty() {
+        object.set_at(&["type"], "Opaque".into());
+    }
     let Some(Value::Object(texts)) = object.fields.remove("stringData") else { return };
     for (key, value) in texts {
         if let Some(text) = value.as_str() {

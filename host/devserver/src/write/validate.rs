@@ -1,7 +1,9 @@
-//! The rules for every object: names, labels, annotations, finalizers and owner references. Specs are not checked.
+//! The rules for every object: names, labels, annotations, finalizers and owner references. [`kind`] has more rules for a few kinds.
+//! Other specs are not checked.
 
 use serde_json::Value;
 
+use super::options::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 use crate::{
     crd, name,
     object::Object,
@@ -9,6 +11,13 @@ use crate::{
     selector::{is_label_key, is_label_value},
     status::{ApiError, ApiResult, Cause},
 };
+
+mod kind;
+
+/// The most bytes of the keys and values of all annotations of an object.
+const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
+/// The finalizers without a prefix that a built-in object may have.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", FOREGROUND_FINALIZER, ORPHAN_FINALIZER];
 
 /// Checks a new object.
 ///
@@ -21,8 +30,9 @@ pub(super) fn created(resource: &Resource, object: &Object) -> ApiResult<()> {
     } else if let Some(problem) = name::problem(resource.name_rule, object.name()) {
         causes.push(Cause::invalid("metadata.name", object.name(), problem));
     }
-    metadata(object, &mut causes);
+    metadata(resource, object, &mut causes);
     crd::validate(resource, object, &mut causes);
+    kind::created(resource, object, &mut causes);
     refuse(resource, object, &causes)
 }
 
@@ -32,15 +42,9 @@ pub(super) fn created(resource: &Resource, object: &Object) -> ApiResult<()> {
 /// 422 with a cause for each broken rule.
 pub(super) fn updated(resource: &Resource, old: &Object, new: &Object) -> ApiResult<()> {
     let mut causes = Vec::new();
-    metadata(new, &mut causes);
+    metadata(resource, new, &mut causes);
     crd::validate(resource, new, &mut causes);
-    if old.at(&["immutable"]) == Some(&Value::Bool(true)) && resource.group.is_empty() {
-        for field in ["data", "binaryData"] {
-            if old.fields.get(field) != new.fields.get(field) {
-                causes.push(Cause::forbidden(field, "field is immutable when `immutable` is set"));
-            }
-        }
-    }
+    kind::updated(resource, old, new, &mut causes);
     refuse(resource, new, &causes)
 }
 
@@ -52,7 +56,7 @@ fn refuse(resource: &Resource, object: &Object, causes: &[Cause]) -> ApiResult<(
     Err(ApiError::invalid(&resource.group, &resource.kind, name, causes))
 }
 
-fn metadata(object: &Object, causes: &mut Vec<Cause>) {
+fn metadata(resource: &Resource, object: &Object, causes: &mut Vec<Cause>) {
     texts(object, "labels", causes, |key, value| match (is_label_key(key), is_label_value(value)) {
         (false, _) => Some("a label key is [prefix/]name: letters, digits, '-', '_' or '.', at most 63"),
         (true, false) => Some(
@@ -64,12 +68,18 @@ fn metadata(object: &Object, causes: &mut Vec<Cause>) {
         let lower = key.to_ascii_lowercase();
         (!is_label_key(&lower)).then_some("an annotation key is [prefix/]name, as a label key")
     });
-    match object.metadata.get("finalizers") {
-        None | Some(Value::Null) => {}
-        Some(Value::Array(list)) if list.iter().all(Value::is_string) => {}
-        Some(other) => causes.push(Cause::invalid("metadata.finalizers", other, "must be a list of names")),
+    let annotations = object.metadata.get("annotations").and_then(Value::as_object).into_iter().flatten();
+    let bytes = annotations.map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
+    if bytes.sum::<usize>() > MAX_ANNOTATION_BYTES {
+        causes.push(Cause::too_long("metadata.annotations", MAX_ANNOTATION_BYTES));
     }
-    for (at, owner) in object.list_at(&["metadata", "ownerReferences"]).iter().enumerate() {
+    finalizers(resource, object, causes);
+    let owners = object.list_at(&["metadata", "ownerReferences"]);
+    if owners.iter().filter(|owner| owner.get("controller") == Some(&Value::Bool(true))).count() > 1 {
+        let why = "Only one reference can have Controller set to true";
+        causes.push(Cause::invalid("metadata.ownerReferences", owners, why));
+    }
+    for (at, owner) in owners.iter().enumerate() {
         for field in ["apiVersion", "kind", "name", "uid"] {
             if owner.get(field).and_then(Value::as_str).is_none_or(str::is_empty) {
                 let path = format!("metadata.ownerReferences[{at}].{field}");
@@ -77,6 +87,38 @@ fn metadata(object: &Object, causes: &mut Vec<Cause>) {
             }
         }
     }
+}
+
+/// Checks the names of the finalizers.
+fn finalizers(resource: &Resource, object: &Object, causes: &mut Vec<Cause>) {
+    match object.metadata.get("finalizers") {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(list)) if list.iter().all(Value::is_string) => {}
+        Some(other) => causes.push(Cause::invalid("metadata.finalizers", other, "must be a list of names")),
+    }
+    let needs_prefix = finalizers_need_prefix(resource);
+    for name in object.finalizers() {
+        let problem = if !is_label_key(name) {
+            "a finalizer is prefix/name, as a label key"
+        } else if needs_prefix && !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
+            "name is neither a standard finalizer name nor is it fully qualified"
+        } else {
+            continue;
+        };
+        causes.push(Cause::invalid("metadata.finalizers", name, problem));
+    }
+}
+
+/// Returns true if the names of finalizers need a prefix. kube-apiserver requires it in the validation of built-in kinds, except in that
+/// of these kinds.
+fn finalizers_need_prefix(resource: &Resource) -> bool {
+    const FREE: [(&str, &str); 4] = [
+        ("", "events"),
+        (crd::GROUP, crd::PLURAL),
+        ("coordination.k8s.io", "leases"),
+        ("policy", "poddisruptionbudgets"),
+    ];
+    !resource.custom && !FREE.iter().any(|(group, plural)| resource.is(group, plural))
 }
 
 /// Checks a map of strings in the metadata.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{APPLY, Cluster, MERGE},
-    fixtures::{CONFIG_MAPS, DEPLOYMENTS, deployment},
+    fixtures::{CONFIG_MAPS, DEFINITIONS, DEPLOYMENTS, WIDGETS, definition, deployment, widget},
 };
 
 fn config(data: &Value) -> Value {
@@ -65,6 +65,48 @@ async fn applying_over_defaults_and_status_is_stable() {
 
     assert_eq!(second.body["status"]["readyReplicas"], 1);
     assert_eq!(second.body["metadata"]["generation"], 1);
+}
+
+/// The fields that an endpoint does not write belong to no manager and conflict with none.
+#[tokio::test]
+async fn an_apply_ignores_the_fields_of_the_other_endpoint() {
+    let cluster = Cluster::start().await;
+    let path = format!("{DEPLOYMENTS}/web?fieldManager=m");
+    cluster.patch(&path, APPLY, &deployment("web")).await;
+    let status = |replicas: u32| json!({"readyReplicas": replicas});
+    let by_controller = format!("{DEPLOYMENTS}/web/status?fieldManager=controller");
+    cluster.patch(&by_controller, MERGE, &json!({"status": status(1)})).await;
+
+    let mut whole = deployment("web");
+    whole["status"] = status(5);
+    let applied = cluster.patch(&path, APPLY, &whole).await;
+    assert_eq!((applied.code, &applied.body["status"]), (200, &status(1)), "{}", applied.body);
+
+    whole["status"] = json!({"updatedReplicas": 5});
+    whole["spec"]["template"]["spec"]["containers"][0]["image"] = json!("i:2");
+    let of_status = format!("{DEPLOYMENTS}/web/status?fieldManager=s");
+    let applied = cluster.patch(&of_status, APPLY, &whole).await;
+    assert_eq!(applied.code, 200, "{}", applied.body);
+    assert_eq!(applied.body["status"], json!({"readyReplicas": 1, "updatedReplicas": 5}));
+    assert_eq!(applied.body["spec"]["template"]["spec"]["containers"][0]["image"], "i:1");
+}
+
+#[tokio::test]
+async fn a_manager_that_applies_in_another_version_does_not_conflict_with_itself() {
+    let cluster = Cluster::start().await;
+    cluster.create(DEFINITIONS, &definition()).await;
+    let apply = async |version: &str, size: u32| {
+        let mut object = widget("w");
+        object["apiVersion"] = json!(format!("example.com/{version}"));
+        object["spec"]["size"] = json!(size);
+        let path = WIDGETS.replace("/v1/", &format!("/{version}/"));
+        cluster.patch(&format!("{path}/w?fieldManager=m"), APPLY, &object).await
+    };
+
+    assert_eq!(apply("v1beta1", 1).await.code, 201);
+    let newer = apply("v1", 2).await;
+
+    assert_eq!((newer.code, &newer.body["spec"]["size"]), (200, &json!(2)), "{}", newer.body);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     client::{Cluster, JSON, MERGE},
-    fixtures::{CONFIG_MAPS, DEPLOYMENTS, config_map},
+    fixtures::{CONFIG_MAPS, DEFINITIONS, DEPLOYMENTS, WIDGETS, config_map, definition, widget},
 };
 
 #[tokio::test]
@@ -130,11 +130,12 @@ async fn values_of_the_wrong_type_are_400_and_change_nothing() {
 #[tokio::test]
 async fn a_body_is_413_only_beyond_the_limit() {
     let cluster = Cluster::start().await;
-    let mut object = config_map("big");
-    object["data"]["a"] = json!("x".repeat(2 * 1024 * 1024));
-    assert_eq!(cluster.send("POST", CONFIG_MAPS, JSON, &object).await.code, 201);
-    object["data"]["a"] = json!("x".repeat(3 * 1024 * 1024));
-    let answer = cluster.send("POST", CONFIG_MAPS, JSON, &object).await;
+    cluster.create(DEFINITIONS, &definition()).await;
+    let mut object = widget("big");
+    object["spec"]["color"] = json!("x".repeat(2 * 1024 * 1024));
+    assert_eq!(cluster.send("POST", WIDGETS, JSON, &object).await.code, 201);
+    object["spec"]["color"] = json!("x".repeat(3 * 1024 * 1024));
+    let answer = cluster.send("POST", WIDGETS, JSON, &object).await;
     answer.failure(413, "RequestEntityTooLarge");
 }
 
@@ -179,13 +180,14 @@ async fn a_connection_without_http_does_not_disturb_the_server() {
 #[tokio::test]
 async fn patches_cannot_build_objects_larger_than_a_body() {
     let cluster = Cluster::start().await;
-    cluster.create(CONFIG_MAPS, &config_map("a")).await;
-    let path = format!("{CONFIG_MAPS}/a");
+    cluster.create(DEFINITIONS, &definition()).await;
+    cluster.create(WIDGETS, &widget("a")).await;
+    let path = format!("{WIDGETS}/a");
     let half = "x".repeat(1800 * 1024);
-    assert_eq!(cluster.patch(&path, MERGE, &json!({"data": {"one": half}})).await.code, 200);
-    let answer = cluster.patch(&path, MERGE, &json!({"data": {"two": half}})).await;
+    assert_eq!(cluster.patch(&path, MERGE, &json!({"spec": {"one": half}})).await.code, 200);
+    let answer = cluster.patch(&path, MERGE, &json!({"spec": {"two": half}})).await;
     answer.failure(413, "RequestEntityTooLarge");
-    assert_eq!(cluster.get(&path).await.body["data"].get("two"), None);
+    assert_eq!(cluster.get(&path).await.body["spec"].get("two"), None);
 }
 
 #[tokio::test]

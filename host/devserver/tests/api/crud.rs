@@ -209,12 +209,29 @@ async fn a_secret_stores_string_data_as_base64() {
     assert_eq!(created.get("stringData"), None);
 }
 
+/// As in kube-apiserver: without the version, a client overwrites what another client wrote.
+#[tokio::test]
+async fn an_update_of_a_lease_must_name_the_version_that_it_replaces() {
+    let cluster = Cluster::start().await;
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    let mut lease =
+        json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}});
+    let created = cluster.create(leases, &lease).await;
+
+    let path = format!("{leases}/l");
+    let message = cluster.send("PUT", &path, JSON, &lease).await.failure(422, "Invalid");
+    assert!(message.contains("must be specified for an update"), "{message}");
+    lease["metadata"]["resourceVersion"] = created["metadata"]["resourceVersion"].clone();
+    assert_eq!(cluster.send("PUT", &path, JSON, &lease).await.code, 200);
+}
+
 #[tokio::test]
 async fn an_event_is_one_object_in_both_groups() {
     let cluster = Cluster::start().await;
     let event = json!({
         "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e"}, "note": "hello", "type": "Normal",
-        "regarding": {"kind": "Pod", "name": "p"}, "reportingController": "informer",
+        "regarding": {"kind": "Pod", "namespace": "default", "name": "p"}, "reason": "Greeted", "action": "Greet",
+        "eventTime": "2026-01-01T00:00:00.000000Z", "reportingController": "informer", "reportingInstance": "i",
     });
     let path = "/apis/events.k8s.io/v1/namespaces/default/events";
     let created = cluster.create(path, &event).await;

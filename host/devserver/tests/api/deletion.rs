@@ -49,12 +49,17 @@ async fn an_object_is_removed_with_its_last_finalizer() {
 
     let one = json!({"metadata": {"finalizers": ["example.com/one"]}});
     assert_eq!(cluster.patch(&path, MERGE, &one).await.code, 200);
-    assert_eq!(cluster.patch(&path, MERGE, &json!({"metadata": {"finalizers": null}})).await.code, 200);
+    let last = json!({"metadata": {"finalizers": null, "annotations": {"late": "yes"}}});
+    assert_eq!(cluster.patch(&path, MERGE, &last).await.code, 200);
 
     cluster.get(&path).await.failure(404, "NotFound");
-    for kind in ["MODIFIED", "MODIFIED", "DELETED"] {
+    for kind in ["MODIFIED", "MODIFIED"] {
         assert_eq!(watch.event().await, event(kind, "a"));
     }
+    let deleted = watch.next().await.unwrap();
+    let metadata = &deleted["object"]["metadata"];
+    assert_eq!((&deleted["type"], &metadata["finalizers"]), (&json!("DELETED"), &json!(["example.com/one"])));
+    assert_eq!(metadata.get("annotations"), None, "the patch that removed the object was not stored");
 }
 
 #[tokio::test]
@@ -197,6 +202,24 @@ async fn orphaned_dependents_stay_without_an_owner() {
     assert_eq!(cluster.get(CONFIG_MAPS).await.names(), ["child"]);
     let child = cluster.get(&format!("{CONFIG_MAPS}/child")).await.body;
     assert_eq!(child["metadata"].get("ownerReferences"), None);
+}
+
+/// As in kube-apiserver, where this surprises authors of controllers.
+#[tokio::test]
+async fn a_job_that_is_deleted_without_a_policy_leaves_its_dependents() {
+    let cluster = collecting().await;
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let pods = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
+    for (name, options) in [("kept", json!({})), ("gone", json!({"propagationPolicy": "Background"}))] {
+        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"template": pods}});
+        let job = cluster.create(jobs, &job).await;
+        cluster.create(CONFIG_MAPS, &owned_by(name, &[&job])).await;
+
+        delete_with(&cluster, &format!("{jobs}/{name}"), &options).await;
+    }
+
+    assert!(cluster.get(jobs).await.names().is_empty());
+    assert_eq!(cluster.get(CONFIG_MAPS).await.names(), ["kept"]);
 }
 
 #[tokio::test]

@@ -175,3 +175,46 @@ async fn contradictory_parameters_of_a_list_are_refused() {
         cluster.get(&format!("{CONFIG_MAPS}?{query}")).await.failure(400, "BadRequest");
     }
 }
+
+/// As `ToSelectableFields` of kube-apiserver computes them: an absent boolean is false, an absent number is 0, and two fields have other
+/// names in the object.
+#[tokio::test]
+async fn selectable_fields_have_the_values_of_kube_apiserver() {
+    let cluster = Cluster::start().await;
+    let (nodes, jobs) = ("/api/v1/nodes", "/apis/batch/v1/namespaces/default/jobs");
+    let events = "/api/v1/namespaces/default/events";
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}});
+    let pods = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": pods}});
+    let old = json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "old"}, "source": {"component": "kubelet"},
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "p"},
+    });
+    let new = json!({
+        "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "new"}, "type": "Normal",
+        "eventTime": "2026-01-01T00:00:00.000000Z", "reason": "Seen", "action": "Look",
+        "reportingController": "example.com/eye", "reportingInstance": "eye-1",
+        "regarding": {"kind": "Pod", "namespace": "default", "name": "p"},
+    });
+    cluster.create(nodes, &node).await;
+    cluster.create(PODS, &pod("p", "n")).await;
+    cluster.create(jobs, &job).await;
+    cluster.create(events, &old).await;
+    cluster.create("/apis/events.k8s.io/v1/namespaces/default/events", &new).await;
+    let selected = async |path: &str, selector: &str| {
+        let selector = selector.replace('=', "%3D");
+        cluster.get(&format!("{path}?fieldSelector={selector}")).await.names()
+    };
+
+    assert_eq!(selected(nodes, "spec.unschedulable=false").await, ["n"]);
+    assert_eq!(selected(PODS, "spec.hostNetwork=false").await, ["p"]);
+    assert_eq!(selected(jobs, "status.successful=0").await, ["j"]);
+    assert_eq!(selected(events, "source=kubelet").await, ["old"]);
+    assert_eq!(selected(events, "source=example.com/eye").await, ["new"]);
+
+    cluster.patch(&format!("{nodes}/n"), MERGE, &json!({"spec": {"unschedulable": true}})).await;
+    cluster.patch(&format!("{jobs}/j/status"), MERGE, &json!({"status": {"succeeded": 1}})).await;
+    assert_eq!(selected(nodes, "spec.unschedulable=false").await, [""; 0]);
+    assert_eq!(selected(nodes, "spec.unschedulable=true").await, ["n"]);
+    assert_eq!(selected(jobs, "status.successful=1").await, ["j"]);
+}

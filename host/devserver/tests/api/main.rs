@@ -18,5 +18,6 @@ mod fixtures;
 mod lists;
 mod patches;
 mod props_consistency;
+mod rules;
 mod tables;
 mod watches;
