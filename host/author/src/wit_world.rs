@@ -213,8 +213,8 @@ impl World {
         format!("the world `{}` of informer-plugin.toml does not export `{interface}`; {right}", self.name())
     }
 
-    /// The worlds whose sorted exports fit, each with its exports. If several worlds have the same exports, the result has only the one that lacks
-    /// the fewest imports of this world. If that is true for several of them, it has the one with the fewest imports.
+    /// The worlds whose sorted exports fit, each with its exports. If several worlds have the same exports, the result has only the one
+    /// that lacks the fewest imports of this world. If that is true for several of them, it has the one with the fewest imports.
     #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
     fn nearest(&self, fits: impl Fn(&[String]) -> bool) -> Vec<String> {
         let own = &self.resolve.worlds[self.id].imports;
