@@ -128,7 +128,7 @@ fn the_parser_finds_what_serde_json_finds() {
             0 => serde_json::to_string(&document).unwrap(),
             _ => serde_json::to_string_pretty(&document).unwrap(),
         };
-        // serde_json does not read back each fraction as it was.
+        // serde_json reads back each fraction as it was only with its feature `float_roundtrip`.
         let document: Value = serde_json::from_str(&json).unwrap();
         for pointer in all {
             expected.push(document.pointer(&pointer).cloned());
@@ -160,11 +160,15 @@ fn escapes_are_resolved_and_nothing_that_is_malformed_is_read_beyond_its_end() {
         (r#""\u00e9\u20AC\ud83d\ude00""#, "é€😀"),
         // A half of a pair is no character.
         (r#""\ud83dx\ude00""#, "\u{fffd}x\u{fffd}"),
+        // A zero byte would end the text.
+        (r#""a\u0000b""#, "a\u{fffd}b"),
         (r#""\u12""#, "no text"),
         (r#""\x""#, "no text"),
         (r#""\"#, "no text"),
     ];
     let mut pairs: Vec<(String, String)> = escaped.map(|(json, _)| (String::new(), json.to_owned())).into();
+    // The name of the first member begins like that of the second one.
+    pairs.push(("/a".to_owned(), r#"{"a\u0000b":1,"a":2}"#.to_owned()));
     let whole = r#" { "a" : [ 1 , "x\u00e9\"" , { "b" : true } ] , "c~d" : null , "e" : "\ud83d\ude00" } "#;
     for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
         for pointer in ["", "/a/1", "/a/2/b", "/c~0d", "/e"] {
@@ -182,6 +186,7 @@ fn escapes_are_resolved_and_nothing_that_is_malformed_is_read_beyond_its_end() {
     for ((json, text), found) in escaped.iter().zip(&found) {
         assert_eq!(found.text, *text, "{json}");
     }
+    assert_eq!(found[escaped.len()].number, "2", "a name with a zero character is another name");
 }
 
 #[test]

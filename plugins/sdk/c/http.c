@@ -115,7 +115,11 @@ static wasi_http_types_own_outgoing_request_t head(const informer_request *reque
     wasi_http_types_borrow_fields_t borrowed = wasi_http_types_borrow_fields(fields);
     *refused = NULL;
     for (size_t i = 0; i < request->header_count && !*refused; i++) {
-        *refused = append(borrowed, request->headers[i].name, request->headers[i].value);
+        const char *name = request->headers[i].name;
+        // Servers refuse a request that has its length twice.
+        if (!request->body || strcasecmp(name, "content-length")) {
+            *refused = append(borrowed, name, request->headers[i].value);
+        }
     }
     if (request->body && !*refused) {
         *refused = append(borrowed, "content-length", informer_format("%zu", request->length));

@@ -125,7 +125,8 @@ static char *unescaped(const char *at, const char *end) {
                 at += 6;
             }
         }
-        out = utf8(out, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
+        // A zero byte would end the text, which would then equal a shorter one.
+        out = utf8(out, !code || (code >= 0xd800 && code < 0xe000) ? 0xfffd : code);
     }
     *out = 0;
     return text;

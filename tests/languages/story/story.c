@@ -50,14 +50,14 @@ static informer_kind modify(void) {
 
 static informer_kind call(void) {
     static char large[10000];
-    static const informer_pair mood = {"x-mood", "calm"};
+    static const informer_pair headers[] = {{"x-mood", "calm"}, {"Content-Length", "1"}};
     const char *url;
     informer_answer answer;
     informer_kind kind;
     if ((kind = informer_config("url", &url))) {
         return kind;
     }
-    informer_request request = {.url = informer_format("%s/hook", url), .header_count = 1, .headers = &mood, .body = "späti"};
+    informer_request request = {.url = informer_format("%s/hook", url), .header_count = 2, .headers = headers, .body = "späti"};
     request.length = strlen(request.body);
     if ((kind = informer_send(request, &answer))) {
         return kind;

@@ -201,7 +201,8 @@ func call() error {
 	if err != nil {
 		return err
 	}
-	request := fetch.Request{Method: "POST", URL: url + "/hook", Header: map[string]string{"X-Mood": "calm"}, Body: []byte("späti")}
+	request := fetch.Request{Method: "POST", URL: url + "/hook", Body: []byte("späti")}
+	request.Header = map[string]string{"X-Mood": "calm", "Content-Length": "1"}
 	answer, err := fetch.Do(request)
 	if err != nil {
 		return err

@@ -137,7 +137,7 @@ def tell(obj):
 
 
 def call():
-    answer = http.request("POST", f"{url}/hook", headers={"X-Mood": "calm"}, body="späti")
+    answer = http.request("POST", f"{url}/hook", headers={"X-Mood": "calm", "Content-Length": "1"}, body="späti")
     print(f"http: {answer.status} {answer.headers['x-heard']}, {answer.text}")
     large = http.request("POST", f"{url}/hook", body=b"x" * 10_000)
     print(f"http: {len(large.body) - len('POST ')} bytes")

@@ -42,7 +42,11 @@ type Outcome struct {
 // returns another number of outcomes, the host delivers each notification alone, until it is handled or becomes a dead letter.
 type Func func(ctx context.Context, notifications []Notification) []Outcome
 
-var registered Func
+// registered is what the host calls, and calls the number of calls of Register.
+var (
+	registered Func
+	calls      int
+)
 
-// Register sets the function that the host calls. Call it once, from an init function.
-func Register(onBatch Func) { registered = onBatch }
+// Register sets the function that the host calls. Call it once, from an init function: after a second call the plugin does not start.
+func Register(onBatch Func) { registered, calls = onBatch, calls+1 }

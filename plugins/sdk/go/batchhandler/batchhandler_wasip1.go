@@ -2,7 +2,6 @@ package batchhandler
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	informer "github.com/informer-host/informer/plugins/sdk/go"
@@ -16,10 +15,7 @@ import (
 
 func init() {
 	informer.OnStart(func(context.Context, informer.Config) error {
-		if registered == nil {
-			return errors.New("no function for batches is registered: call batchhandler.Register from an init function")
-		}
-		return nil
+		return failure.Registered(registered != nil, calls, "batchhandler.Register", "function for batches")
 	})
 	export.OnBatch = func(wire []wit.Notification) []wit.Outcome {
 		var outcomes []wit.Outcome

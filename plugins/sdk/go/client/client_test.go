@@ -309,6 +309,21 @@ func TestAnInstanceKnowsItsOwnWrites(t *testing.T) {
 	}
 }
 
+func TestAWriteToTheHostOfAnEarlierTestIsNoOwnWrite(t *testing.T) {
+	stored(t)
+	written, err := client.MergePatch(deployments, web, map[string]any{"x": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	made, _ := stored(t)
+	foreign := made.Store(deployments, `{"metadata": {"namespace": "default", "name": "web"}, "x": 2}`)
+
+	if foreign.UID != written.UID || foreign.ResourceVersion != written.ResourceVersion || client.Wrote(foreign) {
+		t.Error("a host counts from the start", foreign.Meta)
+	}
+}
+
 func TestADryRunIsNoOwnWrite(t *testing.T) {
 	_, before := stored(t)
 	labels := map[string]any{"metadata": map[string]any{"labels": map[string]string{"a": "b"}}}

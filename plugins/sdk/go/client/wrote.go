@@ -1,6 +1,9 @@
 package client
 
-import informer "github.com/informer-host/informer/plugins/sdk/go"
+import (
+	informer "github.com/informer-host/informer/plugins/sdk/go"
+	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
+)
 
 // kept is the number of writes that an instance remembers.
 const kept = 1024
@@ -13,6 +16,10 @@ var (
 	next  int
 	known = map[version]bool{}
 )
+
+func init() {
+	host.Forget = func() { ring, next, known = [kept]version{}, 0, map[version]bool{} }
+}
 
 // remember adds the answer to a write. The server answers a write that changes nothing with the version before, which another client
 // may have written. before is the version that the request had; it is empty if the request had none.

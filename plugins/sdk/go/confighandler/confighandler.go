@@ -13,7 +13,11 @@ import (
 // cause once, and read the configuration with package config in each other call. A call that fails is made again, as for a notification.
 type Func func(ctx context.Context, config informer.Config) error
 
-var registered Func
+// registered is what the host calls, and calls the number of calls of Register.
+var (
+	registered Func
+	calls      int
+)
 
-// Register sets the function that the host calls. Call it once, from an init function.
-func Register(changed Func) { registered = changed }
+// Register sets the function that the host calls. Call it once, from an init function: after a second call the plugin does not start.
+func Register(changed Func) { registered, calls = changed, calls+1 }

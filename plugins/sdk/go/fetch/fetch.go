@@ -23,7 +23,7 @@ type Request struct {
 	Method string
 	// URL begins with http:// or https://.
 	URL string
-	// Header has the values of headers by their names.
+	// Header has the values of headers by their names. If there is a body, its length replaces a content-length that is here.
 	Header map[string]string
 	// Body is the body of the request. Nil means that there is none.
 	Body []byte
@@ -66,7 +66,10 @@ func Do(request Request) (Answer, error) {
 		Millis:    failure.Millis(request.Timeout),
 	}
 	for name, value := range request.Header {
-		sent.Header = append(sent.Header, [2]string{strings.ToLower(name), value})
+		// Servers refuse a request that has its length twice.
+		if name = strings.ToLower(name); request.Body == nil || name != "content-length" {
+			sent.Header = append(sent.Header, [2]string{name, value})
+		}
 	}
 	if request.Body != nil {
 		sent.Header = append(sent.Header, [2]string{"content-length", fmt.Sprint(len(request.Body))})

@@ -9,6 +9,7 @@ import (
 	informer "github.com/informer-host/informer/plugins/sdk/go"
 	"github.com/informer-host/informer/plugins/sdk/go/fetch"
 	"github.com/informer-host/informer/plugins/sdk/go/informertest"
+	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
 )
 
 func TestARequestIsSentAndAnswered(t *testing.T) {
@@ -42,5 +43,31 @@ func TestARequestWithoutAGrantIsDeniedAndTheErrorHasNoPathAndNoPassword(t *testi
 		if _, err := fetch.Do(fetch.Request{URL: malformed}); !errors.Is(err, informer.Invalid) {
 			t.Error(malformed, err)
 		}
+	}
+}
+
+// recorder is a host that keeps the headers of a request.
+type recorder struct {
+	host.Host
+	sent [][2]string
+}
+
+func (r *recorder) SendHTTP(request host.HTTPRequest) (host.HTTPAnswer, *host.Error) {
+	r.sent = request.Header
+	return host.HTTPAnswer{Status: 200}, nil
+}
+
+func TestARequestHasTheLengthOfItsBodyOnce(t *testing.T) {
+	recorder := &recorder{}
+	before := host.Use(recorder)
+	t.Cleanup(func() { host.Use(before) })
+	request := fetch.Request{URL: "http://a/", Header: map[string]string{"Content-Length": "1"}, Body: []byte("späti")}
+
+	if _, err := fetch.Do(request); err != nil {
+		t.Fatal(err)
+	}
+
+	if want := [][2]string{{"content-length", "6"}}; !slices.Equal(recorder.sent, want) {
+		t.Error(recorder.sent)
 	}
 }

@@ -52,8 +52,12 @@ func (funcs Funcs) OnDelete(ctx context.Context, object *informer.Object) error 
 	return funcs.Delete(ctx, object)
 }
 
-var registered Handler
+// registered is what the host calls, and calls the number of calls of Register.
+var (
+	registered Handler
+	calls      int
+)
 
-// Register sets the handler that the host calls. Call it once, from an init function. A component that imports this package exports the
-// interface of handlers, so its world has to have it.
-func Register(handler Handler) { registered = handler }
+// Register sets the handler that the host calls. Call it once, from an init function: after a second call the plugin does not start. A
+// component that imports this package exports the interface of handlers, so its world has to have it.
+func Register(handler Handler) { registered, calls = handler, calls+1 }

@@ -2,23 +2,20 @@ package handler
 
 import (
 	"context"
-	"errors"
 
 	informer "github.com/informer-host/informer/plugins/sdk/go"
 	export "github.com/informer-host/informer/plugins/sdk/go/bindings/export_informer_plugin_handler"
 	_ "github.com/informer-host/informer/plugins/sdk/go/bindings/exports_handler" // exports the interface handler
 	wit "github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_handler"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/answer"
+	"github.com/informer-host/informer/plugins/sdk/go/internal/failure"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/received"
 )
 
 func init() {
 	informer.OnStart(func(context.Context, informer.Config) error {
-		if registered == nil {
-			return errors.New("no handler is registered: call handler.Register from an init function")
-		}
-		return nil
+		return failure.Registered(registered != nil, calls, "handler.Register", "handler")
 	})
 	export.OnAdd = func(added wit.EventObject, cause wit.Cause) answer.Result {
 		return answer.Of(func(ctx context.Context) error { return registered.OnAdd(ctx, object(added, cause)) })

@@ -61,7 +61,8 @@ type Host struct {
 	answers  map[string]host.HTTPAnswer
 }
 
-// New makes a host, which answers until the test ends. The default logger of slog writes to it.
+// New makes a host, which answers until the test ends. The default logger of slog writes to it. The plugin has written nothing yet: the
+// writes of earlier tests are no own writes (client.Wrote).
 func New(t T) *Host {
 	made := &Host{
 		t:        t,

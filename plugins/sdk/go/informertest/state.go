@@ -94,8 +94,11 @@ func (f fake) BucketIncrement(bucket, key string, delta uint64) (uint64, *host.E
 			return 0, &host.Error{Kind: "store-failed", Message: "the value is no decimal number"}
 		}
 	}
-	number += delta
-	return number, f.BucketSet(bucket, key, strconv.AppendUint(nil, number, 10))
+	sum := number + delta
+	if sum < number {
+		return 0, &host.Error{Kind: "store-failed", Message: "the sum is no number of 64 bits"}
+	}
+	return sum, f.BucketSet(bucket, key, strconv.AppendUint(nil, sum, 10))
 }
 
 // readKeys is the most keys that the host reads in one call.

@@ -91,6 +91,19 @@ func TestANumberIsIncremented(t *testing.T) {
 	}
 }
 
+func TestAValueThatIsNoNumberOf64BitsIsNotIncremented(t *testing.T) {
+	informertest.New(t)
+	for _, kept := range []string{"five", "18446744073709551615"} {
+		if err := bucket.Set("n", []byte(kept)); err != nil {
+			t.Fatal(err)
+		}
+		sum, refused := bucket.Increment("n", 1)
+		if found, _, err := bucket.Get("n"); !errors.Is(refused, informer.StoreFailed) || string(found) != kept || err != nil {
+			t.Error(sum, refused, string(found), err)
+		}
+	}
+}
+
 func TestConfigurationMetricsAndKeysReachTheHost(t *testing.T) {
 	host := informertest.New(t)
 	host.SetConfig("a.b", "1")

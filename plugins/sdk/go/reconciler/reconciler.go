@@ -24,8 +24,8 @@ type Result struct {
 type Func func(ctx context.Context, key informer.Key) (Result, error)
 
 // Register sets the function that the host calls. It passes the namespace and the name of a key only. With resource-in-key = true use
-// [RegisterText], and [informer.ParseWorkKey] for the whole key. Call it once, from an init function. A component that imports this package
-// exports the interface of reconcilers, so its world has to have it.
+// [RegisterText], and [informer.ParseWorkKey] for the whole key. Call one of the two once, from an init function: after a second call the
+// plugin does not start. A component that imports this package exports the interface of reconcilers, so its world has to have it.
 func Register(reconcile Func) {
 	RegisterText(func(ctx context.Context, text string) (Result, error) {
 		_, key, err := informer.ParseWorkKey(text)
@@ -36,9 +36,13 @@ func Register(reconcile Func) {
 	})
 }
 
-var registered func(ctx context.Context, key string) (Result, error)
+// registered is what the host calls, and calls the number of calls of RegisterText.
+var (
+	registered func(ctx context.Context, key string) (Result, error)
+	calls      int
+)
 
 // RegisterText is Register for keys that are not those of objects: handlers may add any text with package workqueue.
 func RegisterText(reconcile func(ctx context.Context, key string) (Result, error)) {
-	registered = reconcile
+	registered, calls = reconcile, calls+1
 }

@@ -2,7 +2,6 @@ package reconciler
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	informer "github.com/informer-host/informer/plugins/sdk/go"
@@ -15,10 +14,7 @@ import (
 
 func init() {
 	informer.OnStart(func(context.Context, informer.Config) error {
-		if registered == nil {
-			return errors.New("no reconciler is registered: call reconciler.Register from an init function")
-		}
-		return nil
+		return failure.Registered(registered != nil, calls, "reconciler.Register or RegisterText", "reconciler")
 	})
 	export.Reconcile = func(key string) types.Result[wit.Outcome, wit.ReconcileError] {
 		var result Result

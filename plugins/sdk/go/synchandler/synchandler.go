@@ -19,7 +19,11 @@ type Synced struct {
 // there are none. A call that fails is made again, as for a notification. The host may call it in another instance than the handler.
 type Func func(ctx context.Context, synced Synced) error
 
-var registered Func
+// registered is what the host calls, and calls the number of calls of Register.
+var (
+	registered Func
+	calls      int
+)
 
-// Register sets the function that the host calls. Call it once, from an init function.
-func Register(synced Func) { registered = synced }
+// Register sets the function that the host calls. Call it once, from an init function: after a second call the plugin does not start.
+func Register(synced Func) { registered, calls = synced, calls+1 }

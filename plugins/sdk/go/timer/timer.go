@@ -15,10 +15,14 @@ import (
 // notification. The host may call it in another instance than the handler.
 type Func func(ctx context.Context, name string) error
 
-var registered Func
+// registered is what the host calls, and calls the number of calls of Register.
+var (
+	registered Func
+	calls      int
+)
 
-// Register sets the function that the host calls. Call it once, from an init function.
-func Register(fires Func) { registered = fires }
+// Register sets the function that the host calls. Call it once, from an init function: after a second call the plugin does not start.
+func Register(fires Func) { registered, calls = fires, calls+1 }
 
 // After sets a timer that fires once, after a delay that is rounded up to whole milliseconds. If there is a timer of this name, the new
 // time replaces the old one. A timer survives reloads of the plugin. It does not survive the host: set it again in OnAdd, or in the

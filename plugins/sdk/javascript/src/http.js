@@ -12,7 +12,7 @@ import { decodeLossy, encode } from "./utf8.js";
 
 /**
  * - `method`: `POST` if there is a body, and `GET` otherwise.
- * - `headers`: the values by their names.
+ * - `headers`: the values by their names. If there is a body, its length replaces a `content-length` that is here.
  * - `body`: a text, which is sent as UTF-8, or bytes.
  * - `timeoutMs`: the time for the connection, for the head of the answer, and for each piece of its body. The deadline of the call ends
  *   the request in any case.
@@ -88,9 +88,11 @@ export function fetch(url, { method, headers = {}, body, timeoutMs } = {}) {
   if (bytes !== undefined && !(bytes instanceof Uint8Array)) throw new TypeError("the body is neither a string nor a Uint8Array");
   /** @type {Array<[string, Uint8Array]>} */
   const fields = Object.entries(headers).map(([name, value]) => [text(name, "the name of a header").toLowerCase(), encode(text(value, name))]);
-  if (bytes !== undefined) fields.push(["content-length", encode(String(bytes.length))]);
+  // Servers refuse a request that has its length twice.
+  const sized = bytes === undefined ? fields : fields.filter(([name]) => name !== "content-length");
+  if (bytes !== undefined) sized.push(["content-length", encode(String(bytes.length))]);
   try {
-    const outgoing = head(verb, scheme.toLowerCase(), authority, path.startsWith("/") ? path : `/${path}`, fields);
+    const outgoing = head(verb, scheme.toLowerCase(), authority, path.startsWith("/") ? path : `/${path}`, sized);
     return exchange(outgoing, bytes, timeoutMs === undefined ? undefined : patience(milliseconds(timeoutMs, "timeoutMs")));
   } catch (error) {
     if (!(error instanceof HostError)) throw error;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { ApiError, HostError, client, definePlugin, isOwnWrite, lister } from "informer-sdk";
+import { ApiError, HostError, client, definePlugin, isOwnWrite, keyvalue, lister } from "informer-sdk";
 import { host } from "informer-sdk/testing";
 
 const PODS = "v1/pods";
@@ -19,6 +19,20 @@ function pod(name, namespace = "shop", more = {}) {
 function kept(name) {
   return host.cluster.of(PODS).get(`shop/${name}`);
 }
+
+test("a version that the plugin has written in an earlier test is no own write", () => {
+  const seen = [];
+  const plugin = definePlugin({ ignoreOwnWrites: true, onUpdate: (_, { resourceVersion }) => void seen.push(resourceVersion) });
+  const old = host.put(PODS, pod("web"));
+  const { resourceVersion } = client.update(PODS, old).metadata;
+
+  host.reset();
+  host.put(PODS, pod("web"));
+  const foreign = host.put(PODS, pod("web"));
+  host.update(plugin, PODS, old, foreign);
+
+  assert.deepEqual(seen, [resourceVersion]);
+});
 
 test("a list is sorted by namespace and name", () => {
   for (const [namespace, name] of [["b", "x"], ["a", "z"], ["b", "a"], ["a-b", "y"]]) host.put(PODS, pod(name, namespace));
@@ -56,7 +70,6 @@ test("a label selector that the fake host does not know is refused, and not with
 });
 
 test("a dry run answers, and changes nothing", () => {
-  host.cluster.version = 5000;
   const web = host.put(PODS, pod("web"));
   const dryRun = true;
 
@@ -153,4 +166,17 @@ test("the order of keys is no difference, and each digit of a large number is on
   }
 
   assert.deepEqual(seen, [false, true, true]);
+});
+
+test("a value that is no number of 64 bits is not incremented", () => {
+  const bucket = keyvalue.open("counts");
+  for (const kept of ["five", "18446744073709551615"]) {
+    bucket.setBytes("n", new TextEncoder().encode(kept));
+
+    assert.throws(() => bucket.increment("n"), (error) => error instanceof HostError && error.code === "other");
+    assert.equal(new TextDecoder().decode(bucket.getBytes("n")), kept);
+  }
+  bucket.setBytes("n", new TextEncoder().encode("9007199254740993"));
+  bucket.increment("n");
+  assert.equal(new TextDecoder().decode(bucket.getBytes("n")), "9007199254740994");
 });

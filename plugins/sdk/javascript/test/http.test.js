@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import { HostError, http } from "informer-sdk";
-import { host } from "informer-sdk/testing";
+import { host, interfaces } from "informer-sdk/testing";
 
 import { decodeLossy } from "../src/utf8.js";
 
@@ -70,4 +70,17 @@ test("a request without a grant is denied, and the error has no path and no pass
   for (const url of ["", "chat.example.com", "ftp://a/", "https:///a"]) {
     assert.throws(() => http.fetch(url), { code: "invalid" });
   }
+});
+
+test("a request has the length of its body once", (context) => {
+  const url = "https://chat.example.com/";
+  host.answers.set(`POST ${url}`, {});
+  const { Fields } = interfaces["wasi:http/types@0.2.12"];
+  const fromList = context.mock.method(Fields, "fromList");
+
+  http.fetch(url, { headers: { "Content-Length": "1", "X-Mood": "calm" }, body: "späti" });
+
+  const [fields] = fromList.mock.calls[0].arguments;
+  const decoded = fields.map(([name, bytes]) => [name, new TextDecoder().decode(bytes)]);
+  assert.deepEqual(decoded, [["x-mood", "calm"], ["content-length", "6"]]);
 });

@@ -3,14 +3,16 @@
 import { Cluster, api, at, differsAt, keyText, refusal, wireMeta } from "./cluster.js";
 import { interfaces as http } from "./http.js";
 import { stringify } from "../src/json.js";
+import { forget } from "../src/own_writes.js";
 
 class FakeHost {
   constructor() {
     this.reset();
   }
 
-  /** Forgets everything. */
+  /** Forgets everything, and the plugin forgets what it has written (`isOwnWrite`). */
   reset() {
+    forget();
     /** The log: `{ level, message, fields }`. */
     this.lines = [];
     this.cluster = new Cluster();
@@ -242,7 +244,12 @@ function open(name) {
 }
 
 function increment({ values }, key, delta) {
-  const sum = Number(new TextDecoder().decode(values().get(key) ?? new Uint8Array([48]))) + delta;
+  const kept = new TextDecoder().decode(values().get(key) ?? new Uint8Array([48]));
+  const sum = /^\d+$/.test(kept) ? BigInt(kept) + BigInt(delta) : undefined;
+  if (sum === undefined || sum >= 2n ** 64n) {
+    const why = `the value of \`${key}\` cannot be incremented: the value or the sum is not a decimal number of 64 bits`;
+    throw refusal({ tag: "other", val: why });
+  }
   values().set(key, new TextEncoder().encode(String(sum)));
   return sum;
 }

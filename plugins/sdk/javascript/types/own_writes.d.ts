@@ -8,6 +8,12 @@
  */
 export function wrote(resourceVersion: string | undefined, before?: string): void;
 /**
+ * Forgets all writes. The fake host does it, because it counts its versions from the start again.
+ *
+ * @internal
+ */
+export function forget(): void;
+/**
  * Returns true if this instance of the plugin has written exactly this version of an object: the notification shows its own change. A
  * plugin that was restarted does not remember its writes, so compare before a write all the same.
  *

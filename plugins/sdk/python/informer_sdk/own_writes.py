@@ -23,6 +23,11 @@ def wrote(resource_version: Optional[str], before: Optional[str] = None) -> None
             del _versions[next(iter(_versions))]
 
 
+def forget() -> None:
+    """Forgets all writes. The fake host does it, because it counts its versions from the start again."""
+    _versions.clear()
+
+
 def is_own_write(obj: Union[ObjectMeta, Mapping[str, Any]]) -> bool:
     """Returns true if this instance of the plugin has written exactly this version of an object.
 

@@ -58,6 +58,9 @@ _client = _records(
     DeleteOptions="dry_run uid resource_version propagation",
     ObjectEvent="gvr regarding warning reason action note",
 )
+_store = _records(Error_Other="value")
+# The least number that does not fit into the 64 bits of a counter.
+_TOO_LARGE = 2**64
 _ApiCode = _enum(
     "ApiCode",
     "not-granted bad-argument limit-exceeded too-large invalid unauthorized forbidden not-found already-exists conflict gone "
@@ -90,7 +93,11 @@ class Host:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets everything."""
+        """Forgets everything, and the plugin forgets what it has written (`is_own_write`)."""
+        # A test imports this module first, and the others later.
+        own_writes = sys.modules.get(f"{__package__}.own_writes")
+        if own_writes is not None:
+            own_writes.forget()
         self.lines: List[Dict[str, Any]] = []
         """The log, with `level`, `message` and `fields`."""
         self.events: List[Any] = []
@@ -413,7 +420,11 @@ class _Bucket:
 
 
 def _increment(bucket: _Bucket, key: str, delta: int) -> int:
-    total = int(bucket.values.get(key, b"0")) + delta
+    kept = bucket.values.get(key, b"0")
+    total = int(kept) + delta if kept.isdigit() else _TOO_LARGE
+    if total >= _TOO_LARGE:
+        why = f"the value of `{key}` cannot be incremented: the value or the sum is not a decimal number of 64 bits"
+        raise Err(_store["Error_Other"](why))
     bucket.values[key] = str(total).encode()
     return total
 

@@ -34,7 +34,6 @@ from informer_sdk import (
     timer,
     workqueue,
 )
-from informer_sdk import own_writes
 from informer_sdk._used import exports, used
 
 PODS = "v1/pods"
@@ -48,8 +47,6 @@ def pod(name, namespace="shop", **more):
 class Case(unittest.TestCase):
     def setUp(self):
         host.reset()
-        # The fake host counts from the start in each test.
-        own_writes._versions.clear()
 
 
 class Handlers(Case):

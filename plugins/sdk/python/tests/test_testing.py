@@ -4,8 +4,7 @@ import unittest
 
 from informer_sdk.testing import host
 
-from informer_sdk import ApiError, App, HostError, client, is_own_write, lister
-from informer_sdk import own_writes
+from informer_sdk import ApiError, App, HostError, client, is_own_write, keyvalue, lister
 
 PODS = "v1/pods"
 
@@ -21,14 +20,33 @@ def version(obj):
 class FakeHost(unittest.TestCase):
     def setUp(self):
         host.reset()
-        # The fake host counts from the start in each test.
-        own_writes._versions.clear()
 
     def refused(self, code, call, *args, **options):
         with self.assertRaises(HostError) as caught:
             list(call(*args, **options) or [])
         self.assertEqual(caught.exception.code, code, caught.exception)
         return caught.exception
+
+    def test_a_version_that_the_plugin_has_written_in_an_earlier_test_is_no_own_write(self):
+        written = client.update(PODS, host.put(PODS, pod("web")))
+        self.assertTrue(is_own_write(written))
+
+        host.reset()
+        host.put(PODS, pod("web"))
+        foreign = host.put(PODS, pod("web"))
+
+        self.assertEqual(version(foreign), version(written))
+        self.assertFalse(is_own_write(foreign))
+
+    def test_a_value_that_is_no_number_of_64_bits_is_not_incremented(self):
+        with keyvalue.open("counts") as bucket:
+            for kept in (b"five", b"18446744073709551615"):
+                bucket.set_bytes("n", kept)
+
+                with self.assertRaises(HostError) as caught:
+                    bucket.increment("n")
+
+                self.assertEqual((caught.exception.code, bucket.get_bytes("n")), ("other", kept))
 
     def test_an_index_that_it_does_not_have_is_refused_and_selects_not_everything(self):
         host.put(PODS, pod("web"))

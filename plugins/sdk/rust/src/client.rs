@@ -45,6 +45,8 @@ use crate::{Error, ObjectKey, host};
 
 pub use modify::{modify, retry_on_conflict};
 pub use options::{DeleteOptions, ListOptions, WriteOptions};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use own_writes::forget_writes;
 pub use own_writes::is_own_write;
 pub use wit::{ApiCode, Propagation};
 

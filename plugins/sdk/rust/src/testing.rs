@@ -52,7 +52,7 @@ use std::time::Duration;
 use informer_types::{IndexPath, IndexPaths};
 use serde_json::Value;
 
-use crate::client::ApiCode;
+use crate::client::{ApiCode, forget_writes};
 use crate::{Cause, Change, Event, Notification, ObjectKey, Synced, Update};
 use state::with_state;
 
@@ -67,7 +67,8 @@ pub struct TestHost {
 // === impl TestHost ===
 
 impl TestHost {
-    /// Makes an empty host. It replaces the state of an earlier host on this thread.
+    /// Makes an empty host. It replaces the state of an earlier host on this thread, and the plugin forgets what it has written
+    /// ([`is_own_write`](crate::client::is_own_write)).
     #[expect(
         clippy::new_without_default,
         reason = "it changes the thread's state, which a default should not"
@@ -75,6 +76,7 @@ impl TestHost {
     #[must_use]
     pub fn new() -> Self {
         with_state(|state| *state = state::State::default());
+        forget_writes();
         Self { _one_thread: std::marker::PhantomData }
     }
 

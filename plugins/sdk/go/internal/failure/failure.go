@@ -50,6 +50,19 @@ func Millis(delay time.Duration) uint32 {
 	return uint32(min(int64(millis), math.MaxUint32))
 }
 
+// Registered returns why the plugin cannot start: it has registered nothing, or several functions, of which the host would call only the
+// last. register is the name of the function that registers, and what names what it registers.
+func Registered(present bool, calls int, register, what string) error {
+	if !present {
+		return fmt.Errorf("no %s is registered: call %s from an init function", what, register)
+	}
+	if calls > 1 {
+		const many = "%s is called %d times, and the host would call only the last %s: call it once, with a %s that does all of the work"
+		return fmt.Errorf(many, register, calls, what, what)
+	}
+	return nil
+}
+
 // Call makes a call of the plugin, with a context that ends with the call. A panic becomes an error.
 func Call(call func(ctx context.Context) error) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -44,6 +44,19 @@ func TestAMarkIsFoundBelowOtherErrors(t *testing.T) {
 	}
 }
 
+func TestAPluginThatRegistersNothingOrTwiceDoesNotStart(t *testing.T) {
+	for calls, want := range map[int]string{
+		0: "no handler is registered: call handler.Register from an init function",
+		1: "<nil>",
+		2: "handler.Register is called 2 times, and the host would call only the last handler: " +
+			"call it once, with a handler that does all of the work",
+	} {
+		if got := fmt.Sprint(Registered(calls > 0, calls, "handler.Register", "handler")); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 func explode(values []int) int { return values[len(values)] }
 
 func TestAPanicBecomesAnErrorThatNamesItsPlace(t *testing.T) {

@@ -2,6 +2,10 @@
 // the author they call a fake, which package informertest provides.
 package host
 
+// Forget makes package client forget its writes. Use calls it, because the next host of a test makes the same versions again. It is nil
+// if the plugin does not import the package.
+var Forget func()
+
 // Key names an object.
 type Key struct{ Namespace, Name string }
 

@@ -60,12 +60,16 @@ var (
 	current Host
 )
 
-// Use makes a fake the host that the functions of this package call, and returns the previous one.
+// Use makes a fake the host that the functions of this package call, and returns the previous one. The plugin forgets what it has
+// written to the previous host.
 func Use(fake Host) Host {
 	mutex.Lock()
 	defer mutex.Unlock()
 	before := current
 	current = fake
+	if Forget != nil {
+		Forget()
+	}
 	return before
 }
 

@@ -26,8 +26,8 @@ pub fn retry_on_conflict<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Re
 /// Reads an object from the API server, changes it and replaces it. After a conflict, it does so again with the newer object. If
 /// `change` changes nothing, nothing is sent. Returns the resulting object.
 ///
-/// The object is a JSON value and not a type: a type would drop the fields that it does not know. The plugin needs the resource
-/// in `read`, and its verb `update` in `write` of the grant.
+/// The object is a JSON value and not a type: a type would drop the fields that it does not know. Numbers that `change` leaves alone keep
+/// their values, fractions included. The plugin needs the resource in `read`, and its verb `update` in `write` of the grant.
 ///
 /// ```no_run
 /// use informer_sdk::client::{self, WriteOptions};
@@ -95,6 +95,21 @@ mod tests {
         let object = object.unwrap();
         assert_eq!((calls, &object["data"]["n"]), (2, &json!("2")));
         assert!(super::super::is_own_write(object["metadata"]["resourceVersion"].as_str().unwrap()));
+    }
+
+    #[test]
+    fn numbers_that_the_change_leaves_alone_are_written_as_they_were_read() {
+        let (host, key) = host();
+        // Without its feature `float_roundtrip`, serde_json reads each of the two fractions as another number.
+        let weights = "[51.248178375505404,-36.573994842753436,9007199254740993]";
+        let object = format!(
+            r#"{{"metadata": {{"namespace": "shop", "name": "a", "resourceVersion": "1"}}, "weights": {weights}}}"#
+        );
+        host.store(GVR, serde_json::from_str(&object).unwrap());
+
+        let object = modify(GVR, &key, &WriteOptions::new(), |object| object["data"] = json!({"n": "2"}));
+
+        assert_eq!(object.unwrap()["weights"].to_string(), weights);
     }
 
     #[test]

@@ -55,6 +55,12 @@ pub(super) fn wrote(resource_version: &str, before: &str) {
     }
 }
 
+/// Forgets all writes. A test host counts its versions from the start.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn forget_writes() {
+    WRITTEN.set(Versions::default());
+}
+
 // === impl Versions ===
 
 impl Versions {

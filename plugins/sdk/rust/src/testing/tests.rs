@@ -49,6 +49,20 @@ fn the_newest_setting_of_a_timer_counts_and_the_next_one_is_taken_first() {
 }
 
 #[test]
+fn a_version_that_the_plugin_has_written_to_an_earlier_host_is_no_own_write() {
+    let host = TestHost::new();
+    host.store(PODS, pod("default", "a", "n1"));
+    let patch = Patch::merge(json!({"spec": {"nodeName": "n2"}}));
+    let key = ObjectKey::new("default", "a");
+    let written = requests::patch(PODS, &key, &patch, &WriteOptions::new()).unwrap();
+    assert!(requests::is_own_write(written.resource_version()));
+
+    let _next = TestHost::new();
+
+    assert!(!requests::is_own_write(written.resource_version()), "the next host makes this version again");
+}
+
+#[test]
 fn a_pointer_without_a_slash_is_invalid() {
     let event = TestHost::new().event(PODS, pod("default", "a", "n1"));
 
