@@ -8,22 +8,26 @@ use std::{
 use informer::{config::Access, connect::connect};
 use informer_devserver::{Config, DevServer};
 use informer_guests::ready_made;
-use informer_tests::host::TestHost;
+use informer_tests::host::{TestHost, configuration};
 use k8s_openapi::api::{
     core::v1::{ConfigMap, PersistentVolume},
     events::v1::Event,
 };
-use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-/// A host with a file of the plugin as it is shipped, with the component that was built for the tests, and with these lines after
-/// the file.
-async fn start(server: &DevServer, file: &str, lines: &str) -> TestHost {
+/// A file of the plugin as it is shipped, with the component that was built for the tests, and with these lines after the file.
+async fn shipped(file: &str, lines: &str) -> String {
     let built = tokio::task::spawn_blocking(|| ready_made("janitor")).await.unwrap();
     let text = fs::read_to_string(format!("../plugins/janitor/{file}")).unwrap();
     let text =
         text.replace("../../target/wasm32-wasip2/plugin/informer_janitor.wasm", built.to_str().unwrap());
-    let host = TestHost::start(&server.url(), &format!("{text}\n{lines}")).await.unwrap();
+    format!("{text}\n{lines}")
+}
+
+/// A host with the [`shipped`] file and these lines.
+async fn start(server: &DevServer, file: &str, lines: &str) -> TestHost {
+    let host = TestHost::start(&server.url(), &shipped(file, lines).await).await.unwrap();
     host.synced().await;
     host
 }
@@ -94,6 +98,34 @@ async fn a_rule_about_labels_applies_when_a_label_changes() {
     host.lines.said("janitor", "v1/configmaps default/preview was deleted: rule preview matches", "").await;
     assert_eq!(names(&maps).await, [""; 0]);
     host.stop().await;
+}
+
+/// An object that no rule matched has no timer, and nothing of it changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_of_a_new_configuration_applies_to_objects_that_exist() {
+    let server = DevServer::start(Config::default()).await.unwrap();
+    let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+    let maps: Api<ConfigMap> = Api::namespaced(client, "default");
+    for file in ["informer.toml", "all-kinds.toml"] {
+        create(&maps, "preview", json!({"preview": "yes"})).await;
+        create(&maps, "stays", json!({})).await;
+        let host = start(&server, file, "").await;
+        // The deletion of the third object shows that the janitor has evaluated the others.
+        create(&maps, "expired", json!({"janitor/expires": "2020-01-01"})).await;
+        host.lines.said("janitor", "v1/configmaps default/expired was deleted: ", "").await;
+        assert_eq!(names(&maps).await, ["preview", "stays"], "{file}");
+
+        let rule = "[[plugin.config.rules]]\nid = \"preview\"\nresources = [\"configmaps\"]\n\
+                    jmespath = \"metadata.annotations.preview\"\nttl = \"1s\"\n";
+        host.app().apply(configuration(&shipped(file, rule).await).unwrap()).await.unwrap();
+
+        host.lines
+            .said("janitor", "v1/configmaps default/preview was deleted: rule preview matches", "")
+            .await;
+        assert_eq!(names(&maps).await, ["stays"], "{file}");
+        maps.delete("stays", &DeleteParams::default()).await.unwrap();
+        host.stop().await;
+    }
 }
 
 /// With the file for all kinds, an object without a namespace is safe, whatever its annotations say.

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use informer::{config::Access, connect::connect};
 use informer_devserver::{Config, DevServer};
 use informer_guests::ready_made;
-use informer_tests::host::TestHost;
+use informer_tests::host::{TestHost, configuration};
 use k8s_openapi::api::{
     apps::v1::Deployment,
     batch::v1::{CronJob, Job},
@@ -80,16 +80,20 @@ impl Cluster {
         (web.metadata.generation.unwrap(), markers.into_iter().map(|marker| marker.name).collect())
     }
 
-    /// The fragment of the plugin as it is shipped, with the component that was built for the tests.
+    /// A host with the [`shipped`] fragment.
     async fn host(&self, state: &Path, adjust: impl FnOnce(String) -> String) -> TestHost {
-        let built = tokio::task::spawn_blocking(|| ready_made("reloader")).await.unwrap();
-        let text = fs::read_to_string("../plugins/reloader/informer.toml").unwrap();
-        let component = "../../target/wasm32-wasip2/plugin/informer_reloader.wasm";
-        let text = adjust(text.replace(component, built.to_str().unwrap()));
-        let host = TestHost::start_in(&self.server.url(), state, &text).await.unwrap();
+        let host = TestHost::start_in(&self.server.url(), state, &shipped(adjust).await).await.unwrap();
         host.synced().await;
         host
     }
+}
+
+/// The fragment of the plugin as it is shipped, with the component that was built for the tests.
+async fn shipped(adjust: impl FnOnce(String) -> String) -> String {
+    let built = tokio::task::spawn_blocking(|| ready_made("reloader")).await.unwrap();
+    let text = fs::read_to_string("../plugins/reloader/informer.toml").unwrap();
+    let component = "../../target/wasm32-wasip2/plugin/informer_reloader.wasm";
+    adjust(text.replace(component, built.to_str().unwrap()))
 }
 
 fn configured(lines: &str) -> impl FnOnce(String) -> String + use<> {
@@ -251,6 +255,24 @@ async fn a_change_rolls_once_also_after_a_restart_and_nothing_else_rolls() {
     assert!(!events.is_empty());
     let plain = cluster.api::<Deployment>().get("plain").await.unwrap();
     assert_eq!(plain.metadata.generation, Some(1));
+}
+
+/// The plugin remembers the sources of a workload from the first comparison on. Without a comparison at the reload, the next change of
+/// a source would be the first state that the plugin sees, and would roll nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_setting_of_a_new_configuration_applies_to_workloads_that_exist() {
+    let cluster = Cluster::start().await;
+    cluster.create::<Deployment>(deployment("web", &json!({}))).await;
+    let host = TestHost::start(&cluster.server.url(), &shipped(configured("")).await).await.unwrap();
+    host.synced().await;
+
+    let changed = shipped(configured("auto-reload-all = true")).await;
+    host.app().apply(configuration(&changed).unwrap()).await.unwrap();
+    calm(&host, WEB, 1).await;
+    cluster.set_map("2").await;
+
+    host.lines.said("reloader", &format!("{WEB} was rolled: ConfigMap/app changed"), "").await;
+    host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

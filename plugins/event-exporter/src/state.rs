@@ -12,7 +12,7 @@
 //!
 //! One transaction marks an occurrence as seen and puts it into the queues of its receivers, so a crash neither loses the
 //! occurrence nor queues it twice. Keys are listed in the order of their bytes, so the queues come first, and a queue is in the
-//! order of time.
+//! order of time. Occurrences that have the same time are in the order of their counts.
 
 mod wasi;
 
@@ -129,8 +129,10 @@ impl State {
             let document = record.document().to_string().into_bytes();
             for receiver in receivers {
                 let millis = at.as_millisecond().max(0);
+                // The times of most Events are whole seconds, so several occurrences of an Event may differ in the count alone. With
+                // numbers of the same length, the order of bytes is the order of numbers.
                 let name =
-                    format!("{}/{millis:015}-{count}/{}/{}", out(receiver), event.namespace, event.name);
+                    format!("{}/{millis:015}-{count:010}/{}/{}", out(receiver), event.namespace, event.name);
                 entries.push((name, document.clone()));
             }
         }

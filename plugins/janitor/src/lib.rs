@@ -13,8 +13,8 @@ mod ttl;
 use std::time::Duration;
 
 use informer_sdk::{
-    Cause, Config, Controller, Error, Event, Handler, ObjectKey, ReconcileError, ReconcileResult, Reconciled,
-    Result, Update,
+    Cause, Config, Controller, Error, ErrorCode, Event, Handler, ObjectKey, ReconcileError, ReconcileResult,
+    Reconciled, Result, Update,
     client::{self, ApiCode, DeleteOptions, Patch, Propagation, WriteOptions},
     lister, log, metrics, workqueue,
 };
@@ -107,9 +107,17 @@ impl Controller for Janitor {
         if !self.settings.covers(key.namespace()) {
             return Ok(Reconciled::Done);
         }
-        let Some(fields) = lister::get_fields(&key.gvr, &key.object, Facts::POINTERS)? else {
-            return Ok(Reconciled::Done);
+        let fields = match lister::get_fields(&key.gvr, &key.object, Facts::POINTERS) {
+            // The resource is no longer served, or a reload removed its watch or its grant. Or a reload added them, and the version
+            // of the plugin with the new grant is about to start. With `on-reload = "replay"`, the objects are delivered once more
+            // when the plugin may read them, so another attempt is of no use.
+            Err(error) if is_out_of_reach(&error) => {
+                log::warn!("{key} is left alone: {error}");
+                return Ok(Reconciled::Done);
+            }
+            fields => fields?,
         };
+        let Some(fields) = fields else { return Ok(Reconciled::Done) };
         let facts = Facts::of(&fields)?;
         let judged =
             judge(&self.settings, key.resource(), &facts, || lister::get_json(&key.gvr, &key.object))?;
@@ -310,6 +318,11 @@ fn warn_without_event(key: &Key, recorded: std::result::Result<(), Error>) {
     if let Err(error) = recorded {
         log::warn!("no Event about {key}: {error}");
     }
+}
+
+/// Returns true if the cache has no such resource, or if the plugin may not read it.
+fn is_out_of_reach(error: &Error) -> bool {
+    matches!(error.code(), Some(ErrorCode::UnknownResource | ErrorCode::NotGranted))
 }
 
 /// Returns true if another attempt of the request may succeed.

@@ -492,6 +492,19 @@ fn a_key_of_a_namespace_that_is_no_longer_covered_deletes_nothing() {
     assert_eq!(verbs(&host), [""; 0]);
 }
 
+/// A kind may disappear from the cluster while its objects wait for their times. A failed key would be tried again without end.
+#[test]
+fn a_key_of_a_resource_that_is_no_longer_watched_ends() {
+    let host = host(map(json!({})));
+
+    let reconciled = janitor(json!({})).reconcile("shop.example.com/v1/orders shop/web");
+
+    assert_eq!(reconciled, Ok(Reconciled::Done));
+    assert_eq!(host.take_key(), None);
+    let log = host.log();
+    assert!(log[0].message.starts_with("shop.example.com/v1/orders shop/web is left alone: "), "{log:?}");
+}
+
 #[test]
 fn a_configuration_with_a_mistake_is_refused_with_the_reason() {
     let refused = |config: Value| Janitor::start(Config::from_json(config.to_string())).unwrap_err();

@@ -30,11 +30,16 @@ pub(crate) struct InvalidTtl(String);
 #[error("`{0}` is not a time: write `2030-01-31T23:59:00Z`, `2030-01-31T23:59` or `2030-01-31`, in UTC")]
 pub(crate) struct InvalidTime(String);
 
-/// Reads the value of `janitor/expires`. A time without a zone is in UTC, and a day begins at midnight.
+/// Reads the value of `janitor/expires`. A time without a zone is in UTC, and a day begins at midnight. A time with the name of a zone
+/// and without an offset is invalid: the plugin has no list of zones, and in UTC the time may be hours too early.
 pub(crate) fn time(text: &str) -> Result<Timestamp, InvalidTime> {
     let invalid = || InvalidTime(text.to_owned());
     if let Ok(time) = text.parse::<Timestamp>() {
         return Ok(time);
+    }
+    // The parser of local times ignores what is in brackets.
+    if text.contains('[') {
+        return Err(invalid());
     }
     let local: DateTime = text.parse().map_err(|_| invalid())?;
     TimeZone::UTC.to_timestamp(local).map_err(|_| invalid())
@@ -119,5 +124,18 @@ mod tests {
         for text in ["", "tomorrow", "2030-02-31", "2030-1-31", "31.01.2030", "2030-01-31T25:00"] {
             assert!(time(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_time_with_the_name_of_a_zone_is_not_taken_for_a_time_in_utc() {
+        for text in [
+            "2030-01-31T23:59[America/New_York]",
+            "2030-01-31T23:59:30[America/New_York]",
+            "2030-01-31[America/New_York]",
+        ] {
+            assert!(time(text).is_err(), "{text}");
+        }
+        let both = time("2030-01-31T23:59:30-05:00[America/New_York]").unwrap();
+        assert_eq!(both.to_string(), "2030-02-01T04:59:30Z");
     }
 }

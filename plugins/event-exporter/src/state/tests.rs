@@ -38,6 +38,24 @@ fn a_queue_holds_the_events_of_its_receiver_in_the_order_of_time() {
     assert_eq!(state.kept().unwrap().0.len(), 3);
 }
 
+/// The time of an Event has no fractions of a second, so an Event may occur several times at one time.
+#[test]
+fn occurrences_of_one_second_are_in_the_order_of_their_counts() {
+    let disk = Memory::default();
+    for count in [9, 10, 99, 100, 2_000_000_000] {
+        queued(&disk, "x", &seen(count, "2026-05-01T12:00:00Z"), &["a"]);
+    }
+    let state = queued(&disk, "x", &seen(1, "2026-05-01T12:00:01Z"), &["a"]);
+
+    let counts: Vec<u64> = state
+        .queue("a", 10)
+        .unwrap()
+        .iter()
+        .map(|key| key.split(['-', '/']).nth(3).unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(counts, [9, 10, 99, 100, 2_000_000_000, 1]);
+}
+
 #[test]
 fn a_mark_that_was_written_is_read_and_any_other_text_is_no_mark() {
     let mark = seen(7, "2026-05-01T12:00:00.123456Z");

@@ -102,8 +102,8 @@ fn logic(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
 
 fn comparison(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
     let holds = match (name, arguments) {
-        ("eq", [one, rest @ ..]) if !rest.is_empty() => rest.iter().any(|other| equal(one, other)),
-        ("ne", [one, two]) => !equal(one, two),
+        ("eq", [one, rest @ ..]) if !rest.is_empty() => rest.iter().any(|other| same(one, other)),
+        ("ne", [one, two]) => !same(one, two),
         ("lt", [one, two]) => order(one, two)?.is_lt(),
         ("le", [one, two]) => order(one, two)?.is_le(),
         ("gt", [one, two]) => order(one, two)?.is_gt(),
@@ -111,6 +111,14 @@ fn comparison(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
         _ => return Err(TemplateError::arguments(arguments)),
     };
     Ok(Value::Bool(holds))
+}
+
+/// Returns true if two values are equal. In Go, an absent field of an Event is the empty text, zero or false, as its type requires.
+fn same(one: &Value, two: &Value) -> bool {
+    match (one, two) {
+        (Value::Null, other) | (other, Value::Null) => !truth(other),
+        _ => equal(one, two),
+    }
 }
 
 /// The order of two values. A value that is absent counts as zero beside a number, and as the empty text beside a text.

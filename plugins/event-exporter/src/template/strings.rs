@@ -198,13 +198,15 @@ fn replacement(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> 
             Ok(Value::from(found.find(&text).map(|found| found.as_str()).unwrap_or_default()))
         }
         ("regexReplaceAll", [pattern, text, with]) => {
-            let (text, with) = (print(text), print(with));
-            // A reference in the replacement may insert the whole text once for each match.
-            let references = with.matches('$').count();
-            let each = with.len().saturating_add(references.saturating_mul(text.len()));
-            bounded(text.len().saturating_add(1).saturating_mul(each) / 16)?;
-            let with = regex(&print(pattern))?.replace_all(&text, with.as_str()).into_owned();
-            Ok(Value::from(with))
+            let (pattern, text, with) = (regex(&print(pattern))?, print(text), print(with));
+            // A reference in the replacement inserts at most its whole match.
+            let (matches, matched) = pattern
+                .find_iter(&text)
+                .fold((0_usize, 0_usize), |(matches, bytes), found| (matches + 1, bytes + found.len()));
+            let inserted = with.matches('$').count().saturating_mul(matched);
+            let written = matches.saturating_mul(with.len()).saturating_add(inserted);
+            bounded(written.saturating_add(text.len().saturating_sub(matched)))?;
+            Ok(Value::from(pattern.replace_all(&text, with.as_str()).into_owned()))
         }
         ("replace", [old, new, text]) => {
             let (old, new, text) = (print(old), print(new), print(text));

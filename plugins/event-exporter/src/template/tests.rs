@@ -136,6 +136,23 @@ fn functions_work_as_in_go_and_sprig() {
     ]);
 }
 
+/// The check of the size must not refuse a result that fits.
+#[test]
+fn a_replacement_with_references_works_in_a_long_text() {
+    renders(&[
+        ("{{ regexReplaceAll \"(x)\" (repeat 5000 \"x\") \"$1\" | len }}", "5000"),
+        (
+            "{{ regexReplaceAll \"(x+)(-)\" (cat (repeat 5000 \"x-\") \"end\") \"$2$1$2\" | trunc 6 }}",
+            "-x--x-",
+        ),
+        // The matches are long, and little is left of them.
+        (
+            "{{ regexReplaceAll \"x+\" (cat (repeat 200000 \"x\") \"end\") (repeat 100000 \"y\") | len }}",
+            "100004",
+        ),
+    ]);
+}
+
 /// An Event must not become a dead letter because it lacks a field that other Events have.
 #[test]
 fn a_field_that_is_absent_is_the_empty_text_in_each_function() {
@@ -161,6 +178,9 @@ fn a_field_that_is_absent_is_the_empty_text_in_each_function() {
             "[]",
         ),
         ("{{ if eq .Nothing \"a\" }}a{{ else }}b{{ end }}", "b"),
+        ("{{ eq .Nothing \"\" }} {{ ne .Nothing \"\" }} {{ eq .Nothing \"a\" \"\" }}", "true false true"),
+        ("{{ eq .Series.Count 0 }} {{ eq .Nothing false }} {{ eq .Nothing 1 }}", "true true false"),
+        ("{{ ne .Nothing \"a\" }} {{ ne \"\" .Nothing }} {{ eq .Nothing .Series }}", "true false true"),
         ("{{ gt .Series.Count 5 }} {{ lt .Nothing .Count }} {{ ge .Count .Nothing }}", "false true true"),
         ("{{ lt .Nothing \"a\" }} {{ le .Nothing .Nothing }}", "true true"),
         ("[{{ slice .Nothing 0 2 }}{{ range until .Nothing }}x{{ end }}]", "[]"),
@@ -253,6 +273,10 @@ fn a_template_that_loops_or_doubles_a_value_ends() {
         "{{ replace \"\" (repeat 10000 \"x\") (repeat 10000 \"x\") }}",
         "{{ join (repeat 10000 \"x\") (until 1000) }}",
         "{{ regexReplaceAll \"\" (repeat 10000 \"x\") (repeat 10000 \"y\") }}",
+        // The results are small enough for a value, and `len` prints little. Only the check before the work refuses them.
+        "{{ regexReplaceAll \"x\" (repeat 400 \"x\") (repeat 1000 \"y\") | len }}",
+        "{{ regexReplaceAll \"x+\" (repeat 4000 \"x\") (repeat 100 \"$0\") | len }}",
+        "{{ regexReplaceAll \"(x)\" (repeat 400 \"x\") (repeat 1000 \"$1\") | len }}",
     ] {
         assert!(render(huge).unwrap_err().contains("bytes"), "{huge}");
     }
