@@ -25,6 +25,10 @@ const DEPTH: usize = 32;
 /// The most imports, and the most exports. Real files have at most a few thousand, and each name takes more memory than file.
 const NAMES: usize = 1 << 16;
 
+/// The most bytes of the names of all imports and exports. Real files have a few hundred KiB. The import section of a core module may
+/// name a module once for many imports, so the names of a small file may take more memory than this process has.
+const NAME_BYTES: usize = 8 << 20;
+
 /// The size of a page of a linear memory, if the module does not choose another.
 const PAGE_BYTES: u64 = 64 << 10;
 
@@ -43,6 +47,9 @@ pub enum NotWasm {
     /// The file has more imports or exports than any toolchain writes.
     #[error("more than {NAMES} imports or exports")]
     TooMany,
+    /// The names of the imports and exports are longer than those that any toolchain writes.
+    #[error("the names of imports and exports have more than {NAME_BYTES} bytes")]
+    TooLong,
     /// The end is missing, as in a copy that was interrupted.
     #[error("the file is cut off")]
     CutOff,
@@ -91,6 +98,8 @@ struct Reading {
     /// The bytes of the file.
     length: usize,
     inspection: Inspection,
+    /// The bytes of the names of imports and exports so far.
+    name_bytes: usize,
     open: Vec<Open>,
     signs: toolchain::Signs,
 }
@@ -154,7 +163,8 @@ impl Reading {
             toolchain: None,
             reads: DeclaredReads::default(),
         };
-        Self { length: bytes.len(), inspection, open: Vec::new(), signs: toolchain::Signs::default() }
+        let signs = toolchain::Signs::default();
+        Self { length: bytes.len(), inspection, name_bytes: 0, open: Vec::new(), signs }
     }
 
     fn read(&mut self, payload: Payload<'_>) -> Result<(), NotWasm> {
@@ -215,27 +225,27 @@ impl Reading {
 
     /// Reads the imports and exports of the file itself.
     fn outermost(&mut self, payload: Payload<'_>) -> Result<(), NotWasm> {
-        let Inspection { imports, exports, .. } = &mut self.inspection;
+        let (Inspection { imports, exports, .. }, total) = (&mut self.inspection, &mut self.name_bytes);
         match payload {
             Payload::ComponentImportSection(section) => {
                 for import in section {
-                    push(imports, import?.name.name.to_owned())?;
+                    push(imports, total, import?.name.name.to_owned())?;
                 }
             }
             Payload::ComponentExportSection(section) => {
                 for export in section {
-                    push(exports, export?.name.name.to_owned())?;
+                    push(exports, total, export?.name.name.to_owned())?;
                 }
             }
             Payload::ImportSection(section) => {
                 for import in section.into_imports() {
                     let import = import?;
-                    push(imports, format!("{}/{}", import.module, import.name))?;
+                    push(imports, total, format!("{}/{}", import.module, import.name))?;
                 }
             }
             Payload::ExportSection(section) => {
                 for export in section {
-                    push(exports, export?.name.to_owned())?;
+                    push(exports, total, export?.name.to_owned())?;
                 }
             }
             _ => {}
@@ -253,10 +263,14 @@ fn beginning(bytes: &[u8]) -> String {
     format!("the file begins with {text:?}")
 }
 
-/// Adds a name, unless there are too many.
-fn push(names: &mut Vec<String>, name: String) -> Result<(), NotWasm> {
+/// Adds a name, unless there are too many names, or the names have too many bytes together.
+fn push(names: &mut Vec<String>, total: &mut usize, name: String) -> Result<(), NotWasm> {
     if names.len() == NAMES {
         return Err(NotWasm::TooMany);
+    }
+    *total = total.saturating_add(name.len());
+    if *total > NAME_BYTES {
+        return Err(NotWasm::TooLong);
     }
     names.push(name);
     Ok(())

@@ -2,12 +2,18 @@
 //! (`kubernetes.io/dockerconfigjson`).
 
 use std::{
+    collections::BTreeMap,
     env, fmt,
     path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
 };
 
 use docker_credential::{CredentialRetrievalError, DockerCredential, get_credential_from_reader};
-use informer_system::{FileError, read_file};
+use informer_system::{FileError, ProgramError, ProgramLimits, read_file, run_program_with_input};
+use informer_types::excerpt;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::{RegistryError, settings::RegistrySettings};
 
@@ -16,6 +22,35 @@ const BYTES: u64 = 1 << 20;
 
 /// The name under which docker keeps the credentials of `docker.io`.
 const DOCKER_HUB: &str = "https://index.docker.io/v1/";
+
+/// The limits of a credential helper, which may wait for a person who unlocks a keyring. Its time is shorter than that of a request for
+/// a manifest or a token, so that the error names the helper.
+const HELPER: ProgramLimits =
+    ProgramLimits { time: Duration::from_secs(45), output: 64 << 10, last_words: SHOWN };
+
+/// The most bytes shown of what a helper says when it fails.
+const SHOWN: usize = 256;
+
+/// What a helper answers as the user if the secret is a token.
+const TOKEN: &str = "<token>";
+
+/// A file of credentials.
+struct Config {
+    /// The file without the names of its helpers.
+    stored: Vec<u8>,
+    /// The helper of each registry that has its own.
+    helpers: BTreeMap<String, String>,
+    /// The helper of the other registries, unless the file has their credentials itself.
+    store: Option<String>,
+}
+
+/// The answer of a helper.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Answer {
+    username: String,
+    secret: String,
+}
 
 /// The credentials that are sent to a registry.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,15 +69,12 @@ impl Credentials {
     /// Reads the credentials of a registry, each time anew: secrets rotate. A credential helper is a program that is run.
     ///
     /// # Errors
-    /// [`RegistryError::File`] if a file that is named cannot be used. Without a file and without an entry the registry is
-    /// asked without credentials.
+    /// [`RegistryError::File`] if a file that is named, or a helper that it names, cannot be used. Without a file and without an entry
+    /// the registry is asked without credentials.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, a helper that runs is killed.
     pub(crate) async fn of(settings: &RegistrySettings) -> Result<Self, RegistryError> {
-        let settings = settings.clone();
-        let reading = tokio::task::spawn_blocking(move || Self::read(&settings));
-        reading.await.unwrap_or(Ok(Self::Anonymous))
-    }
-
-    fn read(settings: &RegistrySettings) -> Result<Self, RegistryError> {
         let Some(path) = settings.credentials.clone().or_else(of_docker) else { return Ok(Self::Anonymous) };
         let failed = |why: String| RegistryError::File {
             path: path.clone(),
@@ -50,28 +82,20 @@ impl Credentials {
             what: "the credentials",
             why,
         };
-        let bytes = match read_file(&path, BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if settings.credentials.is_none() && error.is_absent() => return Ok(Self::Anonymous),
-            Err(error) => return Err(failed(file_error(error))),
+        let file = path.clone();
+        let bytes = match tokio::task::spawn_blocking(move || read_file(&file, BYTES)).await {
+            Ok(Ok(bytes)) => bytes,
+            Ok(Err(error)) if settings.credentials.is_none() && error.is_absent() => {
+                return Ok(Self::Anonymous);
+            }
+            Ok(Err(error)) => return Err(failed(file_error(error))),
+            Err(error) => return Err(failed(error.to_string())),
         };
-        // The file may name the host as the configuration writes it, or as `docker login` writes it.
-        let (written, address) = (settings.host.clone(), settings.address());
-        let other = (address != written).then(|| address.clone());
-        let names =
-            [written].into_iter().chain(other).flat_map(|host| [host.clone(), format!("https://{host}")]);
-        let hub = (address == "docker.io").then(|| DOCKER_HUB.to_owned());
-        for name in hub.into_iter().chain(names) {
-            match get_credential_from_reader(bytes.as_slice(), &name) {
-                Ok(DockerCredential::IdentityToken(token)) => return Ok(Self::Identity(token)),
-                Ok(DockerCredential::UsernamePassword(user, password)) => {
-                    return Ok(Self::Basic { user, password });
-                }
-                Err(CredentialRetrievalError::NoCredentialConfigured) => {}
-                // A helper that keeps nothing for this registry ends with an error.
-                Err(CredentialRetrievalError::HelperFailure { stdout, .. })
-                    if stdout.contains("not found") => {}
-                Err(error) => return Err(failed(error.to_string())),
+        let other_form = || failed("it is not JSON in the form of docker's `config.json`".to_owned());
+        let config = Config::parse(&bytes).ok_or_else(other_form)?;
+        for name in names(settings) {
+            if let Some(found) = config.of(&name).await.map_err(&failed)? {
+                return Ok(found);
             }
         }
         Ok(Self::Anonymous)
@@ -90,6 +114,87 @@ impl fmt::Debug for Credentials {
             Self::Identity(_) => f.write_str("Identity"),
         }
     }
+}
+
+// === impl Config ===
+
+impl Config {
+    /// Returns `None` if the bytes are no file of credentials. The error of the JSON library could show a secret.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut config: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
+        let helpers = config.remove("credHelpers").unwrap_or_default();
+        let store = config.remove("credsStore").unwrap_or_default();
+        let helpers: Option<BTreeMap<String, String>> = serde_json::from_value(helpers).ok()?;
+        let store: Option<String> = serde_json::from_value(store).ok()?;
+        Some(Self {
+            stored: serde_json::to_vec(&config).ok()?,
+            helpers: helpers.unwrap_or_default(),
+            store: store.filter(|helper| !helper.is_empty()),
+        })
+    }
+
+    /// The credentials under one name of a registry. Returns `None` if there are none.
+    async fn of(&self, name: &str) -> Result<Option<Credentials>, String> {
+        if let Some(helper) = self.helpers.get(name).filter(|helper| !helper.is_empty()) {
+            return helped(helper, name).await;
+        }
+        match get_credential_from_reader(self.stored.as_slice(), name) {
+            Ok(DockerCredential::IdentityToken(token)) => return Ok(Some(Credentials::Identity(token))),
+            Ok(DockerCredential::UsernamePassword(user, password)) => {
+                return Ok(Some(Credentials::Basic { user, password }));
+            }
+            Err(CredentialRetrievalError::NoCredentialConfigured) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        match &self.store {
+            Some(helper) => helped(helper, name).await,
+            None => Ok(None),
+        }
+    }
+}
+
+/// The credentials that a helper of docker keeps for a registry.
+async fn helped(helper: &str, name: &str) -> Result<Option<Credentials>, String> {
+    let program = format!("docker-credential-{helper}");
+    let mut command = Command::new(&program);
+    command.arg("get");
+    answer(command, name, HELPER).await.map_err(|why| format!("{program} {why}"))
+}
+
+/// Runs a helper. Returns `None` if it keeps nothing for the registry, and an error that follows the name of the helper.
+async fn answer(command: Command, name: &str, limits: ProgramLimits) -> Result<Option<Credentials>, String> {
+    let ended = run_program_with_input(command, name.as_bytes(), limits).await;
+    let output = match ended.output {
+        Ok(output) => output,
+        Err(error @ ProgramError::Failed(_)) => {
+            let said = String::from_utf8_lossy(&ended.output_of_failure);
+            // A helper that keeps nothing for this registry ends with an error.
+            if said.contains("not found") {
+                return Ok(None);
+            }
+            let said = format!("{said} {}", String::from_utf8_lossy(&ended.last_words));
+            return Err(format!("{error}: {}", excerpt(said.trim(), SHOWN)));
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    // The error of the JSON library could show the secret.
+    let Ok(Answer { username, secret }) = serde_json::from_slice(&output) else {
+        return Err("answers something else than JSON with `Username` and `Secret`".to_owned());
+    };
+    Ok(Some(if username == TOKEN {
+        Credentials::Identity(secret)
+    } else {
+        Credentials::Basic { user: username, password: secret }
+    }))
+}
+
+/// The names under which a file may have a registry: as the configuration writes it, or as `docker login` writes it.
+fn names(settings: &RegistrySettings) -> impl Iterator<Item = String> {
+    let (written, address) = (settings.host.clone(), settings.address());
+    let hub = (address == "docker.io").then(|| DOCKER_HUB.to_owned());
+    let other = (address != written).then_some(address);
+    let hosts = [written].into_iter().chain(other);
+    hub.into_iter().chain(hosts.flat_map(|host| [host.clone(), format!("https://{host}")]))
 }
 
 fn file_error(error: FileError) -> String {
@@ -111,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    fn read(config: &str, host: &str) -> Result<Credentials, String> {
+    async fn read(config: &str, host: &str) -> Result<Credentials, String> {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join(".dockerconfigjson");
         fs::write(&path, config).unwrap();
@@ -120,45 +225,93 @@ mod tests {
             credentials: Some(path),
             ..RegistrySettings::default()
         };
-        Credentials::read(&settings).map_err(|error| error.to_string())
+        Credentials::of(&settings).await.map_err(|error| error.to_string())
     }
 
     fn basic(user: &str, password: &str) -> Credentials {
         Credentials::Basic { user: user.to_owned(), password: password.to_owned() }
     }
 
-    #[test]
-    fn an_image_pull_secret_has_the_credentials_of_each_registry() {
+    #[tokio::test]
+    async fn an_image_pull_secret_has_the_credentials_of_each_registry() {
         // `me:secret:word` and `you:other`
         let config = r#"{"auths": {"ghcr.io": {"auth": "bWU6c2VjcmV0OndvcmQ="}, "https://a.example:5000": {"username": "you",
             "password": "other"}, "https://index.docker.io/v1/": {"identitytoken": "t"}}}"#;
 
-        assert_eq!(read(config, "ghcr.io"), Ok(basic("me", "secret:word")));
-        assert_eq!(read(config, "a.example:5000"), Ok(basic("you", "other")));
-        assert_eq!(read(config, "docker.io"), Ok(Credentials::Identity("t".to_owned())));
-        assert_eq!(read(config, "GHCR.io:0443"), Ok(basic("me", "secret:word")));
-        assert_eq!(read(config, "A.example:05000"), Ok(basic("you", "other")));
-        assert_eq!(read(config, "b.example"), Ok(Credentials::Anonymous));
-        assert_eq!(read("{}", "ghcr.io"), Ok(Credentials::Anonymous));
+        assert_eq!(read(config, "ghcr.io").await, Ok(basic("me", "secret:word")));
+        assert_eq!(read(config, "a.example:5000").await, Ok(basic("you", "other")));
+        assert_eq!(read(config, "docker.io").await, Ok(Credentials::Identity("t".to_owned())));
+        assert_eq!(read(config, "GHCR.io:0443").await, Ok(basic("me", "secret:word")));
+        assert_eq!(read(config, "A.example:05000").await, Ok(basic("you", "other")));
+        assert_eq!(read(config, "b.example").await, Ok(Credentials::Anonymous));
+        assert_eq!(read("{}", "ghcr.io").await, Ok(Credentials::Anonymous));
     }
 
-    #[test]
-    fn a_file_that_is_named_and_cannot_be_used_is_an_error() {
+    #[tokio::test]
+    async fn a_file_that_is_named_and_cannot_be_used_is_an_error() {
         for config in [
             "",
             "[]",
             r#"{"auths": {"ghcr.io": {"auth": "%"}}}"#,
             r#"{"credHelpers": {"ghcr.io": "missing-one"}}"#,
+            r#"{"credsStore": "missing-one"}"#,
+            r#"{"credsStore": {"secret": "hunter2"}}"#,
         ] {
-            let error = read(config, "ghcr.io").unwrap_err();
+            let error = read(config, "ghcr.io").await.unwrap_err();
             assert!(error.contains("which holds the credentials for ghcr.io, cannot be used"), "{error}");
+            assert!(!error.contains("hunter2"), "{error}");
         }
+        let error = read(r#"{"credsStore": "missing-one"}"#, "ghcr.io").await.unwrap_err();
+        assert!(
+            error.contains("cannot be used: docker-credential-missing-one cannot be started: "),
+            "{error}"
+        );
         let absent = RegistrySettings {
             host: "ghcr.io".to_owned(),
             credentials: Some("/nowhere/config.json".into()),
             ..RegistrySettings::default()
         };
-        assert!(Credentials::read(&absent).is_err());
+        assert!(Credentials::of(&absent).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_registry_without_a_helper_of_its_own_has_the_credentials_of_the_file() {
+        let config = r#"{"auths": {"ghcr.io": {"username": "me", "password": "secret"}}, "credsStore": "missing-one",
+            "credHelpers": {"a.example": "missing-two", "ghcr.io": ""}}"#;
+
+        assert_eq!(read(config, "ghcr.io").await, Ok(basic("me", "secret")));
+        let error = read(config, "a.example").await.unwrap_err();
+        assert!(error.contains("docker-credential-missing-two cannot be started"), "{error}");
+    }
+
+    async fn helped_by(script: &str, time: Duration) -> Result<Option<Credentials>, String> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]);
+        answer(shell, "https://ghcr.io", ProgramLimits { time, ..HELPER }).await
+    }
+
+    #[tokio::test]
+    async fn a_helper_gets_the_name_of_the_registry_and_gives_a_password_or_a_token_or_nothing() {
+        let run = async |script: &str| helped_by(script, Duration::from_secs(60)).await;
+
+        let password = run(r#"printf '{"Username": "me", "Secret": "%s"}' "$(cat)""#).await;
+        assert_eq!(password, Ok(Some(basic("me", "https://ghcr.io"))));
+        let token = run(r#"printf '{"ServerURL": "x", "Username": "<token>", "Secret": "t"}'"#).await;
+        assert_eq!(token, Ok(Some(Credentials::Identity("t".to_owned()))));
+        let nothing = run("echo credentials not found in native keychain; exit 1").await;
+        assert_eq!(nothing, Ok(None));
+        let error = run("echo the keyring is locked >&2; exit 1").await.unwrap_err();
+        assert_eq!(error, "failed with exit status 1: the keyring is locked");
+        let error = run(r#"printf '{"Secret": "hunter2"}'"#).await.unwrap_err();
+        assert_eq!(error, "answers something else than JSON with `Username` and `Secret`");
+    }
+
+    /// It may wait for a person, who is not there.
+    #[tokio::test]
+    async fn a_helper_that_does_not_answer_is_ended() {
+        let error = helped_by("sleep 1000", Duration::from_millis(50)).await.unwrap_err();
+
+        assert_eq!(error, "was ended because it had not finished after 0.05 s");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::{Digest, Reference, RegistryError, manifest::Part, media_type, settin
 use body::Body;
 use endpoint::Endpoint;
 pub(crate) use failure::unreachable;
+pub(crate) use token::Authorization;
 use wanted::Wanted;
 pub(crate) use wire::authorities;
 
@@ -143,6 +144,19 @@ impl Transport {
             Err(error) if is_unsupported(&error) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// What authorises a push into the repository, and how long it is used. Returns `None` if the registry requires nothing, or nothing
+    /// that this host has.
+    pub(crate) async fn push_authorization(
+        &self,
+        reference: &Reference,
+    ) -> Result<Option<(Authorization, Duration)>, RegistryError> {
+        let what = format!("a token for a push to {reference}");
+        let wanted = Wanted { reference, path: String::new(), accept: "*/*", what };
+        let asking =
+            async { self.endpoint(reference).await?.push_authorization(reference.repository()).await };
+        within(DOCUMENT_WITHIN, &wanted, asking).await
     }
 
     /// Sends a request, with a token if the registry requires one. The answer is a success.

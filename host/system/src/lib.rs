@@ -6,7 +6,8 @@
 //! - [`HttpListener`] serves HTTP with a limited number of connections. A client that never finishes its request does not
 //!   keep others from being answered.
 //! - [`memory`] is how much memory the process may use.
-//! - [`run_program`] runs a program that answers on its standard output, and [`end_of`] reads the last words of any process.
+//! - [`run_program`] and [`run_program_with_input`] run a program that answers on its standard output, and [`end_of`] reads the last
+//!   words of any process.
 //! - [`LockHolder`] is the process that holds the lock of a file.
 //! - [`Process`] is what this process uses of the machine.
 //! - [`descriptors`] is the number of files and connections that the process may open.
@@ -28,4 +29,4 @@ pub use http_listener::{HttpAddress, HttpLimits, HttpListener};
 pub use lock_holder::LockHolder;
 pub use private_dir::{NotPrivate, PrivateDir};
 pub use process::Process;
-pub use program::{Ended, ProgramError, ProgramLimits, end_of, run_program};
+pub use program::{Ended, ProgramError, ProgramLimits, end_of, run_program, run_program_with_input};

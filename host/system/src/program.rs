@@ -9,7 +9,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
     process::{Child, Command},
     time::timeout,
 };
@@ -33,6 +33,8 @@ pub struct ProgramLimits {
 pub struct Ended {
     /// Standard output, or the reason why it cannot be used.
     pub output: Result<Vec<u8>, ProgramError>,
+    /// Standard output of a program that ended with [`ProgramError::Failed`]; otherwise empty.
+    pub output_of_failure: Vec<u8>,
     /// The end of standard error.
     pub last_words: Vec<u8>,
 }
@@ -76,37 +78,65 @@ impl Drop for Running {
 /// # Cancel safety
 /// If the future is dropped, the program and all that it started are killed.
 pub async fn run_program(program: Description, limits: ProgramLimits) -> Ended {
-    let mut last_words = Vec::new();
-    let output = match start(program) {
+    run(program, None, limits).await
+}
+
+/// Runs a program like [`run_program`], but with these bytes as standard input. The program may end without reading them.
+///
+/// # Cancel safety
+/// The same as for [`run_program`].
+pub async fn run_program_with_input(program: Description, input: &[u8], limits: ProgramLimits) -> Ended {
+    run(program, Some(input), limits).await
+}
+
+async fn run(program: Description, input: Option<&[u8]>, limits: ProgramLimits) -> Ended {
+    let (mut last_words, mut output_of_failure) = (Vec::new(), Vec::new());
+    let output = match start(program, input.is_some()) {
         Ok(mut running) => {
-            let conversation = converse(&mut running.0, limits, &mut last_words);
-            let output = timeout(limits.time, conversation).await;
-            output.unwrap_or(Err(ProgramError::TooLong(limits.time)))
+            let conversation = converse(&mut running.0, input.unwrap_or_default(), limits, &mut last_words);
+            match timeout(limits.time, conversation).await {
+                Ok(Ok((status, output))) if status.success() => Ok(output),
+                Ok(Ok((status, output))) => {
+                    output_of_failure = output;
+                    Err(ProgramError::Failed(status))
+                }
+                Ok(Err(error)) => Err(error),
+                Err(_) => Err(ProgramError::TooLong(limits.time)),
+            }
         }
         Err(error) => Err(ProgramError::NotStarted(error)),
     };
-    Ended { output, last_words }
+    Ended { output, output_of_failure, last_words }
 }
 
-fn start(program: Description) -> io::Result<Running> {
+fn start(program: Description, has_input: bool) -> io::Result<Running> {
     let mut command = Command::from(program);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let stdin = if has_input { Stdio::piped() } else { Stdio::null() };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Ctrl-C in a terminal is for this process, which ends the program.
     command.process_group(0).kill_on_drop(true).spawn().map(Running)
 }
 
 async fn converse(
     child: &mut Child,
+    input: &[u8],
     limits: ProgramLimits,
     last_words: &mut Vec<u8>,
-) -> Result<Vec<u8>, ProgramError> {
+) -> Result<(ExitStatus, Vec<u8>), ProgramError> {
     let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(io::Error::other("the program has no pipes").into());
     };
+    let stdin = child.stdin.take();
     let errors = async { end_of(stderr, limits.last_words, last_words).await.map_err(ProgramError::from) };
-    let (output, ()) = tokio::try_join!(all_of(stdout, limits.output), errors)?;
-    let status = child.wait().await?;
-    if status.success() { Ok(output) } else { Err(ProgramError::Failed(status)) }
+    let input = async move {
+        if let Some(mut stdin) = stdin {
+            // The write fails if the program has closed its input. Its output and its status say whether it needed the rest.
+            stdin.write_all(input).await.ok();
+        }
+        Ok::<(), ProgramError>(())
+    };
+    let (output, (), ()) = tokio::try_join!(all_of(stdout, limits.output), errors, input)?;
+    Ok((child.wait().await?, output))
 }
 
 async fn all_of(from: impl AsyncRead + Unpin, most: usize) -> Result<Vec<u8>, ProgramError> {
@@ -176,6 +206,17 @@ mod tests {
         assert!(
             matches!(absent.output, Err(ProgramError::NotStarted(error)) if error.kind() == io::ErrorKind::NotFound)
         );
+    }
+
+    #[tokio::test]
+    async fn a_program_gets_its_input_and_the_output_of_a_failure_is_kept() {
+        let ended = run_program_with_input(shell("cat; printf ' back'"), b"there and", LIMITS).await;
+        assert_eq!(ended.output.unwrap(), b"there and back");
+
+        let ended = run_program_with_input(shell("printf reason; exit 3"), &[0; 1 << 20], LIMITS).await;
+
+        assert!(matches!(ended.output, Err(ProgramError::Failed(_))), "{:?}", ended.output);
+        assert_eq!(ended.output_of_failure, b"reason");
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 use wat::parse_str;
 
 use super::*;
-use crate::Language;
+use crate::{Language, component::length_into};
 
 fn inspect(text: &str) -> Inspection {
     Inspection::of(&parse_str(text).unwrap()).unwrap()
@@ -143,6 +143,32 @@ fn more_names_than_any_toolchain_writes_are_refused() {
     assert_eq!(Inspection::of(&exports(NAMES)).unwrap().exports.len(), NAMES);
     let refused = Inspection::of(&exports(NAMES + 1));
     assert!(matches!(refused, Err(NotWasm::TooMany)), "{refused:?}");
+}
+
+/// A core module whose import section names a module of this length once, for this number of imports without names.
+fn with_imports(module_bytes: usize, imports: usize) -> Vec<u8> {
+    let mut contents = vec![1];
+    length_into(&mut contents, module_bytes);
+    contents.extend(vec![b'm'; module_bytes]);
+    // An empty name and this byte begin a group of imports that share a module and a type: function 0.
+    contents.extend([0, 0x7e, 0, 0]);
+    length_into(&mut contents, imports);
+    contents.extend(vec![0; imports]);
+    let mut module = b"\0asm\x01\0\0\0\x02".to_vec();
+    length_into(&mut module, contents.len());
+    module.extend(contents);
+    module
+}
+
+#[test]
+fn a_small_file_whose_imports_share_a_long_name_is_refused() {
+    let usual = Inspection::of(&with_imports(3, 2)).unwrap();
+    assert_eq!(usual.imports, ["mmm/", "mmm/"]);
+
+    let file = with_imports(100_000, 1_000);
+
+    let refused = Inspection::of(&file);
+    assert!(file.len() < 102_000 && matches!(refused, Err(NotWasm::TooLong)), "{:?}", refused.map(|_| ()));
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! Pushes a component in the CNCF layout, for a person: with the client of `oci-client`.
+//! Pushes a component in the CNCF layout, for a person: with the client of `oci-client`. The client gets a token or a password of
+//! [`Transport`]: its own search for a token follows each redirect and each realm, also to a server without TLS.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use oci_client::{
     Client, RegistryOperation,
@@ -8,16 +9,25 @@ use oci_client::{
     errors::OciDistributionError,
     manifest::{OciDescriptor, OciImageManifest},
     secrets::RegistryAuth,
+    token_cache::RegistryTokenType,
 };
+use tokio::time::timeout;
 
 use super::Puller;
 use crate::{
-    Contents, Digest, Interfaces, Reference, RegistryError,
-    credentials::Credentials,
-    media_type,
+    Contents, Digest, Interfaces, Reference, RegistryError, media_type,
     settings::RegistrySettings,
-    transport::{authorities, unreachable},
+    transport::{Authorization, Transport, authorities, unreachable},
 };
+
+/// What the client needs the authorization of a push for. The question whether the registry has a blob counts as a pull.
+const OPERATIONS: [RegistryOperation; 2] = [RegistryOperation::Push, RegistryOperation::Pull];
+
+/// The seconds for which the client uses a token whose lifetime it cannot read. [`authorised`] replaces the token before they end.
+const TOKEN_SECONDS: usize = 24 * 60 * 60;
+
+/// The shortest time between two tokens for one part. A server may name any lifetime.
+const SHORTEST: Duration = Duration::from_secs(10);
 
 /// A component to push.
 #[derive(Clone, Debug, Default)]
@@ -65,38 +75,22 @@ impl Push {
 
 /// Pushes a component under a tag, and returns the digest of its manifest.
 pub(super) async fn push(
-    settings: &RegistrySettings,
+    transport: &Transport,
     reference: &Reference,
     push: Push,
 ) -> Result<Digest, RegistryError> {
-    let failed = |why: String| RegistryError::NotPushed {
-        registry: reference.registry().to_owned(),
-        reference: reference.clone(),
-        why,
-    };
     if reference.tag().is_none() || reference.digest().is_some() {
-        return Err(failed("push to a tag: its digest follows from what is pushed".to_owned()));
+        let why = "push to a tag: its digest follows from what is pushed".to_owned();
+        return Err(not_pushed(reference, why));
     }
-    let auth = match Credentials::of(settings).await? {
-        Credentials::Anonymous => RegistryAuth::Anonymous,
-        Credentials::Basic { user, password } => RegistryAuth::Basic(user, password),
-        Credentials::Identity(_) => {
-            return Err(failed(
-                "an identity token cannot push; log in with a user and a password".to_owned(),
-            ));
-        }
-    };
-    let client = client(settings, reference.endpoint())?;
+    let client = client(&transport.settings().of(reference.registry()), reference.endpoint())?;
     let image = reference.library();
-    let library = |error: OciDistributionError| match error {
-        OciDistributionError::RequestError(error) => unreachable(reference.registry(), &error),
-        error => failed(error.to_string()),
-    };
-    client.auth(image, &auth, RegistryOperation::Push).await.map_err(library)?;
+    let library = |error| failure(reference, error);
+    let renew = || authorise(&client, transport, reference);
     let (manifest, config) = push.documents();
     for blob in [push.component, config] {
         let digest = Digest::of(&blob).to_string();
-        match client.push_blob(image, blob, &digest).await {
+        match authorised(renew, Box::pin(client.push_blob(image, blob, &digest))).await? {
             Ok(_) => {}
             // Some registries accept a blob and do not say where it is.
             Err(OciDistributionError::RegistryNoLocationError)
@@ -106,8 +100,68 @@ pub(super) async fn push(
     }
     let artifact = Digest::of(&manifest);
     let kind = http::HeaderValue::from_static(media_type::MANIFEST);
-    client.push_manifest_raw(image, manifest, kind).await.map_err(library)?;
+    let pushing = Box::pin(client.push_manifest_raw(image, manifest, kind));
+    authorised(renew, pushing).await?.map_err(library)?;
     Ok(artifact)
+}
+
+/// Pushes a part, and gets a token for the part, and a new token each time that the last one ends: a slow push takes longer than
+/// one token lasts.
+async fn authorised<T, A>(
+    mut renew: impl FnMut() -> A,
+    mut part: impl Future<Output = T> + Unpin,
+) -> Result<T, RegistryError>
+where
+    A: Future<Output = Result<Option<Duration>, RegistryError>>,
+{
+    loop {
+        let Some(lifetime) = renew().await? else { return Ok(part.await) };
+        if let Ok(pushed) = timeout(lifetime.max(SHORTEST), &mut part).await {
+            return Ok(pushed);
+        }
+    }
+}
+
+/// Gives the client a token or a password, and returns how long the token is used. Without either, the client pushes without
+/// credentials, and looks for none.
+async fn authorise(
+    client: &Client,
+    transport: &Transport,
+    reference: &Reference,
+) -> Result<Option<Duration>, RegistryError> {
+    let image = reference.library();
+    match transport.push_authorization(reference).await? {
+        None => Ok(None),
+        Some((Authorization::Basic { user, password }, _)) => {
+            // `Client::auth` would send the password to any realm that a challenge names. The client uses a password from its cache only
+            // for a registry of its store.
+            client.store_auth_if_needed(image.resolve_registry(), &RegistryAuth::Anonymous).await;
+            for operation in OPERATIONS {
+                let basic = RegistryTokenType::Basic(user.clone(), password.clone());
+                client.tokens.insert(image, operation, basic).await;
+            }
+            Ok(None)
+        }
+        Some((Authorization::Bearer(token), lifetime)) => {
+            let bearer = RegistryAuth::Bearer(token);
+            for operation in OPERATIONS {
+                let given = client.auth(image, &bearer, operation).await;
+                given.map_err(|error| failure(reference, error))?;
+            }
+            Ok(Some(lifetime))
+        }
+    }
+}
+
+fn failure(reference: &Reference, error: OciDistributionError) -> RegistryError {
+    match error {
+        OciDistributionError::RequestError(error) => unreachable(reference.registry(), &error),
+        error => not_pushed(reference, error.to_string()),
+    }
+}
+
+fn not_pushed(reference: &Reference, why: String) -> RegistryError {
+    RegistryError::NotPushed { registry: reference.registry().to_owned(), reference: reference.clone(), why }
 }
 
 fn client(settings: &RegistrySettings, host: &str) -> Result<Client, RegistryError> {
@@ -124,6 +178,7 @@ fn client(settings: &RegistrySettings, host: &str) -> Result<Client, RegistryErr
     let config = ClientConfig {
         protocol,
         tls_certs_only: trusted.into_iter().map(certificate).collect(),
+        default_token_expiration_secs: TOKEN_SECONDS,
         user_agent: concat!("informer/", env!("CARGO_PKG_VERSION")),
         ..ClientConfig::default()
     };
@@ -137,12 +192,33 @@ impl Puller {
     /// Pushes a component under a tag, and returns the digest of its manifest.
     ///
     /// # Errors
-    /// [`RegistryError::NotPushed`] with what the registry says.
+    /// [`RegistryError`] if the registry fails or gives no token; [`RegistryError::NotPushed`] with what it says about the component.
     ///
     /// # Cancel safety
     /// If the future is dropped, the tag has its old manifest or the new one; parts without a manifest may stay in the registry.
     pub async fn push(&self, reference: &Reference, component: Push) -> Result<Digest, RegistryError> {
-        let settings = self.transport().settings().of(reference.registry());
-        push(&settings, reference, component).await
+        push(&self.transport(), reference, component).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_part_gets_a_new_token_each_time_that_the_last_one_ends() {
+        for (lifetime, expected) in [(Some(30), 4), (Some(0), 10), (None, 1)] {
+            let (mut tokens, part) = (0, Box::pin(tokio::time::sleep(Duration::from_secs(95))));
+            let renew = || {
+                tokens += 1;
+                ready(Ok(lifetime.map(Duration::from_secs)))
+            };
+
+            authorised(renew, part).await.unwrap();
+
+            assert_eq!(tokens, expected, "{lifetime:?}");
+        }
     }
 }

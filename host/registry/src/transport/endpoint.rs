@@ -1,6 +1,9 @@
 //! One registry: a client that trusts its authorities, and the tokens that it issued.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use http::{Method, StatusCode, header};
 use parking_lot::Mutex;
@@ -58,12 +61,8 @@ impl Endpoint {
             return Ok(response);
         }
         self.grants.lock().remove(repository);
-        let credentials = Credentials::of(self.wire.settings()).await?;
-        let challenges = response.headers().get_all(header::WWW_AUTHENTICATE);
-        let challenges: Vec<String> =
-            challenges.iter().filter_map(|value| value.to_str().ok().map(str::to_owned)).collect();
-        let Some((authorization, lifetime)) =
-            token::answer(&self.wire, &challenges, repository, &credentials).await?
+        let challenges = challenges(&response);
+        let Some((authorization, lifetime)) = self.answer(&challenges, (repository, token::PULL)).await?
         else {
             return Ok(response);
         };
@@ -75,10 +74,40 @@ impl Endpoint {
         Ok(response)
     }
 
+    /// What authorises a push into a repository, and how long it is used. Returns `None` if the registry requires nothing, or nothing
+    /// that this host has.
+    pub(super) async fn push_authorization(
+        &self,
+        repository: &str,
+    ) -> Result<Option<(Authorization, Duration)>, RegistryError> {
+        let response = self.wire.sent(self.wire.content().get(format!("{}/v2/", self.base))).await?;
+        let challenges = challenges(&response);
+        // The realm of a challenge gets the password, so the challenge must be the registry's own.
+        if challenges.is_empty() || !self.is_own(response.url()) {
+            return Ok(None);
+        }
+        self.answer(&challenges, (repository, token::PUSH)).await
+    }
+
+    /// Answers challenges of the registry with the credentials of this host.
+    async fn answer(
+        &self,
+        challenges: &[String],
+        wanted: (&str, &str),
+    ) -> Result<Option<(Authorization, Duration)>, RegistryError> {
+        let credentials = Credentials::of(self.wire.settings()).await?;
+        token::answer(&self.wire, challenges, wanted, &credentials).await
+    }
+
     /// Returns true if the registry itself serves this URL.
     fn is_own(&self, url: &Url) -> bool {
         Url::parse(&self.base).is_ok_and(|base| base.origin() == url.origin())
     }
+}
+
+fn challenges(response: &Response) -> Vec<String> {
+    let challenges = response.headers().get_all(header::WWW_AUTHENTICATE);
+    challenges.iter().filter_map(|value| value.to_str().ok().map(str::to_owned)).collect()
 }
 
 fn with(request: RequestBuilder, authorization: Option<&Authorization>) -> RequestBuilder {

@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use http::HeaderValue;
 use http_auth::parser::ChallengeParser;
 use reqwest::{RequestBuilder, Url};
 use serde::Deserialize;
@@ -24,6 +25,10 @@ const MARGIN: Duration = Duration::from_secs(10);
 /// How long a password is used without being read again.
 const PASSWORD_LIFETIME: Duration = Duration::from_secs(60);
 
+/// What a token is for.
+pub(super) const PULL: &str = "pull";
+pub(super) const PUSH: &str = "pull,push";
+
 /// A challenge of a registry.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Challenge {
@@ -38,7 +43,7 @@ enum Challenge {
 
 /// The credentials that are sent to a registry with each request.
 #[derive(Clone)]
-pub(super) enum Authorization {
+pub(crate) enum Authorization {
     Basic { user: String, password: String },
     Bearer(String),
 }
@@ -61,13 +66,14 @@ impl fmt::Debug for Authorization {
 pub(super) async fn answer(
     wire: &Wire,
     challenges: &[String],
-    repository: &str,
+    (repository, actions): (&str, &str),
     credentials: &Credentials,
 ) -> Result<Option<(Authorization, Duration)>, RegistryError> {
     for challenge in challenges.iter().flat_map(|header| read(header)) {
         match (challenge, credentials) {
             (Challenge::Bearer { realm, service }, _) => {
-                let issued = issue(wire, (&realm, service.as_deref()), repository, credentials).await?;
+                let issued =
+                    issue(wire, (&realm, service.as_deref()), (repository, actions), credentials).await?;
                 let lifetime = issued.expires_in.map_or(LIFETIME, Duration::from_secs).min(LONGEST);
                 let lifetime = lifetime.saturating_sub(MARGIN);
                 let token = issued.token.or(issued.access_token).filter(|token| !token.is_empty());
@@ -105,11 +111,11 @@ fn read(header: &str) -> Vec<Challenge> {
     found
 }
 
-/// Gets a token for reading a repository.
+/// Gets a token for these actions in a repository.
 async fn issue(
     wire: &Wire,
     (realm, service): (&str, Option<&str>),
-    repository: &str,
+    (repository, actions): (&str, &str),
     credentials: &Credentials,
 ) -> Result<Issued, RegistryError> {
     let unauthorized = |why: String| RegistryError::Unauthorized {
@@ -120,7 +126,7 @@ async fn issue(
     let Some(url) = wire.realm(realm) else {
         return Err(unauthorized(format!("it names {realm:?} for tokens, which is no https URL")));
     };
-    let scope = format!("repository:{repository}:pull");
+    let scope = format!("repository:{repository}:{actions}");
     let mut response = wire.sent(request(wire, url, (&scope, service), credentials)).await?;
     if !response.status().is_success() {
         let (status, why) = (response.status().as_u16(), read_error(response).await);
@@ -137,8 +143,15 @@ async fn issue(
             return Err(unauthorized(why));
         }
     }
-    serde_json::from_slice(&bytes)
-        .map_err(|error| unauthorized(format!("the answer with the token cannot be read: {error}")))
+    let issued: Issued = serde_json::from_slice(&bytes)
+        .map_err(|error| unauthorized(format!("the answer with the token cannot be read: {error}")))?;
+    // The client that pushes panics on such a token.
+    let is_unusable = |token: &String| HeaderValue::from_str(token).is_err();
+    if issued.token.as_ref().is_some_and(is_unusable) || issued.access_token.as_ref().is_some_and(is_unusable)
+    {
+        return Err(unauthorized("the token has a character that no header may have".to_owned()));
+    }
+    Ok(issued)
 }
 
 /// The request for a token, with the credentials in the form that the specification has for them.

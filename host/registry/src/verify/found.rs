@@ -70,19 +70,21 @@ async fn bundles(
     reference: &Reference,
     artifact: Digest,
 ) -> Result<Vec<Found>, RegistryError> {
-    let list = match transport.referrers(reference, artifact).await? {
-        Some(list) => Some(list),
-        None => {
-            present(transport.manifest(&reference.with_tag(&tag(artifact))).await)?.map(|(bytes, _)| bytes)
+    let list = match transport.referrers(reference, artifact).await?.map(|list| index(&list)) {
+        Some(Ok(list)) => Some(Ok(list)),
+        // A registry without such lists may answer with a page of its web site.
+        unlisted => {
+            let tagged = present(transport.manifest(&reference.with_tag(&tag(artifact))).await)?;
+            tagged.map(|(bytes, _)| index(&bytes)).or(unlisted)
         }
     };
-    let Some(list) = list else { return Ok(Vec::new()) };
-    let list = match index(&list) {
-        Ok(list) => list,
-        Err(error) => {
+    let list = match list {
+        Some(Ok(list)) => list,
+        Some(Err(error)) => {
             let place = "the list of referrers".to_owned();
             return Ok(vec![Found::Unreadable { place, why: error.to_string() }]);
         }
+        None => return Ok(Vec::new()),
     };
     let bundles = list.manifests.iter().filter(|one| is_bundle(one));
     // A registry may list the type of the config, which is empty, instead of the type of the artifact.

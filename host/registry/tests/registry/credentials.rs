@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use informer_registry::{Digest, Puller, Settings};
+use informer_registry::{Digest, Puller, Push, Settings};
 use tempfile::TempDir;
 
 use crate::{LARGEST, add, named, pull, pull_error, puller, server::Registry, settings};
@@ -127,5 +127,80 @@ async fn storage_that_requires_a_token_does_not_get_the_password() {
     assert!(
         !requests.is_empty() && requests.iter().all(|(_, authorization)| authorization.is_none()),
         "{requests:?}"
+    );
+}
+
+fn component() -> Push {
+    Push { component: b"component".to_vec(), ..Push::default() }
+}
+
+#[tokio::test]
+async fn a_push_gets_a_token_for_the_password_or_for_an_identity_token() {
+    let (registry, directory) = (Registry::start().await, TempDir::new().unwrap());
+    registry.set(|faults| faults.token = true);
+    let reference = named(&registry, ":1");
+    let identity = format!(r#"{{"auths": {{"{}": {{"identitytoken": "the-identity"}}}}}}"#, registry.host());
+
+    let error = puller(&registry).push(&reference, component()).await.unwrap_err().to_string();
+    assert!(error.contains("no token without the credentials of this host (401)"), "{error}");
+
+    let settings = with_secret(&registry, &directory, "secret");
+    let puller = Puller::without_store(settings, LARGEST);
+    puller.push(&reference, component()).await.unwrap();
+    fs::write(directory.path().join(".dockerconfigjson"), identity).unwrap();
+    puller.push(&reference, component()).await.unwrap();
+
+    let requests = registry.requests();
+    let basic = requests.iter().filter(|(_, own)| own.as_ref().is_some_and(|own| own.starts_with("Basic")));
+    let basic: Vec<&str> = basic.map(|(request, _)| request.as_str()).collect();
+    assert!(!basic.is_empty(), "{requests:?}");
+    assert!(
+        basic.iter().all(|request| *request == "GET /token"),
+        "the password is for the token: {requests:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_push_sends_a_password_that_the_registry_accepts_to_no_server_of_tokens() {
+    let (registry, directory) = (Registry::start().await, TempDir::new().unwrap());
+    registry.set(|faults| (faults.password, faults.token) = (true, true));
+    let puller = Puller::without_store(with_secret(&registry, &directory, "secret"), LARGEST);
+
+    puller.push(&named(&registry, ":1"), component()).await.unwrap();
+
+    let requests = registry.requests();
+    assert!(requests.iter().all(|(request, _)| request != "GET /token"), "{requests:?}");
+}
+
+#[tokio::test]
+async fn a_token_that_no_header_may_have_is_an_error() {
+    let (registry, directory) = (Registry::start().await, TempDir::new().unwrap());
+    registry.set(|faults| (faults.token, faults.strange_token) = (true, true));
+    let (settings, reference) = (with_secret(&registry, &directory, "secret"), named(&registry, ":1"));
+    let puller = Puller::without_store(settings, LARGEST);
+
+    let pushed = puller.push(&reference, component()).await.unwrap_err().to_string();
+
+    for error in [pull_error(&puller, &reference).await, pushed] {
+        assert!(error.contains("the token has a character that no header may have"), "{error}");
+    }
+}
+
+/// The realm of a challenge gets the password, so the challenge must be the registry's own.
+#[tokio::test]
+async fn a_push_gives_no_password_to_a_host_that_the_registry_redirects_to() {
+    let (registry, other) = (Registry::start().await, Registry::start().await);
+    let place = format!("http://localhost:{}", other.address().port());
+    registry.set(|faults| faults.redirect = Some(place));
+    other.set(|faults| faults.token = true);
+    let directory = TempDir::new().unwrap();
+
+    let puller = Puller::without_store(with_secret(&registry, &directory, "secret"), LARGEST);
+    let pushed = puller.push(&named(&registry, ":1"), component()).await;
+
+    let requests = other.requests();
+    assert!(
+        !requests.is_empty() && requests.iter().all(|(_, authorization)| authorization.is_none()),
+        "{pushed:?}: {requests:?}"
     );
 }

@@ -164,6 +164,21 @@ async fn a_bundle_is_found_as_a_referrer_and_under_the_tag_that_replaces_the_lis
     pull(&puller, &stage.tag).await.unwrap();
 }
 
+/// Some registries redirect a path that they do not serve to their web site.
+#[tokio::test]
+async fn a_bundle_is_found_under_the_tag_if_a_page_is_in_place_of_the_list() {
+    let stage = Stage::new().await;
+    let puller = stage.puller(vec![policy(&[stage.signer("acme", 1)], &[])]);
+    stage.registry.set(|faults| faults.page = true);
+    let holder = stage.add_bundle(1, stage.artifact, COSIGN);
+    let error = pull_error(&puller, &stage.tag).await;
+    assert!(error.contains("found: the list of referrers, which cannot be read: "), "{error}");
+
+    stage.add_fallback(&[holder]);
+
+    pull(&puller, &stage.tag).await.unwrap();
+}
+
 /// The registry of go-containerregistry lists them so.
 #[tokio::test]
 async fn a_bundle_is_found_in_a_list_that_names_the_type_of_its_config() {

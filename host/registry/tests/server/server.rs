@@ -28,6 +28,9 @@ pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const PASSWORD: &str = "Basic bWU6c2VjcmV0";
 const TOKEN: &str = "Bearer the-token";
 
+/// The identity token that the registry accepts, in a form.
+const IDENTITY: &str = "refresh_token=the-identity";
+
 /// How the registry misbehaves, and what it supports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
@@ -35,17 +38,21 @@ pub(crate) struct Faults {
     pub(crate) referrers: bool,
     /// Its lists name the type of the config instead of the type of the artifact.
     pub(crate) lists_configs: bool,
-    /// It requires a password itself.
+    /// It keeps no such lists, and answers with a page of its web site instead.
+    pub(crate) page: bool,
+    /// It requires a password itself. With `token` it accepts either.
     pub(crate) password: bool,
     /// It requires a token, which its own `/token` issues for the password.
     pub(crate) token: bool,
     /// Its tokens are valid for this number of seconds instead of 300.
     pub(crate) lifetime: Option<u64>,
+    /// Its tokens have a line break.
+    pub(crate) strange_token: bool,
     /// Manifests are this number of bytes longer, without an announcement.
     pub(crate) padding: usize,
     /// Blobs are these bytes instead.
     pub(crate) blob: Option<Vec<u8>>,
-    /// Blobs are elsewhere.
+    /// Blobs are elsewhere, and so is the answer about the version of the protocol.
     pub(crate) redirect: Option<String>,
     /// No request for a manifest is answered until the test takes this back.
     pub(crate) silent: bool,
@@ -176,13 +183,15 @@ async fn answer(State(content): State<Arc<Mutex<Content>>>, request: Request) ->
         return plain(StatusCode::from_u16(status).unwrap(), text);
     }
     if path == "/token" {
-        return issue(authorization.as_deref(), &query, faults.lifetime.unwrap_or(300));
+        let form = String::from_utf8_lossy(&body);
+        let token = if faults.strange_token { r"the\ntoken" } else { "the-token" };
+        return issue(authorization.as_deref(), (&query, &form), (token, faults.lifetime.unwrap_or(300)));
     }
     if let Some(refused) = refusal(&faults, authorization.as_deref(), &headers) {
         return refused;
     }
     if path == "/v2/" {
-        return plain(StatusCode::OK, "{}");
+        return faults.redirect.map_or_else(|| plain(StatusCode::OK, "{}"), |place| moved(&place, &path));
     }
     let parts = path.strip_prefix("/v2/").unwrap_or_default();
     let mut content = content.lock();
@@ -194,6 +203,7 @@ async fn answer(State(content): State<Arc<Mutex<Content>>>, request: Request) ->
     }
     match parts.split_once("/referrers/") {
         Some((repository, subject)) if faults.referrers => content.referrers(repository, subject),
+        Some(_) if faults.page => plain(StatusCode::OK, "<!doctype html><title>Packages</title>"),
         _ => plain(StatusCode::NOT_FOUND, "404 page not found"),
     }
 }
@@ -201,13 +211,14 @@ async fn answer(State(content): State<Arc<Mutex<Content>>>, request: Request) ->
 /// What the registry requires and did not get.
 fn refusal(faults: &Faults, authorization: Option<&str>, headers: &HeaderMap) -> Option<Response> {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let challenge = match (faults.password, faults.token) {
-        (true, _) if authorization != Some(PASSWORD) => r#"Basic realm="registry""#.to_owned(),
-        (_, true) if authorization != Some(TOKEN) => {
-            format!(r#"Bearer realm="http://{host}/token",service="registry""#)
-        }
-        _ => return None,
-    };
+    let accepted = [faults.password.then_some(PASSWORD), faults.token.then_some(TOKEN)]
+        .map(|own| own.is_some() && own == authorization);
+    if accepted.contains(&true) || !(faults.password || faults.token) {
+        return None;
+    }
+    let basic = faults.password.then(|| r#"Basic realm="registry""#.to_owned());
+    let bearer = faults.token.then(|| format!(r#"Bearer realm="http://{host}/token",service="registry""#));
+    let challenge = basic.into_iter().chain(bearer).collect::<Vec<_>>().join(", ");
     let mut response = plain(
         StatusCode::UNAUTHORIZED,
         r#"{"errors": [{"code": "UNAUTHORIZED", "message": "authentication required"}]}"#,
@@ -216,9 +227,15 @@ fn refusal(faults: &Faults, authorization: Option<&str>, headers: &HeaderMap) ->
     Some(response)
 }
 
-fn issue(authorization: Option<&str>, query: &str, lifetime: u64) -> Response {
-    if authorization == Some(PASSWORD) && query.contains("scope=repository%3A") {
-        plain(StatusCode::OK, &format!(r#"{{"token": "the-token", "expires_in": {lifetime}}}"#))
+/// Issues a token for the password, or for the identity token of a form.
+fn issue(
+    authorization: Option<&str>,
+    (query, form): (&str, &str),
+    (token, lifetime): (&str, u64),
+) -> Response {
+    let has_password = authorization == Some(PASSWORD) && query.contains("scope=repository%3A");
+    if has_password || (form.contains("scope=repository%3A") && form.contains(IDENTITY)) {
+        plain(StatusCode::OK, &format!(r#"{{"token": "{token}", "expires_in": {lifetime}}}"#))
     } else {
         plain(StatusCode::UNAUTHORIZED, r#"{"errors": [{"message": "wrong password"}]}"#)
     }
@@ -294,9 +311,7 @@ impl Content {
             return response;
         }
         if let Some(place) = &self.faults.redirect {
-            let mut response = plain(StatusCode::TEMPORARY_REDIRECT, "");
-            response.headers_mut().insert(header::LOCATION, format!("{place}{path}").parse().unwrap());
-            return response;
+            return moved(place, path);
         }
         match (&self.faults.blob, self.blobs.get(rest)) {
             (Some(bytes), _) | (None, Some(bytes)) => Response::new(Body::from(bytes.clone())),
@@ -322,6 +337,12 @@ impl Content {
         let index = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": list});
         plain(StatusCode::OK, &index.to_string())
     }
+}
+
+fn moved(place: &str, path: &str) -> Response {
+    let mut response = plain(StatusCode::TEMPORARY_REDIRECT, "");
+    response.headers_mut().insert(header::LOCATION, format!("{place}{path}").parse().unwrap());
+    response
 }
 
 fn plain(status: StatusCode, text: &str) -> Response {
