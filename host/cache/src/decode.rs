@@ -13,7 +13,7 @@ mod scan;
 mod splice;
 
 use std::sync::{
-    Arc,
+    Arc, Weak,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -191,6 +191,22 @@ impl Decoder {
             // If compressing panics, objects stay uncompressed, which is safe.
             let _ = tokio::task::spawn_blocking(admit_all).await;
         }
+    }
+
+    /// A list has arrived. If the cache was squeezed meanwhile, or before, another thread compresses the objects of the list, and this
+    /// function does not wait for it. Objects that arrived before the cache was squeezed were not in the cache then.
+    pub(crate) fn listed(&self, objects: &[Arc<Object>]) {
+        if self.compresses || !self.squeezed.load(Ordering::Relaxed) {
+            return;
+        }
+        // A long list takes seconds. Objects that are gone by then are not compressed, and their memory is free.
+        let objects: Vec<Weak<Object>> = objects.iter().map(Arc::downgrade).collect();
+        let (packer, tight) = (Arc::clone(&self.packer), self.ceiling.is_near());
+        // If it panics, objects stay uncompressed, which is safe.
+        drop(tokio::task::spawn_blocking(move || {
+            objects.iter().filter_map(Weak::upgrade).for_each(|object| packer.admit(&object, tight));
+            packer.pack();
+        }));
     }
 
     /// Does the work that is due besides decoding, outside the executor: trains the dictionary if there are enough samples, once

@@ -130,6 +130,7 @@ impl Reflector {
     async fn replace_all(&mut self, list: ListPage, paged: bool) {
         self.state.listed(&list.resource_version, paged);
         let replacement = self.replacement(list);
+        self.target.decoder.listed(&replacement.objects);
         tracing::info!(
             resource = %self.target.resource(),
             rv = %replacement.resource_version,

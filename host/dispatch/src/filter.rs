@@ -253,7 +253,7 @@ impl<S: NotificationSink> Filter<S> {
         FilterStats { passed: self.passed.load(Ordering::Relaxed), ..stats }
     }
 
-    /// Replaces the earlier filter of a listener. It has to be called for each cached object before anything else is offered, and
+    /// Replaces the earlier filter of a listener. It has to be called once for each cached object before anything else is offered, and
     /// the change that it returns has to be offered. Returns `None` if both filters select the object or neither does, because
     /// the handler is up to date then. If receipts are kept only from now on, an object that the plugin may know gets a receipt that
     /// [is not acknowledged](Receipt::begun).

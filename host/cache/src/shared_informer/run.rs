@@ -48,24 +48,40 @@ struct Bug(String);
 
 /// Runs an informer until it is stopped. Returns after all of its tasks have ended (C-1, P-18). If a bug ends it, its
 /// listeners stay, its cache stays readable, and it starts again. The list at the start delivers what changed meanwhile (C-14).
-pub(crate) async fn run(inner: Arc<Inner>, transport: Transport, config: Arc<FactoryConfig>) {
-    // Reports the end however this future ends.
+pub(crate) fn run(
+    inner: Arc<Inner>,
+    transport: Transport,
+    config: Arc<FactoryConfig>,
+) -> impl Future<Output = ()> + Send + 'static {
+    // Reports the end however this future ends, even if its runtime ends before the first poll.
     let ended = inner.ended.clone().drop_guard();
-    loop {
-        let life = AssertUnwindSafe(live(&inner, &transport, &config)).catch_unwind().await;
-        let Err(bug) = life.unwrap_or_else(|panic| Err(Bug::panicked(panic.as_ref()))) else { break };
-        let delay = config.backoff.backoff.delay(inner.endings.lock().note(), fastrand::f64());
-        inner.ended_by(&bug, delay);
-        if inner.stop.run_until_cancelled(sleep(delay)).await.is_none() {
-            break;
+    async move {
+        loop {
+            let life = AssertUnwindSafe(live(&inner, &transport, &config)).catch_unwind().await;
+            let Err(bug) = life.unwrap_or_else(|panic| Err(Bug::panicked(panic.as_ref()))) else { break };
+            let delay = config.backoff.backoff.delay(inner.endings.lock().note(), fastrand::f64());
+            inner.ended_by(&bug, delay);
+            if inner.stop.run_until_cancelled(sleep(delay)).await.is_none() {
+                break;
+            }
         }
+        distribute_rest(&inner).await;
+        inner.processor.close();
+        if inner.abandoned.load(Ordering::Acquire) {
+            inner.free();
+        }
+        inner.enter(Phase::Stopped);
+        drop(ended);
     }
-    inner.processor.close();
-    if inner.abandoned.load(Ordering::Acquire) {
-        inner.free();
+}
+
+/// If the informer is stopped while it waits after a bug, its cache may be ahead of its listeners. A caller that replaces the informer
+/// takes the cache for what the listeners have received, so they are notified before the end.
+async fn distribute_rest(inner: &Arc<Inner>) {
+    let is_in_doubt = inner.processor.lock().in_doubt.is_some();
+    if is_in_doubt && let Err(Bug(text)) = in_background(inner, Inner::distribute_in_doubt).await {
+        tracing::error!(resource = %inner.key, error = text, "a bug kept the last changes of a stopped informer from its listeners");
     }
-    inner.enter(Phase::Stopped);
-    drop(ended);
 }
 
 /// Runs an informer until it is stopped, or ended by a bug.
@@ -189,8 +205,11 @@ impl Inner {
     fn vanish(&self) {
         let observed = Instant::now().into_std();
         let mut listeners = self.processor.lock();
+        // If a bug ends the distribution, no list finds these objects again.
+        listeners.in_doubt = Some(InDoubt::List { namespace: None, before: self.indexer.list(None) });
         let removed = self.indexer.replace(None, Vec::new(), &[]).deleted;
         distribute_removed(removed, Cause::Relist, &observed.into(), &mut listeners);
+        listeners.in_doubt = None;
     }
 
     /// Frees the cache after the last subscription. Listers that still exist find it empty.

@@ -242,3 +242,48 @@ fn objects_that_arrive_after_memory_was_tight_are_compressed_too() {
         eventually("the compressed objects", || bytes() < raw / 2, found).await;
     });
 }
+
+/// The cache is compressed while a list arrives, and the objects of the list that have arrived are not in the cache yet.
+#[test]
+fn objects_of_a_list_that_arrived_before_memory_was_tight_are_compressed_too() {
+    let listed = |version: &str| {
+        let pod = |number| {
+            let mut pod = small(number);
+            pod["metadata"]["resourceVersion"] = json!(version);
+            pod
+        };
+        Answer::list(version, &(0..4_000).map(pod).collect::<Vec<_>>())
+    };
+    let raw = Mutex::new(0);
+    alone(async {
+        let script = Script::new();
+        script.list(listed("10"));
+        let world = World::start_with(script, with_ceiling(1 << 30), pods());
+        world.informer.wait_synced().await;
+        *raw.lock() = world.informer.status().bytes;
+    });
+    let raw = raw.into_inner();
+
+    alone(async {
+        let script = Script::new();
+        script.list(listed("10"));
+        let watch = script.live_watch();
+        script.list(listed("20"));
+        let _reopened = script.live_watch();
+        // Memory is tight when four fifths of the second list have arrived.
+        let world = World::start_with(script, with_ceiling(raw / 5 * 12), pods());
+        world.informer.wait_synced().await;
+        world.watches(1).await;
+        world.recorder.acknowledge();
+        let bytes = || world.informer.status().bytes;
+        assert_eq!(bytes(), raw, "memory was not tight yet");
+
+        watch.event("ERROR", &status(410, "Expired", "too old resource version"));
+        world.watches(2).await;
+        world.recorder.acknowledge();
+
+        let found = || format!("{} bytes; {raw} raw; {}", bytes(), world.informer.status());
+        eventually("the compressed list", || bytes() < raw / 2, found).await;
+        assert_eq!(world.cached()[0], "shop/p0000@20");
+    });
+}

@@ -275,3 +275,19 @@ async fn a_stop_ends_the_wait_of_a_listener_for_sync() {
 
     assert!(!waiting.await.unwrap());
 }
+
+/// A runtime that ends drops the tasks of its informers (P-18).
+#[test]
+fn an_informer_whose_runtime_ended_before_its_first_step_has_ended() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let first = runtime();
+    let subscription = first.block_on(async {
+        let factory = InformerFactory::new(Script::new().client(), config());
+        factory.subscribe(pods()).unwrap()
+    });
+    drop(first);
+
+    let released = async { tokio::time::timeout(Duration::from_secs(10), subscription.release()).await };
+
+    assert!(runtime().block_on(released).is_ok(), "the release waits for ever");
+}

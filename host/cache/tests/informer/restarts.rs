@@ -161,6 +161,49 @@ async fn a_change_that_a_panic_kept_from_the_listeners_is_delivered_after_the_re
     }
 }
 
+/// A caller that replaces an informer stops it, and takes its cache for what the listeners have received (C-10).
+#[tokio::test(start_paused = true)]
+async fn a_change_that_a_panic_kept_from_the_listeners_is_delivered_before_a_stop() {
+    let script = served();
+    script.list(Answer::list("10", &[pod("a", "1"), pod("b", "2")]));
+    let watch = script.live_watch();
+    let is_stored = |step: &Step| matches!(step, Step::Stored { cause: Cause::Live, .. });
+    let world = World::start_with(script, trapped("b", is_stored), pods());
+    world.watches(1).await;
+    watch.event("MODIFIED", &pod("b", "12"));
+    world.fails(ErrorClass::Bug).await;
+    let first = ["add shop/a@1 initial", "add shop/b@2 initial"];
+    assert_eq!(world.received(), first, "the informer waits for its restart");
+
+    world.factory.stop(&world.informer).await;
+
+    assert_eq!(world.cached(), ["shop/a@1", "shop/b@12"]);
+    assert_eq!(world.received(), [&first[..], &["add shop/b@12 replay"]].concat());
+    assert_eq!(world.script.lists().len(), 1);
+}
+
+/// No list finds the objects of a resource that is not served any more (D-12).
+#[tokio::test(start_paused = true)]
+async fn the_deletions_of_a_removed_resource_that_a_panic_kept_back_are_delivered_after_the_restart() {
+    let script = served();
+    script.list(Answer::list("10", &[pod("b", "2")]));
+    let watch = script.live_watch();
+    let is_removed = |step: &Step| matches!(step, Step::Removed { .. });
+    let world = World::start_with(script, trapped("b", is_removed), pods());
+    world.watches(1).await;
+
+    world.script.always("/api/v1", None);
+    for _ in 0..20 {
+        world.script.list(Answer::error(404, "NotFound", "the server could not find the requested resource"));
+    }
+    world.script.watch(Answer::error(404, "NotFound", "the server could not find the requested resource"));
+    watch.end();
+
+    world.receives(&["add shop/b@2 initial", "delete shop/b@2 replay?"]).await;
+    assert!(world.cached().is_empty());
+    assert_eq!(world.informer.status().counters.restarts, 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_a_list_that_a_panic_kept_from_the_listeners_is_delivered_after_the_restart() {
     let script = served();

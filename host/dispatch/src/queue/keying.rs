@@ -124,8 +124,14 @@ impl Keying {
         } else if self.mode == Mode::Undecided {
             self.undecided = undecided;
         }
-        self.queue.set_held(!reconciles);
+        self.hold(!reconciles);
         is_complete
+    }
+
+    /// Sets whether the keys of the workqueue are held. The keys that are left when the plugin ends must not go to a version that has no
+    /// reconciler: each would come back at once, again and again.
+    pub(super) fn hold(&self, held: bool) {
+        self.queue.set_held(held);
     }
 }
 

@@ -121,9 +121,11 @@ impl Notifications {
 
     /// A version is in service. If it takes keys, everything pending becomes keys, and a quarantine ends: no call is made any more.
     pub(super) fn decide(&mut self, handles: bool, reconciles: bool) {
-        let Some(keying) = self.keying.as_mut().filter(|_| !self.closed) else { return };
-        let before = keying.mode();
-        let is_complete = keying.decide(handles, reconciles);
+        let Some(keying) = &mut self.keying else { return };
+        if self.closed {
+            return keying.hold(!reconciles);
+        }
+        let (before, is_complete) = (keying.mode(), keying.decide(handles, reconciles));
         self.receipts.switch(keying.mode() != Mode::Keys);
         if before == keying.mode() || keying.mode() != Mode::Keys {
             return;
@@ -133,9 +135,7 @@ impl Notifications {
             let Some((object, pending)) = self.take_pending(id) else { continue };
             self.keyed.stop_waiting(id);
             self.keyed.end_quiet(id);
-            if let Some(slot) = self.keyed.get_mut(id) {
-                slot.payload.settling = None;
-            }
+            self.keyed.get_mut(id).into_iter().for_each(|slot| slot.payload.settling = None);
             self.end_if_empty(id);
             for entry in pending {
                 self.enqueue(&object, entry, before == Mode::Undecided && is_complete);

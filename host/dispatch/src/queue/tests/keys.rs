@@ -483,3 +483,21 @@ async fn notifications_that_wait_until_they_are_quiet_follow_a_change_of_the_ver
     assert_eq!(queue.stats().objects, 0);
     assert_balanced(&queue);
 }
+
+/// A failed version may bring back the version before while the plugin ends.
+#[tokio::test]
+async fn keys_that_are_left_when_the_plugin_ends_do_not_go_to_a_version_without_a_reconciler() {
+    let (queue, workqueue) = by_object();
+    decide(&queue, RECONCILER);
+    offer_all(&queue, [added("a", "a1", Cause::Live)]);
+    queue.close();
+    workqueue.shut_down();
+    let in_flight = workqueue.take().unwrap();
+
+    decide(&queue, HANDLER);
+    // No call was made for the key.
+    drop(in_flight);
+
+    assert!(workqueue.get().await.is_none(), "the workers end");
+    assert_eq!(workqueue.keys(), 1, "the key is left");
+}
