@@ -320,14 +320,20 @@ impl Applier {
         }
     }
 
-    /// Puts the present content of a plugin's file into service, on request, on the threads of the guests.
+    /// Puts the present content of a plugin's file into service, on request, on the threads of the guests. A plugin that is removed
+    /// meanwhile starts no version any more.
     ///
     /// # Cancel safety
     /// The load continues if the future is dropped.
     pub(super) async fn load(&self, plugin: &Arc<RunningPlugin>) -> Result<Option<VersionInfo>, String> {
         let plugin = Arc::clone(plugin);
-        let loading =
-            async move { plugin.versions().load(Look::Requested).await.map_err(|error| error.to_string()) };
+        let loading = async move {
+            let loading = Box::pin(plugin.versions().load(Look::Requested));
+            match plugin.stopping().run_until_cancelled(loading).await {
+                Some(loaded) => loaded.map_err(|error| error.to_string()),
+                None => Err("the plugin was removed meanwhile, or the host stops".to_owned()),
+            }
+        };
         self.parts.guests.spawn(loading).await.unwrap_or_else(|failed| Err(failed.to_string()))
     }
 
@@ -393,7 +399,13 @@ impl Applier {
     ) -> Result<Option<Succession>, SubscribeError> {
         let Some(watch) = watches.get(gvr).filter(|_| self.is_used(gvr)) else { return Ok(None) };
         let mut replaced = self.parts.factory.informers();
-        replaced.retain(|informer| informer.key().gvr == *gvr);
+        // The host itself may follow Plugin objects with an informer that no plugin uses.
+        let is_claimed = |informer: &SharedInformer| {
+            let plugins = self.plugins.all();
+            let mut users = plugins.iter().filter(|plugin| plugin.subscriptions().contains(gvr));
+            users.any(|plugin| plugin.subscriptions().other_than(informer).is_none())
+        };
+        replaced.retain(|informer| informer.key().gvr == *gvr && is_claimed(informer));
         let keeper = self.parts.factory.supersede(watch.clone(), &replaced)?;
         let (new, pending) = (keeper.informer().clone(), self.parts.stop.child_token());
         let (applier, cancelled, watch) = (Arc::clone(self), pending.clone(), watch.clone());
@@ -440,6 +452,7 @@ impl Applier {
                 tracing::error!(plugin = plugin.name(), watch = %new.key(), %error, "the plugin cannot subscribe to the changed watch");
             }
         }
+        self.objects.follow_anew();
         tracing::info!(watch = %new.key(), "the changed watch is in force");
         drop((applied, succession));
         self.end_succession(new, cancelled).await;

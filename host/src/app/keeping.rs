@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use informer_types::{Condition, IndexPaths, Part, Pointer, identity};
+use informer_types::{Condition, Gvr, IndexPaths, Part, Pointer, identity};
 
-use crate::config::{Config, Subscription, Watch};
+use crate::config::{CLUSTER_PLUGINS, Config, PLUGINS, Subscription, Tenancy, Watch};
 
 /// What a watch keeps of its objects, if its own keys leave that to its plugins.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +40,8 @@ pub(crate) enum Reader {
     When(String),
     /// `read` of `[tenancy]` names the resource: any Plugin object may read it.
     Tenancy,
+    /// The objects are Plugin objects, and `[tenancy]` accepts them: the host itself reads them.
+    Host,
 }
 
 // === impl Keeping ===
@@ -54,6 +56,10 @@ impl Keeping {
         let tenancy = config.tenancy.as_ref();
         if tenancy.is_some_and(|tenancy| tenancy.read.namespaces(&watch.gvr).is_some()) {
             return Err(Reader::Tenancy);
+        }
+        // If the watch has no selectors, the host follows the objects through the same informer.
+        if tenancy.is_some_and(|tenancy| are_followed(&watch.gvr, tenancy)) {
+            return Err(Reader::Host);
         }
         let (mut parts, mut whole_if, mut readers) = (Vec::new(), Vec::new(), 0);
         for plugin in &config.plugins {
@@ -110,6 +116,13 @@ impl View {
     }
 }
 
+/// Returns true if the objects of this resource are Plugin objects that `[tenancy]` accepts.
+fn are_followed(gvr: &Gvr, tenancy: &Tenancy) -> bool {
+    let resource = gvr.to_string();
+    (resource == PLUGINS && !tenancy.namespaces.is_empty())
+        || (resource == CLUSTER_PLUGINS && tenancy.cluster_plugins)
+}
+
 /// What the host itself reads for the conditions of a subscription. Returns `None` if that is the whole object.
 fn conditions(on: &Subscription) -> Option<Vec<Part>> {
     let filter = &on.filter;
@@ -159,6 +172,7 @@ impl fmt::Display for Reader {
             }
             Self::When(plugin) => write!(f, "`when` of `{plugin}` reads the whole object"),
             Self::Tenancy => f.write_str("`read` of [tenancy] names the resource"),
+            Self::Host => f.write_str("the host reads the Plugin objects that [tenancy] accepts"),
         }
     }
 }
@@ -269,6 +283,29 @@ mod tests {
         for own in ["keep = [\"/spec\"]", "drop = [\"/status\"]", "drop = []", "metadata-only = true"] {
             assert_eq!(keeping(own, &["reads = [\"/metadata/labels\"]"]), None, "{own}");
         }
+    }
+
+    #[test]
+    fn plugin_objects_that_the_host_follows_are_kept_whole() {
+        let keeping = |tenancy: &str| {
+            let config = parsed(&format!(
+                "[[watch]]\ngvr = \"{CLUSTER_PLUGINS}\"\n[[watch]]\ngvr = \"v1/configmaps\"\n\
+                 [[plugin]]\nname = \"p\"\nsource = \"p\"\n[[plugin.on]]\nwatch = \"{CLUSTER_PLUGINS}\"\n\
+                 reads = []\n{tenancy}"
+            ));
+            Keeping::of(&config.watches[0], &config).unwrap()
+        };
+        let accepting = |objects: &str| {
+            format!("[tenancy]\n{objects}\nread = [\"v1/configmaps\"]\nregistries = [\"ghcr.io/acme/*\"]\n")
+        };
+
+        assert!(matches!(keeping(""), Keeping::Parts { .. }));
+        assert!(matches!(keeping(&accepting("namespaces = [\"shop\"]")), Keeping::Parts { .. }));
+        let both = accepting("namespaces = [\"shop\"]\ncluster-plugins = true");
+        assert_eq!(
+            keeping(&both).to_string(),
+            "keeps whole objects: the host reads the Plugin objects that [tenancy] accepts"
+        );
     }
 
     #[test]

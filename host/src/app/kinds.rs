@@ -14,7 +14,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::config::Config;
+use crate::config::{Config, Plugin, Watch};
 pub(super) use expansion::{expanded, meaning};
 pub(super) use served::{DiscoveryError, Served, discover};
 
@@ -127,7 +127,8 @@ impl Kinds {
     }
 
     /// This configuration of the file, with single resources in the place of patterns. Before the kinds are known, a plugin that
-    /// uses patterns stays as it was `before`, or does not run: with fewer subscriptions it would lose what it acknowledged.
+    /// uses patterns stays as it was `before`, with its watches, or does not run: with fewer subscriptions it would lose what it
+    /// acknowledged.
     pub(super) fn expanded(&self, file: &Config, before: Option<&Config>) -> Config {
         self.0.wanted.send_replace(has_patterns(file));
         let mut state = self.0.state.lock();
@@ -150,6 +151,9 @@ impl Kinds {
             let earlier = before.and_then(|before| before.plugins.iter().find(|one| one.name == plugin.name));
             earlier.inspect(|earlier| plugin.clone_from(earlier)).is_some()
         });
+        if let Some(before) = before {
+            keep_watches(&mut config, before, &waits);
+        }
         state.waiting = waits;
         config
     }
@@ -192,6 +196,23 @@ impl Kinds {
 
 fn has_patterns(file: &Config) -> bool {
     file.watches.iter().any(|watch| watch.gvr.is_pattern())
+}
+
+/// Adds the earlier watches that plugins which stay as they were need, if the configuration has no other watch of the resource. Without
+/// them the watch of a pattern would later count as a new one, and would not replace the informer that such a plugin uses.
+fn keep_watches(config: &mut Config, before: &Config, waits: &[String]) {
+    let staying: Vec<&Plugin> = config.plugins.iter().filter(|one| waits.contains(&one.name)).collect();
+    let is_used = |gvr: &Gvr| {
+        staying.iter().any(|plugin| {
+            plugin.may_read(gvr)
+                || plugin.subscriptions.iter().any(|on| on.watch == *gvr)
+                || (plugin.follows_namespaces() && *gvr == Gvr::namespaces())
+        })
+    };
+    let is_there = |gvr: &Gvr| config.watches.iter().any(|watch| watch.gvr == *gvr);
+    let earlier = before.watches.iter().filter(|watch| is_used(&watch.gvr) && !is_there(&watch.gvr));
+    let kept: Vec<Watch> = earlier.cloned().collect();
+    config.watches.extend(kept);
 }
 
 #[cfg(test)]
@@ -238,5 +259,26 @@ mod tests {
         assert_eq!(kinds.expanded(&file, Some(&before)).plugins, before.plugins);
         assert_eq!(kinds.expanded(&before, None).plugins, before.plugins);
         assert_eq!(kinds.unready(), None, "no plugin waits any more");
+    }
+
+    /// Otherwise the plugin would keep the informer of the earlier watch for ever, because a watch that is added replaces no informer.
+    #[tokio::test]
+    async fn the_watches_of_a_plugin_that_stays_as_it_was_stay_too() {
+        // Nothing listens there.
+        let connection = connect(&Access::Server("http://127.0.0.1:9".parse().unwrap())).await.unwrap();
+        let factory = Arc::new(InformerFactory::new(connection.client.clone(), FactoryConfig::default()));
+        let kinds = Kinds::new(connection.client, factory);
+        let mut before = config("v1/pods");
+        before.watches.retain(|watch| !watch.gvr.is_pattern());
+        let mut file = config("*/*/*");
+        file.watches.retain(|watch| watch.gvr.is_pattern());
+        file.plugins.retain(|plugin| plugin.name == "all");
+
+        let now = kinds.expanded(&file, Some(&before));
+
+        assert_eq!((names(&now), &now.watches), (vec!["all"], &before.watches));
+        // The second reload compares with the result of the first one.
+        assert_eq!(kinds.expanded(&file, Some(&now)).watches, before.watches);
+        assert!(kinds.expanded(&file, None).watches.is_empty(), "no plugin runs that needs one");
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Objects(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Notified when `[tenancy]` changes.
+    /// Notified when `[tenancy]` changes, and when an informer of the objects may have ended.
     changed: Notify,
 }
 
@@ -52,6 +52,11 @@ impl Objects {
             judged.collect()
         };
         (state.present, state.judged) = (present.into(), judged);
+    }
+
+    /// The objects of the last [`set`](Self::set).
+    pub(super) fn present(&self) -> Arc<[Candidate]> {
+        Arc::clone(&self.0.state.lock().present)
     }
 
     /// Replaces the verdicts about objects that must not run yet, whatever the configuration is. They are not among the objects of
@@ -101,7 +106,13 @@ impl Objects {
         self.0.state.lock().tenancy.clone()
     }
 
-    /// Completes when `[tenancy]` changes after this call.
+    /// Call it after another informer replaced the informer of a watch. The watch may be that of Plugin objects, and the host may have
+    /// followed them with the informer that has ended.
+    pub(super) fn follow_anew(&self) {
+        self.0.changed.notify_waiters();
+    }
+
+    /// Completes when `[tenancy]` changes, or an informer of the objects may have ended, after this call.
     pub(super) fn changed(&self) -> Notified<'_> {
         self.0.changed.notified()
     }

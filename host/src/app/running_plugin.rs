@@ -253,6 +253,11 @@ impl RunningPlugin {
         &self.versions
     }
 
+    /// Cancelled once the plugin or the host stops.
+    pub(super) fn stopping(&self) -> &CancellationToken {
+        &self.stop
+    }
+
     /// Replaces the informer of a watch; the informer before has ended.
     ///
     /// # Errors

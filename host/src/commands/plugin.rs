@@ -174,7 +174,12 @@ fn world(exports: &[String]) -> Option<String> {
         let start = format!("{PACKAGE}/{interface}@");
         exports.iter().find_map(|export| export.strip_prefix(&start).map(str::to_owned))
     };
+    let has_signals =
+        ["sync-handler", "timer-handler", "config-handler"].iter().all(|one| has(one).is_some());
     match (has("handler"), has("reconciler")) {
+        (Some(version), Some(_)) if has_signals => {
+            Some(format!("{PACKAGE}/controller-with-signals@{version}"))
+        }
         (Some(version), Some(_)) => Some(format!("{PACKAGE}/controller-with-handlers@{version}")),
         (Some(version), None) => Some(format!("{PACKAGE}/event-handler@{version}")),
         (None, Some(version)) => Some(format!("{PACKAGE}/controller@{version}")),
@@ -296,6 +301,12 @@ mod tests {
         assert_eq!(named(&[handler]).unwrap(), "informer:plugin/event-handler@0.1.0");
         assert_eq!(named(&[reconciler, "a:b/c"]).unwrap(), "informer:plugin/controller@0.1.0");
         assert_eq!(named(&[handler, reconciler]).unwrap(), "informer:plugin/controller-with-handlers@0.1.0");
+        let signals = ["sync-handler", "timer-handler", "config-handler"]
+            .map(|name| format!("informer:plugin/{name}@0.1.0"));
+        let all: Vec<&str> =
+            [handler, reconciler].into_iter().chain(signals.iter().map(String::as_str)).collect();
+        assert_eq!(named(&all).unwrap(), "informer:plugin/controller-with-signals@0.1.0");
+        assert_eq!(named(&all[..4]).unwrap(), "informer:plugin/controller-with-handlers@0.1.0");
         let batches = named(&["informer:plugin/batch-handler@0.2.0"]).unwrap();
         assert_eq!(batches, "informer:plugin/batch-event-handler@0.2.0");
         assert_eq!(named(&["wasi:cli/run@0.2.0"]), None);

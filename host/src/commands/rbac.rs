@@ -10,7 +10,7 @@ use std::{
 use clap::Args;
 use informer_runtime::Grants;
 use informer_types::{
-    Gvr, Namespaces, ReadGrant, ReadGrants, SecretScope, ServiceAccount, WriteGrant, WriteVerb,
+    Gvr, Namespaces, ReadGrant, ReadGrants, SecretScope, ServiceAccount, WriteGrant, WriteGrants, WriteVerb,
     is_object_name,
 };
 use serde::Serialize;
@@ -200,15 +200,17 @@ impl Rules {
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let Self { mut host, mut accounts } = Self::default();
-        host.watches(config);
-        for plugin in &config.plugins {
+        let patterns = Patterns::of(config);
+        let single = patterns.expanded();
+        host.watches(config, single);
+        for (plugin, Plugin { grants: single, .. }) in config.plugins.iter().zip(&single.plugins) {
             match &plugin.account {
-                None => host.client(&plugin.grants),
+                None => host.client(&plugin.grants, single),
                 // A plugin without `write` has no client.
                 Some(_) if plugin.grants.write.is_none() => {}
                 Some(account) => {
                     host.impersonate(account);
-                    accounts.entry(account.clone()).or_default().client(&plugin.grants);
+                    accounts.entry(account.clone()).or_default().client(&plugin.grants, single);
                 }
             }
             host.http(&plugin.grants);
@@ -238,10 +240,9 @@ impl Scopes {
     }
 
     /// Adds the rules for the watches that plugins of the file use. The namespaces of a pattern are those that are written: a narrower
-    /// pattern or a watch of the resource itself may take some of its resources.
-    fn watches(&mut self, config: &Config) {
-        let patterns = Patterns::of(config);
-        let single = patterns.expanded();
+    /// pattern or a watch of the resource itself may take some of its resources. `single` is the configuration with single resources in
+    /// the place of patterns.
+    fn watches(&mut self, config: &Config, single: &Config) {
         let namespaces = watched_namespaces(single);
         for watch in single.watches.iter().filter(|watch| is_used(watch, &single.plugins)) {
             self.watch(&watch.gvr, namespaces.get(&watch.gvr).unwrap_or(&watch.namespaces));
@@ -261,8 +262,9 @@ impl Scopes {
         self.add(&scope, &What::of(gvr, None), &[Verb::List, Verb::Watch]);
     }
 
-    /// Adds the rules for the requests that a plugin may send to the API server.
-    fn client(&mut self, grants: &Grants) {
+    /// Adds the rules for the requests that a plugin may send to the API server. `single` are the grants with single resources in the
+    /// place of patterns.
+    fn client(&mut self, grants: &Grants, single: &Grants) {
         // Without `write` a plugin has no client: `read` then applies to the cache only.
         let Some(write) = &grants.write else { return };
         for (gvr, subresource, namespaces) in grants.read.iter().flat_map(|read| read.iter()) {
@@ -271,13 +273,18 @@ impl Scopes {
         }
         for WriteGrant { verbs, gvr, subresource, namespaces } in write.iter() {
             let subresource = subresource.as_deref();
-            let mut needed: Vec<Verb> =
+            let needed: Vec<Verb> =
                 verbs.iter().flat_map(|verb| Verb::of(*verb, subresource)).copied().collect();
-            // A repeated Event patches the one that exists.
-            if gvr.group == "events.k8s.io" && needed.contains(&Verb::Create) {
-                needed.push(Verb::Patch);
-            }
             self.granted(grants, gvr, subresource, namespaces, &needed);
+        }
+        // A repeated Event patches the one that exists. A pattern stands for this resource only if the resource has a watch of its own:
+        // the API server prefers another name of Events.
+        let events = events();
+        let records = |line: &&WriteGrant| {
+            line.gvr == events && line.subresource.is_none() && line.verbs.contains(&WriteVerb::Create)
+        };
+        for line in single.write.iter().flat_map(WriteGrants::iter).filter(records) {
+            self.add(&line.namespaces, &What::of(&events, None), &[Verb::Patch]);
         }
     }
 
@@ -307,8 +314,7 @@ impl Scopes {
             self.add(&Namespaces::All, &What::of(&gvr, None), &[Verb::List, Verb::Watch]);
             self.add(&Namespaces::All, &What::of(&gvr, Some("status")), &[Verb::Patch]);
         }
-        let events = Gvr::new("events.k8s.io", "v1", "events");
-        self.add(&Namespaces::All, &What::of(&events, None), &[Verb::Create]);
+        self.add(&Namespaces::All, &What::of(&events(), None), &[Verb::Create]);
         let reach = reach(tenancy);
         let read = tenancy.read.iter().filter_map(|(gvr, subresource, namespaces)| {
             let namespaces = namespaces.intersection(&reach)?;
@@ -317,12 +323,14 @@ impl Scopes {
         let write = tenancy.write.iter().filter_map(|line| {
             Some(WriteGrant { namespaces: line.namespaces.intersection(&reach)?, ..line.clone() })
         });
-        self.client(&Grants {
+        let grants = Grants {
             read: Some(read.collect()),
             write: Some(write.collect()),
             secrets: tenancy.secrets.clone(),
             ..Grants::default()
-        });
+        };
+        // `[tenancy]` accepts no pattern.
+        self.client(&grants, &grants);
         self.http(&Grants {
             http: Some(tenancy.http.clone()).filter(|http| !http.is_empty()),
             ..Grants::default()
@@ -444,6 +452,11 @@ fn reach(tenancy: &Tenancy) -> Namespaces {
         return Namespaces::All;
     }
     Namespaces::Only(names.map(Into::into).collect())
+}
+
+/// The resource of the Events that plugins and the host record.
+fn events() -> Gvr {
+    Gvr::new("events.k8s.io", "v1", "events")
 }
 
 fn only(namespace: &str) -> Namespaces {

@@ -2,13 +2,17 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr, SocketAddrV4},
+    os::unix::net::SocketAddr as SocketPath,
     path::{Path, PathBuf},
     sync::LazyLock,
     time::Duration,
 };
 
-use informer_runtime::EngineConfig;
-use informer_system::HttpAddress;
+use informer_runtime::{
+    EngineConfig,
+    capabilities::{HttpClient, HttpConfig},
+};
+use informer_system::{HttpAddress, read_file};
 use ipnet::IpNet;
 
 use super::{
@@ -32,6 +36,9 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// The duration of a lease that client-go's leader election has by default (E-1).
 const LEASE_DURATION: Duration = Duration::from_secs(15);
+
+/// The most bytes of the file of `http-ca`, as at the start of the host.
+const AUTHORITY_BYTES: u64 = 1 << 20;
 
 /// About two thousand notifications with one plugin, in 4 MiB.
 const TRACE: u32 = 16_384;
@@ -334,15 +341,44 @@ pub(super) fn host(draft: Draft<Host>, context: &mut Context<'_, '_>) -> Host {
         HttpAddress::Unix(socket) => path("admin", &socket).map(HttpAddress::Unix),
         address => Some(address),
     });
-    // A host does not start without the file.
-    if let (Some(place), Some(file)) = (draft.written("http-ca"), &http_ca)
-        && context.components == Components::Present
-        && !file.is_file()
-    {
-        let message = format!("there is no file at {}", file.display());
-        context.problems.refuse(place, Fault::new(message, "correct the path, or remove the key"));
+    if context.components == Components::Present {
+        judge_files(&draft, (admin.as_ref(), http_ca.as_deref()), context);
     }
     Host { admin, cache_dir, http_ca, state_dir, ..draft.value }
+}
+
+/// Notes the paths with which a host does not start.
+fn judge_files(
+    draft: &Draft<Host>,
+    (admin, http_ca): (Option<&HttpAddress>, Option<&Path>),
+    context: &mut Context<'_, '_>,
+) {
+    if let (Some(place), Some(HttpAddress::Unix(socket))) = (draft.written("admin"), admin)
+        && let Err(error) = SocketPath::from_pathname(socket)
+    {
+        let message = format!("{} cannot be the path of a socket: {error}", socket.display());
+        context.problems.refuse(place, Fault::new(message, "write a shorter path, of at most 100 bytes"));
+    }
+    if let (Some(place), Some(file)) = (draft.written("http-ca"), http_ca)
+        && let Some(fault) = authorities_fault(file)
+    {
+        context.problems.refuse(place, fault);
+    }
+}
+
+/// The fault of a file that has no certificate authorities, or that cannot be read.
+fn authorities_fault(file: &Path) -> Option<Fault> {
+    let (shown, remedy) = (file.display(), "correct the path, or remove the key");
+    let extra_authorities = match read_file(file, AUTHORITY_BYTES) {
+        Ok(pem) => pem,
+        Err(error) if error.is_absent() => {
+            return Some(Fault::new(format!("there is no file at {shown}"), remedy));
+        }
+        Err(error) => return Some(Fault::new(format!("{shown} cannot be read: {error}"), remedy)),
+    };
+    let error = HttpClient::new(HttpConfig { extra_authorities, ..HttpConfig::default() }).err()?;
+    let remedy = "name a PEM file with certificates of authorities, or remove the key";
+    Some(Fault::new(format!("{shown}: {error}"), remedy))
 }
 
 /// Notes two endpoints of which only one could listen.
@@ -363,4 +399,53 @@ fn judge_endpoints(draft: &Draft<Host>, context: &mut Context<'_, '_>) {
 
 fn is_off(path: &Path) -> bool {
     path.as_os_str() == "off"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use crate::config::{Components, SMALLEST, load};
+
+    /// The problems of a file with this line under `[host]`, as `informer check` finds them.
+    fn problems(directory: &TempDir, line: &str) -> String {
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("informer.toml"), format!("[host]\n{line}\n{SMALLEST}")).unwrap();
+        fs::write(path("hello.wasm"), "").unwrap();
+        assert!(load(&path("informer.toml"), Components::Unseen).is_ok());
+        let loaded = load(&path("informer.toml"), Components::Present);
+        loaded.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    /// A host does not start with such a file.
+    #[test]
+    fn a_file_without_certificates_is_refused_as_certificate_authorities() {
+        let directory = TempDir::new().unwrap();
+        let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+        for (content, why) in [
+            (key, "the text holds no certificate; name a PEM file"),
+            ("not PEM", "the text holds no certificate; name a PEM file"),
+            (&*"x".repeat(2 << 20), "cannot be read: it has more than 1048576 bytes; correct the path"),
+        ] {
+            fs::write(directory.path().join("ca.pem"), content).unwrap();
+
+            let problems = problems(&directory, "http-ca = \"ca.pem\"");
+
+            assert!(problems.contains(":2:11: host.http-ca: ") && problems.contains(why), "{problems}");
+        }
+    }
+
+    /// The system limits the path of a socket, and a host does not start without its admin endpoint.
+    #[test]
+    fn a_path_that_is_too_long_for_a_socket_is_refused() {
+        let directory = TempDir::new().unwrap();
+
+        let long = problems(&directory, &format!("admin = \"unix:/run/{}\"", "x".repeat(110)));
+
+        assert!(long.contains(":2:9: host.admin: /run/xxx"), "{long}");
+        assert!(long.contains("cannot be the path of a socket: ") && long.contains("shorter path"), "{long}");
+        assert_eq!(problems(&directory, "admin = \"unix:/run/informer/admin.sock\""), "");
+    }
 }

@@ -38,7 +38,7 @@ pub struct Tenancy {
     pub http: Vec<HttpGrant>,
     /// The most bytes of key-values of one object; `None` means that no object may have key-values.
     pub keyvalue: Option<u64>,
-    /// If true, subscriptions may have the condition `when`.
+    /// If true, subscriptions may have the conditions `when` and `whole-if`.
     pub when: bool,
     /// The most workers of each queue.
     pub workers: NonZeroUsize,
@@ -138,8 +138,8 @@ pub(super) static TENANCY: LazyLock<Section<TenancyKeys>> = LazyLock::new(|| {
             .example("\"1MiB\"")
             .doc("The maximum quota of one of them for `wasi:keyvalue`. The default is none."),
         K::<bool>::new("when", |keys| &mut keys.when).doc(
-            "Accept `when` in their subscriptions. Such an expression runs on a thread of the informer, so one that \
-             is expensive delays the events of all plugins.",
+            "Accept `when` and `whole-if` in their subscriptions. Such an expression runs on a thread of the \
+             informer, so one that is expensive delays the events of all plugins.",
         ),
         K::<Count>::new("workers", |keys| &mut keys.workers)
             .within(WORKERS)

@@ -115,3 +115,24 @@ fn every_key_is_documented() {
         assert!(doc.ends_with('.') && doc.len() > 15, "{header} {}: {doc}", entry.name);
     }
 }
+
+/// A request for the namespaces of a namespace finds nothing, so the watch would wait for ever.
+#[test]
+fn a_namespace_is_in_no_namespace() {
+    let text = |watch: &str, on: &str| {
+        let plugin = "[[plugin]]\nname = \"p\"\nsource = \"p\"\n[[plugin.on]]\nwatch = \"v1/namespaces\"\n";
+        format!("[[watch]]\ngvr = \"v1/namespaces\"\n{watch}\n{plugin}{on}\n")
+    };
+    let key = "namespaces = [\"shop\"]";
+
+    assert!(read(&text("", "fields = \"metadata.name=shop\"")).is_ok());
+    for (watch, on, problem) in [
+        (key, "", "watch[0].namespaces: a namespace is in no namespace, so nothing of `v1/namespaces` would"),
+        ("", key, "plugin.p.on[0].namespaces: `namespaces` never selects a namespace; remove it, or write"),
+    ] {
+        let error = read(&text(watch, on)).unwrap_err();
+
+        assert_eq!(error.problems.len(), 1, "{error}");
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+}

@@ -17,6 +17,10 @@ const DROP: &str = "/metadata/managedFields";
 /// A longer period would be as good as never, which is written "0s". client-go raises a shorter period to the minimum (P-9).
 const RESYNC: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(7 * 24 * 60 * 60));
 
+/// How single namespaces are selected.
+pub(super) const OF_NAMESPACES: &str =
+    "remove it, or write fields = \"metadata.name=NAME\" for one namespace";
+
 /// The fields by which an informer identifies objects and their versions.
 const IDENTITY: [&str; 4] =
     ["/metadata/name", "/metadata/namespace", "/metadata/uid", "/metadata/resourceVersion"];
@@ -228,6 +232,11 @@ pub(super) fn never_if_zero(period: Option<Duration>) -> Option<Duration> {
 pub(super) fn judge(draft: &Draft<Watch>, problems: &mut Problems<'_>) {
     let watch = &draft.value;
     judge_pattern(draft, problems);
+    if let Some(place) = draft.written("namespaces").filter(|_| watch.gvr.is_namespaces()) {
+        let message =
+            format!("a namespace is in no namespace, so nothing of `{}` would be watched", watch.gvr);
+        problems.refuse(place, Fault::new(message, OF_NAMESPACES));
+    }
     if let Some((keep, drop)) = draft.written("keep").zip(draft.written("drop")) {
         let line = problems.line(drop.at, keep.at);
         let message = format!("`keep` lists all that is kept, and `drop` {line} what is removed");

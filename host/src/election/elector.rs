@@ -30,6 +30,8 @@ pub(crate) struct Elector {
     role: watch::Sender<Role>,
     /// The failure of the last attempt, which is logged once.
     failure: Option<String>,
+    /// True if a write that got no answer may have acquired the lease, and no later answer shows who holds the lease.
+    is_uncertain: bool,
 }
 
 /// The lease as this host has seen it last.
@@ -63,14 +65,15 @@ impl Elector {
         let api = Api::namespaced(client, &lease.namespace);
         let role = watch::Sender::new(Role::StandsBy { leader: None });
         let leadership = Leadership::new(&role, lease.clone());
-        (Self { api, lease, identity, timing, observed: None, role, failure: None }, leadership)
+        let (observed, failure, is_uncertain) = (None, None, false);
+        (Self { api, lease, identity, timing, observed, role, failure, is_uncertain }, leadership)
     }
 
     /// Competes for the lease until `stop` is cancelled. If this host holds the lease by then, renews it until it is lost or
     /// `ended` is cancelled, and releases it at last: cancel `ended` only after all work of a leader has ended (E-8).
     pub(crate) async fn run(mut self, stop: CancellationToken, ended: CancellationToken) {
         if !self.acquire(&stop).await {
-            return;
+            return self.release_unnoticed().await;
         }
         let has_ended = ended.run_until_cancelled(self.renew()).await.is_none();
         if has_ended {
@@ -132,9 +135,17 @@ impl Elector {
         let begun = Instant::now();
         let left = self.leads_until().map(|until| until.saturating_duration_since(begun));
         let limit = left.unwrap_or(Duration::MAX).min(self.timing.renew_within / 2);
+        let was_uncertain = self.is_uncertain;
         let outcome = match timeout(limit, self.acquire_or_renew()).await {
-            Ok(Ok(attempt)) => attempt,
-            Ok(Err(error)) => self.failed(error.to_string(), is_conflict(&error)),
+            Ok(Ok(attempt)) => {
+                self.is_uncertain = false;
+                attempt
+            }
+            Ok(Err(error)) => {
+                // An answer decides about the write of this attempt, and not about a write of an earlier attempt.
+                self.is_uncertain &= was_uncertain || !is_answer(&error);
+                self.failed(error.to_string(), is_conflict(&error))
+            }
             Err(_) => self.failed(format!("no answer within {limit:?}"), false),
         };
         if outcome != Attempt::Failed && self.failure.take().is_some() {
@@ -168,12 +179,16 @@ impl Elector {
             }
         }
         let written = match self.api.get_opt(&self.lease.name).await? {
-            None => self.api.create(&PostParams::default(), &self.claimed(self.empty())).await?,
+            None => {
+                self.is_uncertain = true;
+                self.api.create(&PostParams::default(), &self.claimed(self.empty())).await?
+            }
             Some(lease) => {
                 self.observe(lease.clone());
                 if !self.is_holder() && self.is_valid() {
                     return Ok(Attempt::Taken);
                 }
+                self.is_uncertain = true;
                 self.replace(&self.claimed(lease)).await?
             }
         };
@@ -258,6 +273,20 @@ impl Elector {
         tracing::warn!(lease = %self.lease, why, "the lease is not released; it ends by itself");
     }
 
+    /// Frees the lease if an attempt acquired it without the notice of this host, which stops and never leads. Otherwise no host would
+    /// lead before the lease ends.
+    async fn release_unnoticed(&self) {
+        if !self.is_uncertain {
+            return;
+        }
+        let why = match timeout(self.timing.retry, self.release_once()).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "no answer in time".to_owned(),
+        };
+        tracing::debug!(lease = %self.lease, why, "if this host holds the lease, the lease ends by itself");
+    }
+
     async fn release_once(&self) -> Result<(), kube::Error> {
         let Some(mut lease) = self.api.get_opt(&self.lease.name).await? else { return Ok(()) };
         let spec = lease.spec.take().unwrap_or_default();
@@ -275,6 +304,11 @@ impl Elector {
         });
         self.replace(&lease).await.map(drop)
     }
+}
+
+/// Returns true if the API server decided about the request. Without such an answer, a write may have been executed.
+fn is_answer(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code < 500)
 }
 
 fn is_conflict(error: &kube::Error) -> bool {

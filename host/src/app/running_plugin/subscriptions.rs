@@ -256,14 +256,17 @@ impl Subscriptions {
                     filter.continues(&before);
                     match &listening.successor {
                         Some(successor) => {
-                            // The objects that the successor still holds are in no cache any more.
+                            // The cache lacks the objects that the successor still holds, or has older states of them.
                             successor.retarget(Arc::clone(&filter) as _, difference);
                             Arc::clone(successor) as _
                         }
                         None => Arc::clone(&filter) as _,
                     }
                 };
-                if !informer.retarget_listener(&listening.registration, config, sink, difference) {
+                // A second comparison would mark an object as known whose deletion the first one has delivered.
+                let is_left = |object: &&Arc<Object>| !listening.is_behind(&object.key());
+                let of_rest = |object: &Arc<Object>| Some(object).filter(is_left).and_then(difference);
+                if !informer.retarget_listener(&listening.registration, config, sink, of_rest) {
                     return false;
                 }
                 (listening.on, listening.filter) = (on.clone(), filter);

@@ -97,8 +97,11 @@ impl Tenants {
         let objects = self.objects.clone();
         loop {
             let changed = objects.changed();
+            // While a change of `[tenancy]` is applied, the current informer may still keep only what plugins read of the objects.
+            let applied = self.applier.hold().await;
             let tenancy = objects.tenancy();
             self.subscribe(tenancy.as_ref());
+            drop(applied);
             let looked = Instant::now();
             if let Some(tenancy) = &tenancy {
                 self.look(tenancy).await;
@@ -116,6 +119,8 @@ impl Tenants {
 
     /// Subscribes to the objects that `[tenancy]` accepts, and to no others.
     fn subscribe(&mut self, tenancy: Option<&Tenancy>) {
+        // A [[watch]] of these objects may have the same informer, and a change of the [[watch]] replaces it.
+        self.subscriptions.retain(|one| !is_replaced(&self.factory, one.informer()));
         let wanted = [
             (PLUGINS, tenancy.is_some_and(|tenancy| !tenancy.namespaces.is_empty())),
             (CLUSTER_PLUGINS, tenancy.is_some_and(|tenancy| tenancy.cluster_plugins)),
@@ -184,7 +189,8 @@ impl Tenants {
         }
         let scoped = self.scopes.cluster_scoped(tenancy).await;
         let same_scopes = self.objects.set_cluster_scoped(scoped);
-        let found: Vec<Candidate> = synced.iter().flat_map(|(informer, _)| all(informer)).collect();
+        let mut found: Vec<Candidate> = synced.iter().flat_map(|(informer, _)| all(informer)).collect();
+        found.extend(self.unlisted(&synced));
         let Some(mut present) = self.without_predecessors(found).await else { return };
         present.sort_by(|one, other| one.identity().cmp(&other.identity()));
         let identities: Vec<(String, Option<i64>)> =
@@ -206,6 +212,17 @@ impl Tenants {
 }
 
 impl Tenants {
+    /// The objects of the earlier look whose kind has another informer now, which has not synced: they may exist.
+    fn unlisted(&self, synced: &[(SharedInformer, Undecoded)]) -> Vec<Candidate> {
+        let is_kind = |informer: &SharedInformer, kind: &str| informer.key().gvr.to_string() == kind;
+        let is_unlisted = |one: &&Candidate| {
+            let kind = if one.0.namespace().is_empty() { CLUSTER_PLUGINS } else { PLUGINS };
+            let is_followed = self.subscriptions.iter().any(|one| is_kind(one.informer(), kind));
+            is_followed && !synced.iter().any(|(informer, _)| is_kind(informer, kind))
+        };
+        self.objects.present().iter().filter(is_unlisted).cloned().collect()
+    }
+
     /// Returns the objects that may run. If an object was deleted and another one has its name now, the plugin of the first one ends and
     /// its data is deleted before the other one runs, even if the deletion was not seen. An object is refused until the data of the one
     /// before can be deleted. Returns `None` if the host is stopping.
@@ -239,7 +256,8 @@ impl Tenants {
     }
 
     /// Deletes the data of objects that are gone, so that ever new names do not fill the disk. `uids` are those of all objects in
-    /// the caches of `synced`, by the names of their plugins. What cannot be deleted now is deleted after a later look.
+    /// the caches of `synced` and of those that may exist, by the names of their plugins. What cannot be deleted now is deleted after a
+    /// later look.
     async fn forget(&mut self, mut uids: BTreeMap<String, String>, synced: &[(SharedInformer, Undecoded)]) {
         for (earlier, uid) in std::mem::take(&mut self.uids) {
             if uids.contains_key(&earlier) {
@@ -286,6 +304,14 @@ fn may_exist(plugin: &str, synced: &[(SharedInformer, Undecoded)]) -> bool {
     };
     let of_kind = synced.iter().find(|(informer, _)| informer.key().gvr.to_string() == kind);
     of_kind.is_none_or(|(_, undecoded)| undecoded.may_have(&key))
+}
+
+/// Returns true if the informer has ended, or if another informer of the same key has replaced it and has synced.
+fn is_replaced(factory: &InformerFactory, informer: &SharedInformer) -> bool {
+    let is_superseded = || factory.superseded().iter().any(|one| one.is(informer));
+    let has_successor =
+        || factory.informers().iter().any(|now| now.key() == informer.key() && now.has_synced());
+    informer.has_ended() || (is_superseded() && has_successor())
 }
 
 fn all(informer: &SharedInformer) -> Vec<Candidate> {
@@ -376,6 +402,127 @@ mod tests {
         assert_eq!(plugins(present), ["shop/b", "shop/a"]);
         assert_eq!((kept("shop/a").await, kept("shop/b").await), (false, true));
         assert!(!is_held(&tenants));
+        app.stop().await;
+        server.shutdown().await;
+    }
+
+    /// A plugin that subscribes to the objects shares the informer with the host, until its [[watch]] gets another one.
+    #[tokio::test]
+    async fn the_objects_are_followed_after_another_informer_replaces_the_one_that_a_plugin_shares() {
+        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
+        let client = connection.client.clone();
+        install(&client).await;
+        let with = |fields: &str| {
+            let mut config = config(&format!("[[watch]]\ngvr = \"{CLUSTER_PLUGINS}\"\n{fields}\n{TENANCY}"));
+            let mut on = config.plugins[0].subscriptions[0].clone();
+            on.watch = CLUSTER_PLUGINS.parse().unwrap();
+            config.plugins[0].subscriptions.push(on);
+            config
+        };
+        let options = Options { connection: Some(connection), ..Options::default() };
+        let app = App::start(with(""), options).await.unwrap();
+        let mut tenants =
+            Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
+        let tenancy = tenants.objects.tenancy().unwrap();
+        tenants.subscribe(Some(&tenancy));
+        let of = |tenants: &Tenants| {
+            let mut informers = tenants.subscriptions.iter().map(Subscription::informer);
+            informers.find(|informer| informer.key().gvr.to_string() == CLUSTER_PLUGINS).unwrap().clone()
+        };
+        let shared = of(&tenants);
+        assert!(timeout(Duration::from_secs(60), shared.wait_synced()).await.unwrap());
+
+        let objects = tenants.objects.clone();
+        let changed = objects.changed();
+        app.apply(with("fields = \"metadata.name!=x\"")).await.unwrap();
+        timeout(Duration::from_secs(60), changed).await.expect("the watcher is woken");
+
+        assert!(shared.has_ended(), "the informer of the changed watch has replaced it");
+        tenants.subscribe(Some(&tenancy));
+        let own = of(&tenants);
+        assert!(timeout(Duration::from_secs(60), own.wait_synced()).await.unwrap());
+
+        let changed = objects.changed();
+        app.apply(with("fields = \"metadata.name!=y\"")).await.unwrap();
+        assert!(app.factory.superseded().iter().all(|one| !one.is(&own)), "no informer replaces it");
+        timeout(Duration::from_secs(60), changed).await.expect("the watcher is woken");
+
+        // The new informer has the key of the own one.
+        let changed = objects.changed();
+        app.apply(with("")).await.unwrap();
+        timeout(Duration::from_secs(60), changed).await.expect("the watcher is woken");
+        tenants.subscribe(Some(&tenancy));
+        let current = of(&tenants);
+        assert!(!current.is(&own) && current.has_synced() && !current.has_ended());
+        app.stop().await;
+        server.shutdown().await;
+    }
+
+    /// The informer that a plugin uses may keep less than the host reads, until the change of `[tenancy]` supersedes it.
+    #[tokio::test]
+    async fn the_objects_are_not_followed_before_a_change_of_tenancy_is_applied() {
+        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
+        let client = connection.client.clone();
+        let options = Options { connection: Some(connection), ..Options::default() };
+        let app = App::start(config(""), options).await.unwrap();
+        let mut tenants =
+            Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
+        // The watcher of the host sets the others.
+        tenants.objects = Objects::default();
+        let applied = app.applier.hold().await;
+        tenants.objects.choose(&config(TENANCY));
+
+        // This runs as far as it can.
+        timeout(Duration::ZERO, tenants.follow()).await.unwrap_err();
+        assert!(tenants.subscriptions.is_empty());
+
+        drop(applied);
+        let is_followed = || app.factory.informers().iter().any(|one| is_plugin_resource(&one.key().gvr));
+        let followed = async {
+            while !is_followed() {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        select! {
+            () = tenants.follow() => {}
+            found = timeout(Duration::from_secs(60), followed) => found.unwrap(),
+        }
+        assert_eq!(tenants.subscriptions.len(), 2);
+        app.stop().await;
+        server.shutdown().await;
+    }
+
+    #[tokio::test]
+    async fn the_objects_of_a_kind_stay_until_its_next_informer_has_synced() {
+        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
+        let client = connection.client.clone();
+        install(&client).await;
+        let options = Options { connection: Some(connection), ..Options::default() };
+        let app = App::start(config(TENANCY), options).await.unwrap();
+        let mut tenants =
+            Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
+        // The watcher of the host sets the others.
+        tenants.objects = Objects::default();
+        let tenancy = app.applier.objects().tenancy().unwrap();
+        tenants.subscribe(Some(&tenancy));
+        let synced = async {
+            let mut informers = tenants.subscriptions.iter().map(Subscription::informer);
+            let informer = informers.find(|one| one.key().gvr.to_string() == CLUSTER_PLUGINS).unwrap();
+            informer.wait_synced().await
+        };
+        assert!(timeout(Duration::from_secs(60), synced).await.unwrap());
+        // The definition of Plugins is not installed, so their informer does not sync.
+        tenants.objects.set(vec![object("a", "one")]);
+
+        tenants.look(&tenancy).await;
+
+        assert_eq!(tenants.objects.present().iter().map(plugin_of).collect::<Vec<_>>(), ["shop/a"]);
+        tenants.subscriptions.retain(|one| one.informer().key().gvr.to_string() != PLUGINS);
+        tenants.look(&tenancy).await;
+        assert!(tenants.objects.present().is_empty(), "no kind is followed that the object could have");
         app.stop().await;
         server.shutdown().await;
     }

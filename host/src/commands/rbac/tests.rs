@@ -341,6 +341,27 @@ fn a_pattern_is_a_rule_for_all_resources_of_its_groups() {
     );
 }
 
+/// The host raises the count of an Event that repeats. Without a watch of this resource, the pattern does not stand for it.
+#[test]
+fn a_pattern_that_stands_for_events_needs_the_verb_for_a_repeated_event() {
+    let unwatched = |gvr: &str| {
+        format!(
+            "{DEPLOYMENTS}[[watch]]\ngvr = \"{gvr}\"\nmetadata-only = true\n\
+             {PLUGIN}[plugin.grant]\nwrite = [\"create {gvr} @shop\"]\n"
+        )
+    };
+    let watched = |gvr: &str| format!("[[watch]]\ngvr = \"events.k8s.io/v1/events\"\n{}", unwatched(gvr));
+    let deployments = "*: apps/deployments list,watch";
+
+    for (gvr, create) in
+        [("*/*/*", "shop: */* create"), ("events.k8s.io/*/*", "shop: events.k8s.io/* create")]
+    {
+        assert_eq!(lines(&watched(gvr)), [deployments, create, "shop: events.k8s.io/events patch"]);
+        assert_eq!(lines(&unwatched(gvr)), [deployments, create]);
+    }
+    assert_eq!(lines(&watched("apps/*/*")), [deployments, "shop: apps/* create"]);
+}
+
 #[test]
 fn a_watch_of_its_own_that_a_pattern_uses_needs_the_namespaces_that_it_requests() {
     let pattern = "[[watch]]\ngvr = \"apps/*/*\"\nmetadata-only = true\nnamespaces = [\"shop\"]\n";

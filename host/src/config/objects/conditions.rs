@@ -59,6 +59,8 @@ fn revealing(on: &Subscription, secrets: &SecretGrants) -> Vec<String> {
             filter.changed.pointers.iter().any(changes) || (filter.changed.generation && !shows_digests),
         ),
         ("when", filter.when.is_some()),
+        // When one informer replaces another, the condition decides which Secrets the plugin receives again.
+        ("whole-if", on.whole_if.is_some()),
     ];
     let revealing = conditions.into_iter().filter(|(_, reveals)| *reveals);
     revealing

@@ -99,8 +99,18 @@ impl Scope<'_> {
                 ));
             }
         }
-        if on.filter.when.is_some() && !self.tenancy.when {
+        if self.tenancy.when {
+            return;
+        }
+        if on.filter.when.is_some() {
             faults.push(format!("{what}: [tenancy] does not allow `when`; decide in the plugin instead"));
+        }
+        // Informers evaluate this condition too. When one informer replaces another, the condition decides which objects the plugin
+        // receives again.
+        if on.whole_if.is_some() {
+            faults.push(format!(
+                "{what}: [tenancy] does not allow `whole-if`, which needs `when`; remove it, or write reads = [\"all\"] instead of both"
+            ));
         }
     }
 

@@ -190,6 +190,11 @@ fn larger_limits_than_tenancy_has_are_refused() {
         ("shop", json!({"poll": "10s"}), "spec.poll"),
         ("shop", json!({"on": [{"watch": "v1/configmaps", "resync": "1s"}]}), "resync is too often"),
         ("shop", json!({"on": [{"watch": "v1/configmaps", "when": "true"}]}), "does not allow `when`"),
+        (
+            "shop",
+            json!({"on": [{"watch": "v1/configmaps", "reads": ["/data"], "whole-if": "object.data.a == 'b'"}]}),
+            "does not allow `whole-if`, which needs `when`",
+        ),
         ("", json!({"grant": {"write": ["delete v1/configmaps"], "read": ["v1/services"]}}), "v1/services"),
     ] {
         let refusal = refused(namespace, members);
@@ -260,6 +265,24 @@ fn conditions_on_values_of_secrets_need_a_grant_for_the_values() {
     }
     let when = on("shop", "when", json!("object.data.pin == 'MDAwMA=='"), json!([])).unwrap_err();
     assert!(when.message.contains("`when` would tell the plugin"), "{when:?}");
+}
+
+/// When an informer replaces another one, the condition decides which Secrets are delivered again.
+#[test]
+fn a_condition_for_whole_secrets_needs_a_grant_for_the_values() {
+    let config = config(&FILE.replace("[tenancy]\n", "[tenancy]\nwhen = true\n"));
+    let judge = |secrets: Value| {
+        let on = json!([{"watch": "v1/secrets", "reads": [], "whole-if": "object.data.pin == 'MDAwMA=='"}]);
+        let spec = spec(json!({"on": on, "grant": {"secrets": secrets}}));
+        let object = PluginObject { namespace: "shop", name: "echo", spec: &spec };
+        object.plugin(&config, config.tenancy.as_ref().unwrap(), &|_| false)
+    };
+
+    for granted in [json!([]), json!(["digest shop/*"])] {
+        let refusal = judge(granted).unwrap_err();
+        assert!(refusal.message.contains("`whole-if` would tell the plugin"), "{refusal:?}");
+    }
+    assert!(judge(json!(["shop/*"])).is_ok());
 }
 
 #[test]

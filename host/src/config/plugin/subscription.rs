@@ -9,7 +9,7 @@ use crate::config::{
     key::{Draft, Key, Section},
     problem::{Fault, Problems},
     value::{ChangedPart, Choice, Holds, Name, ReadPart, outside as out_of_bounds},
-    watch::{Watch, never_if_zero, resync_fault, whole_object},
+    watch::{OF_NAMESPACES, Watch, never_if_zero, resync_fault, whole_object},
     watched::Watched,
 };
 
@@ -407,6 +407,9 @@ pub(super) fn subscription(
     {
         let message = "what changed before a restart is an addition, which `events` leaves out";
         problems.refuse(initial, Fault::new(message, "add \"add\" to `events`, or write \"deliver\""));
+    }
+    if let Some(namespaces) = draft.written("namespaces").filter(|_| on.watch.is_namespaces()) {
+        problems.refuse(namespaces, Fault::new("`namespaces` never selects a namespace", OF_NAMESPACES));
     }
     if let Some(labels) = draft.written("namespaces-labels").filter(|_| on.follows_namespaces()) {
         watched.follows_namespaces(&on.watch).into_iter().for_each(|fault| problems.refuse(labels, fault));

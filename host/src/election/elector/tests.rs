@@ -73,6 +73,8 @@ struct InMemory {
     is_down: Arc<AtomicBool>,
     /// If true, it answers no request.
     is_silent: Arc<AtomicBool>,
+    /// If true, it executes each write and does not answer it.
+    answers_no_write: Arc<AtomicBool>,
 }
 
 impl InMemory {
@@ -87,6 +89,9 @@ impl InMemory {
                 let (head, body) = request.into_parts();
                 let body = body.collect().await?.to_bytes();
                 let (code, document) = own.answer(&head.method, &body);
+                if head.method != Method::GET && own.answers_no_write.load(Ordering::SeqCst) {
+                    std::future::pending::<()>().await;
+                }
                 let answer = Response::builder().status(code);
                 answer.body(Body::from(document.to_string().into_bytes())).map_err(kube::Error::HttpError)
             }
@@ -211,6 +216,41 @@ async fn a_host_that_stops_keeps_its_lease_until_its_work_has_ended_and_competes
     first.stop().await;
     assert_eq!(spec(&server).await["holderIdentity"], Value::Null);
     server.shutdown().await;
+}
+
+/// Otherwise no host would lead before the lease ends (E-8).
+#[tokio::test(start_paused = true)]
+async fn a_host_that_stops_before_it_leads_frees_a_lease_that_it_acquired_without_an_answer() {
+    let server = InMemory::default();
+    server.answers_no_write.store(true, Ordering::SeqCst);
+    let host = Host::start(server.client(), "a");
+    while server.lease.lock().is_none() {
+        sleep(Duration::from_millis(100)).await;
+    }
+
+    // The attempt ends without an answer, and the host stops before the next one.
+    host.stop.cancel();
+    server.answers_no_write.store(false, Ordering::SeqCst);
+    timeout(SOON, host.task).await.unwrap().unwrap();
+
+    assert!(!host.leadership.leads());
+    assert_eq!(server.spec()["holderIdentity"], Value::Null);
+}
+
+/// It cannot hold the lease, and a server that does not answer would delay the stop.
+#[tokio::test(start_paused = true)]
+async fn a_host_that_stops_and_has_written_no_lease_sends_no_further_request() {
+    let server = InMemory::default();
+    server.is_down.store(true, Ordering::SeqCst);
+    let host = Host::start(server.client(), "a");
+    while server.methods.lock().is_empty() {
+        sleep(Duration::from_millis(100)).await;
+    }
+
+    host.stop.cancel();
+    timeout(SOON, host.task).await.unwrap().unwrap();
+
+    assert_eq!(*server.methods.lock(), [Method::GET]);
 }
 
 /// The record must not change for the duration that it states, by the clock of the host that waits (E-3). Scenario 126.

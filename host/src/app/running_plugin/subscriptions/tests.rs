@@ -417,6 +417,34 @@ async fn a_changed_filter_deletes_no_object_of_such_a_namespace_that_is_only_in_
     stage.end().await;
 }
 
+/// The plugin has received a newer state of the object than the cache has.
+#[tokio::test]
+async fn a_changed_filter_compares_an_object_that_the_informer_has_not_reached_only_once() {
+    let stage = Stage::new().await;
+    let subscriptions = stage.plugin.subscriptions();
+    let offered = || stage.plugin.queue().stats().offered;
+    stage.server.load(vec![config_map(&json!("2026-01-01T00:00:00Z"))]).unwrap();
+    let version = stage.server.resource_version().to_string();
+    stage.informer.wait_for_version(&version, None).await.unwrap();
+    stage.informer.wait_offered();
+    assert!(stage.is_behind() && stage.informer.lister().get(&KEY.parse().unwrap()).is_some());
+    let cached = u64::try_from(stage.informer.cached().len()).unwrap();
+    let (before, mut on) = (offered(), stage.on());
+    on.filter.labels = "team=shop".parse().unwrap();
+
+    {
+        let mut claims = subscriptions.claims.lock();
+        let claim = claims.get_mut(&stage.informer.key().gvr).unwrap();
+        assert!(subscriptions.listen(claim, &on, None));
+    }
+    assert_eq!(offered() - before, cached, "one deletion for each object");
+    // The object is gone.
+    assert!(subscriptions.caught_up(&stage.informer));
+
+    assert_eq!(offered() - before, cached, "the plugin has received this deletion already");
+    stage.end().await;
+}
+
 /// The filter before receives objects until the informer's lock is taken for the change.
 #[tokio::test]
 async fn a_changed_filter_chooses_such_a_namespace_also_for_an_object_that_came_just_before_the_change() {

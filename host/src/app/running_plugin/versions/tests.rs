@@ -294,3 +294,23 @@ async fn a_host_that_stands_by_compiles_a_component_once_and_serves_it_when_it_l
     host.until("a version in service", |plugin| plugin.plugin().version().is_some()).await;
     host.end().await;
 }
+
+/// The load of a slow registry may take many minutes, and the caller does not wait for its end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_requested_load_ends_when_the_plugin_is_removed() {
+    let host = Host::start().await;
+    let plugin = host.plugin();
+    let turn = plugin.versions().loading.lock().await;
+    let (applier, loaded) = (Arc::clone(&host.app.applier), Arc::clone(&plugin));
+    let loading = tokio::spawn(async move { applier.load(&loaded).await });
+    let mut without = config(&host.file(), "", "");
+    without.plugins.clear();
+
+    timeout(PATIENCE, host.app.apply(without)).await.unwrap().unwrap();
+
+    let ended = timeout(PATIENCE, loading).await.unwrap().unwrap();
+    assert!(ended.is_err_and(|why| why.contains("removed")));
+    drop(turn);
+    assert!(plugin.plugin().version().is_none());
+    host.end().await;
+}
