@@ -145,6 +145,14 @@ pub(crate) async fn informer(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Builds a project with a mistake, and returns the error of the build.
+async fn refused(project: &Path) -> String {
+    let output = command(project, &["build"]).await.output().await.unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{} is built: {stderr}", project.display());
+    stderr
+}
+
 /// A host with all projects. Its caches are empty, and all plugins serve.
 async fn host(projects: &[Project], cluster: &Cluster) -> TestHost {
     let plugins = projects.iter().map(Project::configuration);
@@ -262,10 +270,9 @@ async fn a_function_for_timers_that_is_not_exported_is_an_error_of_the_build() {
         let project = new_project(scratch.path(), &format!("half-{language}"), language, &[]).await;
         fs::write(project.join(source), text).unwrap();
 
-        let built = command(&project, &["build"]).await.output().await.unwrap();
+        let error = refused(&project).await;
 
-        let stderr = String::from_utf8_lossy(&built.stderr);
-        assert!(!built.status.success() && stderr.contains(wanted), "{language}: {stderr}");
+        assert!(error.contains(wanted), "{language}: {error}");
     }
 }
 
@@ -344,13 +351,9 @@ async fn a_handler_that_the_world_does_not_export_is_an_error_of_the_build() {
         let project = new_project(scratch.path(), &format!("never-{index}"), language, &[]).await;
         fs::write(project.join(source), text).unwrap();
 
-        let built = command(&project, &["build"]).await.output().await.unwrap();
+        let error = refused(&project).await;
 
-        let stderr = String::from_utf8_lossy(&built.stderr);
-        assert!(
-            !built.status.success() && stderr.contains(&format!("{seen}: {why}")),
-            "{language}: {stderr}"
-        );
+        assert!(error.contains(&format!("{seen}: {why}")), "{language}: {error}");
     }
 }
 
@@ -385,11 +388,10 @@ func onBatch(_ context.Context, all []batchhandler.Notification) []batchhandler.
         let project = new_project(scratch.path(), &format!("batches-{language}"), language, &[]).await;
         fs::write(project.join(source), text).unwrap();
 
-        let built = command(&project, &["build"]).await.output().await.unwrap();
+        let error = refused(&project).await;
 
-        let stderr = String::from_utf8_lossy(&built.stderr);
         let right = "choose the world `batch-event-handler-with-standard` (exports batch-handler) and remove the handlers";
-        assert!(!built.status.success() && stderr.contains(right), "{language}: {stderr}");
+        assert!(error.contains(right), "{language}: {error}");
     }
 }
 
@@ -412,10 +414,9 @@ async fn a_world_whose_handlers_are_missing_is_an_error_of_the_build() {
         let text = fs::read_to_string(&manifest).unwrap();
         fs::write(manifest, text.replace("event-handler-with-standard", "controller-with-handlers")).unwrap();
 
-        let built = command(&project, &["build"]).await.output().await.unwrap();
+        let error = refused(&project).await;
 
-        let stderr = String::from_utf8_lossy(&built.stderr);
-        assert!(!built.status.success() && stderr.contains(seen), "{language}: {stderr}");
+        assert!(error.contains(seen), "{language}: {error}");
     }
 }
 
@@ -443,10 +444,9 @@ async fn http_requests_in_quickjs_are_an_error_of_the_build_that_names_the_other
                   export const { plugin, handler } = definePlugin({ onAdd() { http.fetch(\"https://a/\"); } });\n";
     fs::write(project.join("src/index.js"), source).unwrap();
 
-    let built = command(&project, &["build"]).await.output().await.unwrap();
+    let error = refused(&project).await;
 
-    let stderr = String::from_utf8_lossy(&built.stderr);
     let wanted =
         "src/index.js sends HTTP requests, which QuickJS cannot: write `engine = \"starlingmonkey\"` into";
-    assert!(!built.status.success() && stderr.contains(wanted), "{stderr}");
+    assert!(error.contains(wanted), "{error}");
 }

@@ -128,7 +128,7 @@ fn the_parser_finds_what_serde_json_finds() {
             0 => serde_json::to_string(&document).unwrap(),
             _ => serde_json::to_string_pretty(&document).unwrap(),
         };
-        // serde_json reads back each fraction as it was only with its feature `float_roundtrip`.
+        // Without its feature `float_roundtrip`, serde_json reads some fractions as other numbers.
         let document: Value = serde_json::from_str(&json).unwrap();
         for pointer in all {
             expected.push(document.pointer(&pointer).cloned());

@@ -51,7 +51,7 @@ impl Dev {
     /// # Panics
     /// Panics if the command ends before it prints the URL.
     pub async fn url(&mut self) -> String {
-        let answer: Value = serde_json::from_str(&found(&mut self.answer, "url").await).unwrap();
+        let answer: Value = serde_json::from_str(&found(&mut self.answer, &["url"]).await).unwrap();
         answer.get("url").and_then(Value::as_str).unwrap().to_owned()
     }
 
@@ -60,15 +60,25 @@ impl Dev {
     /// # Panics
     /// Panics with all lines until then if the command ends or the line does not come in time.
     pub async fn logs(&mut self, text: &str) {
-        found(&mut self.log, text).await;
+        self.logs_all(&[text]).await;
+    }
+
+    /// Waits until each of these texts was in a line of the log, in any order.
+    ///
+    /// # Panics
+    /// Panics with all lines until then if the command ends or a line does not come in time.
+    pub async fn logs_all(&mut self, texts: &[&str]) {
+        found(&mut self.log, texts).await;
     }
 }
 
-async fn found(lines: &mut Lines<impl AsyncBufRead + Unpin>, text: &str) -> String {
-    let mut seen = String::new();
+/// Reads lines until each of these texts was in a line, in any order. Returns the last line.
+async fn found(lines: &mut Lines<impl AsyncBufRead + Unpin>, texts: &[&str]) -> String {
+    let (mut seen, mut missing) = (String::new(), texts.to_vec());
     let searching = async {
         while let Some(line) = lines.next_line().await.unwrap() {
-            if line.contains(text) {
+            missing.retain(|text| !line.contains(*text));
+            if missing.is_empty() {
                 return Some(line);
             }
             seen.push_str(&line);
@@ -78,7 +88,7 @@ async fn found(lines: &mut Lines<impl AsyncBufRead + Unpin>, text: &str) -> Stri
     };
     match timeout(PATIENCE, searching).await {
         Ok(Some(line)) => line,
-        Ok(None) => panic!("the command ended without {text:?}:\n{seen}"),
-        Err(_) => panic!("no line with {text:?}:\n{seen}"),
+        Ok(None) => panic!("the command ended without {missing:?}:\n{seen}"),
+        Err(_) => panic!("no line with {missing:?}:\n{seen}"),
     }
 }

@@ -187,23 +187,28 @@ impl Running {
     /// Reads the log up to a line that contains `words`. Returns all lines since the last read; the last one contains
     /// `words`.
     pub(super) async fn log_up_to(&mut self, words: &str) -> Vec<String> {
+        self.log_up_to_all(&[words]).await
+    }
+
+    /// Reads the log until each of `words` was in a line, in any order. Returns all lines since the last read.
+    pub(super) async fn log_up_to_all(&mut self, words: &[&str]) -> Vec<String> {
         let reading = async {
-            let mut read = Vec::new();
+            let (mut read, mut missing) = (Vec::new(), words.to_vec());
             loop {
                 let line = match self.unread.pop_front() {
                     Some(line) => Some(line),
                     None => self.stderr.next_line().await.unwrap(),
                 };
                 let Some(line) = line else { break };
-                let found = line.contains(words);
+                missing.retain(|words| !line.contains(*words));
                 read.push(line);
-                if found {
+                if missing.is_empty() {
                     return read;
                 }
             }
-            panic!("the log ended without `{words}`: {read:#?}");
+            panic!("the log ended without {missing:?}: {read:#?}");
         };
-        timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("nothing logged with `{words}`"))
+        timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("nothing logged with {words:?}"))
     }
 
     /// Reads the rest of the log of a run that ends.

@@ -132,9 +132,7 @@ async fn readiness_names_each_plugin_without_a_version_and_each_watch_without_a_
     fs::write(&broken, "not a component").unwrap();
     let plugins = [("echo", echo.to_str().unwrap()), ("broken", broken.to_str().unwrap())];
     let (mut host, address, _directory) = start(&server.url(), "127.0.0.1:0", &plugins).await;
-    host.logged("the plugin cannot be loaded").await;
-    host.logged("plugin loaded").await;
-    host.logged(&secret).await;
+    host.log_up_to_all(&["the plugin cannot be loaded", "plugin loaded", &secret]).await;
 
     let failing = "[-]watch v1/configmaps failed: its first list is not in the cache\n\
                    [-]plugin broken failed: it has no version in service\nreadyz check failed\n";
