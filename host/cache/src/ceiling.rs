@@ -1,9 +1,9 @@
 //! The ceiling over the memory of all cached objects (D-16): stored objects must not exhaust the memory of the process.
 //!
-//! Near the ceiling, every informer compresses its objects, and from then on those that arrive. At the ceiling, the first list of an
-//! informer fails. An eighth above it, a new or changed object ends its watch, and the informer follows the cluster by lists, which need
-//! memory only for what has changed. A quarter above it, these lists fail, too. A list that fails leaves the cache as it was.
-//! Deletions always pass.
+//! Near the ceiling, every informer compresses its objects. From then on, it also compresses each object that arrives. At the
+//! ceiling, the first list of an informer fails. An eighth above it, a new or changed object ends its watch, and the informer follows
+//! the cluster by lists, which need memory only for what has changed. A quarter above it, these lists fail, too. A list that fails
+//! leaves the cache as it was. Deletions always pass.
 
 use informer_types::Object;
 

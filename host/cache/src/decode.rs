@@ -46,6 +46,10 @@ const KEPT_SCRATCH: usize = 64 << 10;
 pub(crate) struct Decoder {
     api_version: String,
     kind: String,
+    /// The members `kind` and `apiVersion` with a comma after each, as they stand in the text of an object.
+    type_members: String,
+    /// The length of the first of these members.
+    kind_member: usize,
     drop_managed_fields: bool,
     drop: Vec<Pointer>,
     /// `None` keeps all fields.
@@ -54,12 +58,12 @@ pub(crate) struct Decoder {
     whole_if: Vec<Condition>,
     metadata_only: bool,
     namespaces: NamespaceNames,
-    /// Compresses every object, or only those that arrive while or after memory is tight.
+    /// Compresses objects. If `compresses` is false, the packer gets no objects until memory becomes tight.
     packer: Arc<Packer>,
     compresses: bool,
     ceiling: Ceiling,
-    /// True once the objects that the cache had were compressed because memory was tight. From then on, every object is compressed as
-    /// it grows old. Otherwise, objects that arrive while there is room again would stay uncompressed when memory is tight once more.
+    /// True once memory was tight and the objects of the cache were compressed. From then on, every new object is compressed as it
+    /// grows old: memory may become tight again, and the whole cache is compressed only once.
     squeezed: AtomicBool,
     /// The cache whose objects a list shares if they are unchanged. `None` means that lists share nothing.
     cached: Option<Arc<Indexer>>,
@@ -103,8 +107,12 @@ impl Decoder {
         // The header's own pass finds `metadata.managedFields`; other pointers need a second pass.
         let (managed, drop): (Vec<_>, Vec<_>) =
             watch.drop.iter().cloned().partition(|pointer| pointer.to_string() == MANAGED_FIELDS);
+        let api_version = watch.gvr.api_version();
+        let kind_member = format!(r#""kind":"{kind}","#);
         Self {
-            api_version: watch.gvr.api_version(),
+            type_members: format!(r#"{kind_member}"apiVersion":"{api_version}","#),
+            kind_member: kind_member.len(),
+            api_version,
             kind: kind.to_owned(),
             drop_managed_fields: !managed.is_empty(),
             drop,
@@ -146,13 +154,13 @@ impl Decoder {
             return Err(Undecodable::Foreign("an object has no metadata".to_owned()));
         };
         let missing_type = self.missing_type(&parsed);
-        let keep = self.keep.as_ref().filter(|_| !self.is_whole(text, &missing_type));
+        let keep = self.keep.as_ref().filter(|_| !self.is_whole(text, missing_type));
         let header = metadata.header(&self.namespaces, keep.is_some());
         if header.name.is_empty() {
             return Err(quarantine(text, ObjectProblem::NoName));
         }
         let body =
-            self.body(text, &parsed, &missing_type, keep).map_err(|problem| quarantine(text, problem))?;
+            self.body(text, &parsed, missing_type, keep).map_err(|problem| quarantine(text, problem))?;
         let object = Object::with_vocabulary(&header, Body::Raw(body), self.packer.vocabulary());
         let object = Arc::new(object.map_err(|error| quarantine(text, error.into()))?);
         let tight = self.ceiling.is_near();
@@ -193,8 +201,9 @@ impl Decoder {
         }
     }
 
-    /// A list has arrived. If the cache was squeezed meanwhile, or before, another thread compresses the objects of the list, and this
-    /// function does not wait for it. Objects that arrived before the cache was squeezed were not in the cache then.
+    /// Compresses the objects of a list that has arrived completely, if the cache was squeezed. Objects that arrived before the squeeze
+    /// were not in the cache yet, so the squeeze left them out. Another thread compresses the objects, and this function does not wait
+    /// for the thread.
     pub(crate) fn listed(&self, objects: &[Arc<Object>]) {
         if self.compresses || !self.squeezed.load(Ordering::Relaxed) {
             return;
@@ -240,21 +249,16 @@ impl Decoder {
         )))
     }
 
-    /// The kind and the apiVersion that an item leaves to its list, as the first members of an object. Such an item is whole, because
-    /// each item of a list of metadata has its type (A-10).
-    fn missing_type(&self, parsed: &ObjectText<'_>) -> String {
-        let mut members = String::new();
-        if parsed.kind().is_empty() {
-            members.push_str(&format!(r#""kind":"{}","#, self.kind));
-        }
-        if parsed.api_version().is_empty() {
-            members.push_str(&format!(r#""apiVersion":"{}","#, self.api_version));
-        }
-        members
+    /// The members `kind` and `apiVersion` that an item leaves to its list. Empty if the item has both. An item without its type is a
+    /// whole object, because each item of a list of metadata has its type (A-10).
+    fn missing_type(&self, parsed: &ObjectText<'_>) -> &str {
+        let from = if parsed.kind().is_empty() { 0 } else { self.kind_member };
+        let to = if parsed.api_version().is_empty() { self.type_members.len() } else { self.kind_member };
+        self.type_members.get(from..to).unwrap_or_default()
     }
 
-    /// Returns true if the object meets a condition for objects that are kept whole. The condition sees the type that an item leaves to
-    /// its list, so that the same object is kept in the same form, whether a list or a watch brings it.
+    /// Returns true if the object meets a condition for objects that are kept whole. A condition sees an item of a list with the type
+    /// that the item leaves to the list. A list and a watch therefore keep the same object in the same form.
     fn is_whole(&self, text: &str, missing_type: &str) -> bool {
         if self.whole_if.is_empty() {
             return false;
@@ -263,6 +267,7 @@ impl Decoder {
         let text: &str = if missing_type.is_empty() {
             text
         } else {
+            typed.reserve(text.len() + missing_type.len());
             splice(text, missing_type, Vec::new(), &mut typed);
             &typed
         };

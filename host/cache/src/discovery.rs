@@ -44,7 +44,8 @@ pub(crate) enum DiscoveryError {
     ClusterScoped(Gvr),
 }
 
-/// The resources of a group and version. An API server always sends the field, so an answer without it is from another server.
+/// The resources of a group and version. An API server always sends the field, so an answer without the field is from another
+/// kind of server.
 #[derive(Deserialize)]
 struct ApiResourceList {
     #[serde(deserialize_with = "or_default")]
@@ -99,15 +100,15 @@ pub(crate) async fn discover(
     Ok(Resource { kind: found.kind.clone(), namespaced: found.namespaced })
 }
 
-/// The server answered 404 for the group and version. Suggests another one.
+/// The error about a group and version for which the server answered 404. Suggests another version.
 ///
-/// A 404 counts only if the server lists its API groups, or answers 403 to that request. A proxy may answer every request with 404
-/// while it has no API server, and an informer deletes all objects of a resource that counts as removed.
+/// The 404 counts only if the server lists its API groups, or answers 403 to the request for this list. A proxy that has lost its API
+/// server may answer 404 to every request. If such an answer counted, the informer would delete all objects of the resource.
 async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
     let api_version = gvr.api_version();
     let groups = match api_groups(transport).await {
         Ok(groups) => groups,
-        // This is an API server. It hides the list from this identity.
+        // This is an API server, and this identity may not read the list.
         Err(error) if error.class() == ErrorClass::Forbidden => Value::Null,
         Err(source) => return DiscoveryError::Request { gvr: gvr.clone(), source },
     };
@@ -119,7 +120,7 @@ async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
     DiscoveryError::UnknownApi { server: transport.server.to_string(), api_version, hint: hint(near) }
 }
 
-/// The API groups that the server serves.
+/// The API groups that the server serves. An answer of another form, or 404, is an error, because an API server always has this list.
 async fn api_groups(transport: &Transport) -> Result<Value, RequestError> {
     const PATH: &str = "/apis";
     let no_list = || {

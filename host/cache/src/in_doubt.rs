@@ -1,6 +1,7 @@
 //! Changes that a bug may have kept from the listeners. The controller writes the store first and then notifies the listeners
 //! (C-5). If a bug ends it in between, the next list finds the store up to date, so the listeners would never be notified.
-//! Therefore the change that is being applied is remembered, and the informer distributes it again before it lists again or ends.
+//! Therefore the informer remembers the change that it is applying. After a bug, it distributes the change again before its next
+//! list, or before it ends.
 
 use std::{collections::HashMap, sync::Arc};
 

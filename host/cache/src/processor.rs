@@ -244,7 +244,8 @@ impl Listeners {
     }
 
     /// Records that the first lists are in the cache and were offered to every listener. The resync periods of these listeners begin now
-    /// they have just received every object. No listener has synced before the returned tokens are dropped (C-12).
+    /// because the listeners have just received every object. No listener has synced before the returned tokens are dropped
+    /// (C-12).
     #[must_use]
     pub(crate) fn informer_synced(&mut self) -> Vec<SyncToken> {
         self.synced = true;

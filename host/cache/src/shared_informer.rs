@@ -87,9 +87,9 @@ use crate::{
 /// or was removed, the informer waits for it, and [`status`](Self::status) reports that (D-12). If a served resource is
 /// removed, every listener is notified of the deletion of all objects in the cache, with `final_state_known` false and
 /// cause `relist`. If the resource comes back, its objects are listed and added. [`has_synced`](Self::has_synced) does
-/// not change meanwhile: the empty cache of a resource that does not exist is complete. A resource that is watched by namespace is
-/// removed, too, if a cluster-scoped one takes its name. A 404 of a server that neither lists its API groups nor answers 403 to that
-/// request removes nothing: a proxy may answer in the place of the API server.
+/// not change meanwhile: the empty cache of a resource that does not exist is complete. A resource that is watched by namespace also
+/// counts as removed if a cluster-scoped resource takes its name. A 404 does not count unless the server lists its API groups, or
+/// answers 403 to the request for this list, because a proxy may answer 404 in place of the API server.
 ///
 /// **Failures.** Failures are retried forever, with backoff. The cache stays readable in its last state,
 /// and [`status`](Self::status) reports the failure and its duration. [`has_synced`](Self::has_synced) means that the
@@ -308,8 +308,8 @@ impl SharedInformer {
             })
     }
 
-    /// Time until the next resync of a listener. `None` if no listener has a resync period, before the informer has synced, and
-    /// while the server does not serve the resource.
+    /// Time until the next resync of a listener. Returns `None` if no listener has a resync period, before the informer has synced
+    /// and while the server does not serve the resource.
     pub fn next_resync(&self) -> Option<Duration> {
         if !self.has_synced() || *self.inner.unserved.borrow() {
             return None;

@@ -100,7 +100,8 @@ pub struct ReflectorStatus {
     #[serde(rename = "last-event-age-ms", with = "millis")]
     pub last_event_age: Option<Duration>,
     /// The time since the last list, event or bookmark: the cache shows at least the state of that time. While the server does not
-    /// serve the resource and the cache is empty, it is the time since the last lookup. `None` before the first list.
+    /// serve the resource and the cache is empty, the age counts from the last lookup that did not find the resource. `None` before
+    /// the first list.
     #[serde(rename = "data-age-ms", with = "millis")]
     pub data_age: Option<Duration>,
     /// The last resource version received.

@@ -48,7 +48,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use informer_types::{Cause, Change, Object, Observed};
 
-use crate::entry::{Entry, Tokens};
+use crate::entry::{Entry, Tokens, is_same_version};
 
 /// The pending entries of one object, in order and merged. If changes merge, there are at most two entries: a deletion and
 /// what follows it.
@@ -162,12 +162,12 @@ impl Pending {
         self.first.as_ref().is_some_and(|next| rule.supersedes(entry, next))
     }
 
-    /// Returns true if other content at the version of `entry`, which is in flight, is pending (D-5). The entries about one version
-    /// follow each other, so no others are read.
+    /// Returns true if a pending entry has other content than `entry`, which is in flight, at the same version (D-5). The entries about
+    /// this version come first, so the search ends at the first entry about another version.
     pub(crate) fn renews(&self, entry: &Entry) -> bool {
         let state = entry.change.object();
-        let of_the_version = self.iter().take_while(|next| next.has_version_of(entry));
-        of_the_version.map(|next| next.change.object()).any(|next| !Arc::ptr_eq(next, state))
+        let states = self.iter().map(|next| next.change.object());
+        states.take_while(|next| is_same_version(next, state)).any(|next| !Arc::ptr_eq(next, state))
     }
 
     /// Returns true if any entry belongs in the live lane.
@@ -267,8 +267,7 @@ fn supersedes(earlier: &Entry, later: &Entry) -> bool {
         (_, Change::Deleted { .. }) => true,
         (before, after) => {
             let (before, after) = (before.object(), after.object());
-            !Arc::ptr_eq(before, after)
-                && (before.resource_version() != after.resource_version() || before.uid() != after.uid())
+            !Arc::ptr_eq(before, after) && !is_same_version(before, after)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Instant};
 
-use informer_types::{Cause, Change, Delivery, Notification, ObjectKey, Observed, Source, SyncToken};
+use informer_types::{Cause, Change, Delivery, Notification, Object, ObjectKey, Observed, Source, SyncToken};
 
 /// An object of a shared informer. An object that was deleted and created again under the same name has the same reference,
 /// because order is kept per name, not per UID. Cheap to clone.
@@ -80,9 +80,7 @@ impl Entry {
     pub(crate) fn is_change(&self) -> bool {
         let changed = match &self.change {
             Change::Added { .. } => true,
-            Change::Updated { old, new } => {
-                old.resource_version() != new.resource_version() || old.uid() != new.uid()
-            }
+            Change::Updated { old, new } => !is_same_version(old, new),
             Change::Deleted { .. } => false,
         };
         changed && matches!(self.cause, Cause::Live | Cause::Relist)
@@ -91,15 +89,8 @@ impl Entry {
     /// Returns true if the content of the object changed at the same version (D-5). A notification about an unchanged object has
     /// the same state twice.
     pub(crate) fn is_renewal(&self) -> bool {
-        matches!(&self.change, Change::Updated { old, new } if !Arc::ptr_eq(old, new)
-            && old.resource_version() == new.resource_version()
-            && old.uid() == new.uid())
-    }
-
-    /// Returns true if both entries are about the same version of the same object, perhaps with other content (D-5).
-    pub(crate) fn has_version_of(&self, other: &Self) -> bool {
-        let (one, another) = (self.change.object(), other.change.object());
-        one.resource_version() == another.resource_version() && one.uid() == another.uid()
+        matches!(&self.change, Change::Updated { old, new }
+            if !Arc::ptr_eq(old, new) && is_same_version(old, new))
     }
 
     pub(crate) fn is_deletion(&self) -> bool {
@@ -121,6 +112,11 @@ impl Entry {
             queued: now.saturating_duration_since(self.queued),
         }
     }
+}
+
+/// Returns true if both are states of the same object at the same version. Their content may differ (D-5).
+pub(crate) fn is_same_version(one: &Object, another: &Object) -> bool {
+    one.resource_version() == another.resource_version() && one.uid() == another.uid()
 }
 
 // === impl Tokens ===

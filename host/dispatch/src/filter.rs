@@ -296,10 +296,10 @@ impl<S: NotificationSink> Filter<S> {
             false => state.recalled.compare(&notification.key(), notification.change.object()),
         };
         if let Some(token) = state.recalled.complete() {
-            // This object was the last one to compare, so the first list is over once the object is delivered. `end_recall` need not
-            // be called when nothing is left to compare.
+            // This object was the last one to compare with its receipt, so the first list is over once the object is delivered or
+            // withheld. Callers do not call `end_recall` if no object is left to compare.
             notification.initial = Some(match notification.initial.take() {
-                // The token of the first list, or that of a replay.
+                // The notification belongs to a first list or to a replay, and has a token already.
                 Some(own) => SyncToken::new(move || drop((own, token))),
                 None => token,
             });

@@ -134,9 +134,9 @@ impl Queue {
     }
 
     /// A version is in service that has a handler, a reconciler, or both. A version with a handler gets notifications. A version
-    /// with only a reconciler gets keys: everything pending becomes keys now, and so does everything offered later. A quarantine of
-    /// this queue ends then. While there is no reconciler, the keys of the workqueue are held. After [`close`](Self::close), nothing else
-    /// is decided.
+    /// with only a reconciler gets keys: everything pending becomes keys now, and so does everything offered later. If the version gets
+    /// keys, a quarantine of this queue ends. While there is no reconciler, the keys of the workqueue are held. After
+    /// [`close`](Self::close), the call only decides whether keys are held.
     ///
     /// # Ordering
     /// Every notification is offered either before the decision or after it, so none is lost.

@@ -57,7 +57,7 @@ struct Shared {
     book: Mutex<Book>,
     /// Signalled when there is something to write.
     filled: Notify,
-    /// How often the receipts expired.
+    /// The number of times that the receipts expired.
     expiries: AtomicU64,
 }
 
@@ -191,14 +191,15 @@ impl Receipts {
         });
     }
 
-    /// How often the receipts expired. Read it when a call begins.
+    /// The number of times that the receipts expired. The queue reads it when a call begins, and passes it to
+    /// [`acknowledged`](Self::acknowledged).
     pub(crate) fn expiries(&self) -> u64 {
         self.0.expiries.load(Ordering::Acquire)
     }
 
-    /// The plugin acknowledged a notification with this change, by a call that began after this number of expiries. If the receipts
-    /// expired during the call, the call may be one of the version before, so the receipt of the state is stale. If other content at
-    /// the same version is pending, the number is `None`, and the receipt is stale too.
+    /// The plugin acknowledged a notification with this change. `expiries` is the number of [`expiries`](Self::expiries) when the call
+    /// began. If the receipts expired during the call, the receipt of the state is stale, because an earlier version of the plugin may
+    /// have answered the call. If other content at the same version is pending, the caller passes `None`, and the receipt is stale, too.
     pub(crate) fn acknowledged(&self, object: &ObjectRef, change: &Change, expiries: Option<u64>) {
         self.note(&object.source, &object.key, |unwritten| match change {
             Change::Deleted { object, .. } => unwritten.gone(object),
@@ -244,7 +245,7 @@ impl Receipts {
     /// Makes every receipt outdated, also those of calls in flight, so that every object is delivered again. The receipts still
     /// record that the plugin knows the objects.
     pub fn expire(&self) {
-        // Counted first: the receipt of a call that began before is stale when it is added, or becomes stale below.
+        // The count comes first. The receipt of a call that began earlier is then either stale when it is added, or becomes stale below.
         self.0.expiries.fetch_add(1, Ordering::AcqRel);
         self.begin(First::Stale, |kept| {
             kept.unwritten.values_mut().for_each(Unwritten::expire);
@@ -461,7 +462,7 @@ impl Unwritten {
 
     fn acknowledged(&mut self, receipt: Receipt) {
         let reached = self.skip.take_if(|skip| skip.from == receipt).map(|skip| skip.to);
-        // A resync or a replay may deliver the state after a withheld change. Then the change no longer waits.
+        // A resync or a replay may deliver the state after a withheld change. The change has nothing to wait for any more.
         self.skip = self.skip.take().filter(|skip| skip.to != receipt);
         // Another state will be on disk.
         self.skip_waits = true;

@@ -168,8 +168,8 @@ impl RateLimitingQueue {
         self.0.next_due()
     }
 
-    /// Sets whether keys are held. While they are held, no key is handed out, because no version with a reconciler is in service. A
-    /// quarantine ends then.
+    /// Sets whether keys are held. While they are held, no key is handed out, because no version with a reconciler is in service. If keys
+    /// are held, a quarantine ends, because no probe could end it.
     pub fn set_held(&self, held: bool) {
         self.0.with(|keys, _| {
             keys.held = held;

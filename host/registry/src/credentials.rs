@@ -23,24 +23,24 @@ const BYTES: u64 = 1 << 20;
 /// The name under which docker keeps the credentials of `docker.io`.
 const DOCKER_HUB: &str = "https://index.docker.io/v1/";
 
-/// The limits of a credential helper, which may wait for a person who unlocks a keyring. Its time is shorter than that of a request for
-/// a manifest or a token, so that the error names the helper.
+/// The limits of a credential helper, which may wait for a person who unlocks a keyring. A request for a manifest or a token has a minute,
+/// and this minute includes the helper. The time of the helper is shorter, so that the error names the helper.
 const HELPER: ProgramLimits =
     ProgramLimits { time: Duration::from_secs(45), output: 64 << 10, last_words: SHOWN };
 
 /// The most bytes shown of what a helper says when it fails.
 const SHOWN: usize = 256;
 
-/// What a helper answers as the user if the secret is a token.
+/// The user in the answer of a helper if the secret is a token.
 const TOKEN: &str = "<token>";
 
 /// A file of credentials.
 struct Config {
     /// The file without the names of its helpers.
     stored: Vec<u8>,
-    /// The helper of each registry that has its own.
+    /// The helpers that the file names for single registries, by the name of the registry.
     helpers: BTreeMap<String, String>,
-    /// The helper of the other registries, unless the file has their credentials itself.
+    /// The helper of every other registry whose credentials are not in the file.
     store: Option<String>,
 }
 
@@ -69,8 +69,9 @@ impl Credentials {
     /// Reads the credentials of a registry, each time anew: secrets rotate. A credential helper is a program that is run.
     ///
     /// # Errors
-    /// [`RegistryError::File`] if a file that is named, or a helper that it names, cannot be used. Without a file and without an entry
-    /// the registry is asked without credentials.
+    /// [`RegistryError::File`] if the file of credentials, or a helper that the file names, cannot be used. The result is
+    /// [`Anonymous`](Self::Anonymous) if the file has no entry for the registry, or if the settings name no file and docker's own file
+    /// does not exist.
     ///
     /// # Cancel safety
     /// If the future is dropped, a helper that runs is killed.
@@ -119,7 +120,7 @@ impl fmt::Debug for Credentials {
 // === impl Config ===
 
 impl Config {
-    /// Returns `None` if the bytes are no file of credentials. The error of the JSON library could show a secret.
+    /// Returns `None` if the bytes are no file of credentials. The error of the JSON library is left out, because it could show a secret.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut config: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
         let helpers = config.remove("credHelpers").unwrap_or_default();
@@ -161,14 +162,15 @@ async fn helped(helper: &str, name: &str) -> Result<Option<Credentials>, String>
     answer(command, name, HELPER).await.map_err(|why| format!("{program} {why}"))
 }
 
-/// Runs a helper. Returns `None` if it keeps nothing for the registry, and an error that follows the name of the helper.
+/// Runs a helper. Returns `None` if the helper has no credentials for the registry. The text of an error follows the name of the helper
+/// in a sentence.
 async fn answer(command: Command, name: &str, limits: ProgramLimits) -> Result<Option<Credentials>, String> {
     let ended = run_program_with_input(command, name.as_bytes(), limits).await;
     let output = match ended.output {
         Ok(output) => output,
         Err(error @ ProgramError::Failed(_)) => {
             let said = String::from_utf8_lossy(&ended.output_of_failure);
-            // A helper that keeps nothing for this registry ends with an error.
+            // A helper without credentials for this registry ends with an error.
             if said.contains("not found") {
                 return Ok(None);
             }
@@ -177,7 +179,7 @@ async fn answer(command: Command, name: &str, limits: ProgramLimits) -> Result<O
         }
         Err(error) => return Err(error.to_string()),
     };
-    // The error of the JSON library could show the secret.
+    // The error of the JSON library is left out, because it could show the secret.
     let Ok(Answer { username, secret }) = serde_json::from_slice(&output) else {
         return Err("answers something else than JSON with `Username` and `Secret`".to_owned());
     };
@@ -188,7 +190,8 @@ async fn answer(command: Command, name: &str, limits: ProgramLimits) -> Result<O
     }))
 }
 
-/// The names under which a file may have a registry: as the configuration writes it, or as `docker login` writes it.
+/// The names that a file may have for a registry. The configuration of the host and `docker login` may write the name of a registry
+/// differently.
 fn names(settings: &RegistrySettings) -> impl Iterator<Item = String> {
     let (written, address) = (settings.host.clone(), settings.address());
     let hub = (address == "docker.io").then(|| DOCKER_HUB.to_owned());
@@ -306,7 +309,7 @@ mod tests {
         assert_eq!(error, "answers something else than JSON with `Username` and `Secret`");
     }
 
-    /// It may wait for a person, who is not there.
+    /// A helper may wait for a person who is not there.
     #[tokio::test]
     async fn a_helper_that_does_not_answer_is_ended() {
         let error = helped_by("sleep 1000", Duration::from_millis(50)).await.unwrap_err();

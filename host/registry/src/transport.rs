@@ -146,8 +146,8 @@ impl Transport {
         }
     }
 
-    /// What authorises a push into the repository, and how long it is used. Returns `None` if the registry requires nothing, or nothing
-    /// that this host has.
+    /// The authorization for a push into the repository, and the time for which it is used. Returns `None` if the registry itself
+    /// requires no authorization, or if this host cannot answer the challenges of the registry.
     pub(crate) async fn push_authorization(
         &self,
         reference: &Reference,

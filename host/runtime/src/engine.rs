@@ -65,14 +65,14 @@ pub struct EngineConfig {
     pub compiler: Compiler,
     /// Longest time that one component may take to compile, not counting the wait for its turn.
     pub compile_timeout: Duration,
-    /// The most memory of a process that compiles, in bytes. Two such processes may run at a time. `None` means three eighths of the memory
-    /// of the machine, or of its control group if that is less, but at least 64 MiB and at most 1 GiB.
+    /// The most memory of a process that compiles, in bytes. Two such processes may run at a time. `None` means three eighths of
+    /// [`memory_bytes`](informer_system::memory::memory_bytes), with a minimum of 64 MiB and a maximum of 1 GiB.
     pub compile_memory: Option<u64>,
     /// The most guests that run at a time; the others wait for a turn. `None` means the number of processors. With more turns
     /// than processors the operating system decides instead, and a plugin with many workers gets more than its share.
     pub turns: Option<NonZeroUsize>,
-    /// The most memory of all guests together, in bytes: see [`GuestMemory`]. `None` means a quarter of the memory of the machine, or of
-    /// its control group if that is less.
+    /// The most memory of all guests together, in bytes: see [`GuestMemory`]. `None` means a quarter of
+    /// [`memory_bytes`](informer_system::memory::memory_bytes).
     pub guest_memory: Option<u64>,
 }
 
@@ -229,8 +229,8 @@ impl Engine {
     }
 }
 
-/// The memory that a process that compiles may use by default, in bytes. `share` is three eighths of the memory of the machine; `None` means
-/// that the system does not report its memory.
+/// The default of [`EngineConfig::compile_memory`]. `share` is three eighths of the memory, in bytes. `None` means that the system does not
+/// report its memory.
 fn compile_memory(share: Option<u64>) -> u64 {
     let (least, most) = COMPILE_MEMORY;
     share.map_or(most, |bytes| bytes.clamp(least, most))

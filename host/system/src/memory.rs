@@ -13,8 +13,8 @@ pub fn memory_bytes() -> Option<u64> {
     limits.chain(machine).min()
 }
 
-/// A part of [`memory_bytes`], in eighths. The default limits of a host take two eighths for the objects in caches, two for the guests of
-/// plugins and three for a process that compiles. The last eighth is for the host itself.
+/// A share of [`memory_bytes`], as a number of eighths. By default, a host takes two eighths for the objects in caches, two for the guests
+/// of plugins and three for a process that compiles. The last eighth is for the host itself.
 pub fn memory_eighths(eighths: u64) -> Option<u64> {
     memory_bytes().map(|bytes| (bytes / 8).saturating_mul(eighths))
 }

@@ -130,7 +130,7 @@ async fn converse(
     let errors = async { end_of(stderr, limits.last_words, last_words).await.map_err(ProgramError::from) };
     let input = async move {
         if let Some(mut stdin) = stdin {
-            // The write fails if the program has closed its input. Its output and its status say whether it needed the rest.
+            // The write fails if the program has closed its input. The output and the status show whether the program needed the rest.
             stdin.write_all(input).await.ok();
         }
         Ok::<(), ProgramError>(())

@@ -92,7 +92,7 @@ impl Target {
     pub(super) fn refuse(&self, undecodable: Undecodable) -> Option<(Quarantined, String)> {
         match undecodable {
             Undecodable::Quarantined { key, resource_version, problem } => {
-                // A parser quotes the whole string that it cannot use. The reason is kept for as long as the object is in quarantine.
+                // The error of a parser may quote a string of any length, and the status keeps the text of the error.
                 let problem = excerpt(&problem.to_string(), SHOWN_BYTES).to_string();
                 if self.cell.refused(key.as_ref()) {
                     let name = key.as_ref().map(ToString::to_string);

@@ -22,8 +22,8 @@ use crate::{
 /// operator who installs a CRD expects it to work soon.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// A resource counts as removed if this number of lookups in a row find that the server does not serve it, or serves it without the
-/// namespaces that are watched.
+/// A resource counts as removed if this number of lookups in a row find that the server does not serve the resource, or that a
+/// cluster-scoped resource has the name of a resource that is watched by namespace.
 const DENIALS: usize = 3;
 
 /// The time between two of these lookups, and the shortest time between two series of them. One of several API servers may lag
@@ -47,8 +47,8 @@ pub(super) async fn served(inner: &Inner, transport: &Transport, config: &Factor
     short.backoff.max = short.backoff.max.min(LONGEST_WAIT);
     let mut missing = FailureBackoff::new(short);
     let mut waiting = inner.cells.iter().any(|cell| cell.phase() == Phase::WaitingForResource);
-    // If the resource was removed, the informer waits while a cluster-scoped one has the name. For any other informer of namespaces, a
-    // cluster-scoped resource is a mistake in the configuration and counts as a failure.
+    // A lookup may find a cluster-scoped resource although the informer watches by namespace. If that resource has taken the name of
+    // a removed resource, the informer waits. Otherwise the configuration is wrong, and the lookup counts as a failure.
     let was_removed = waiting;
     loop {
         if !waiting {
@@ -69,7 +69,7 @@ pub(super) async fn served(inner: &Inner, transport: &Transport, config: &Factor
                 }
                 waiting = true;
                 inner.unserved.send_replace(true);
-                // After a bug, the cache may still have the objects from before.
+                // If a bug ended the informer, its cache may still have objects.
                 let is_empty = inner.indexer.len() == 0;
                 for cell in &inner.cells {
                     cell.wait_for_resource(&error.to_string(), delay);

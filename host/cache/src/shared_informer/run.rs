@@ -75,8 +75,8 @@ pub(crate) fn run(
     }
 }
 
-/// If the informer is stopped while it waits after a bug, its cache may be ahead of its listeners. A caller that replaces the informer
-/// takes the cache for what the listeners have received, so they are notified before the end.
+/// Notifies the listeners of changes that a bug kept from them. If an informer is stopped while it waits for its restart, its cache may
+/// be ahead of its listeners. A caller that replaces the informer assumes that the listeners have received the state of the cache.
 async fn distribute_rest(inner: &Arc<Inner>) {
     let is_in_doubt = inner.processor.lock().in_doubt.is_some();
     if is_in_doubt && let Err(Bug(text)) = in_background(inner, Inner::distribute_in_doubt).await {
@@ -205,7 +205,7 @@ impl Inner {
     fn vanish(&self) {
         let observed = Instant::now().into_std();
         let mut listeners = self.processor.lock();
-        // If a bug ends the distribution, no list finds these objects again.
+        // If a bug ends the distribution of the deletions, no list finds these objects again.
         listeners.in_doubt = Some(InDoubt::List { namespace: None, before: self.indexer.list(None) });
         let removed = self.indexer.replace(None, Vec::new(), &[]).deleted;
         distribute_removed(removed, Cause::Relist, &observed.into(), &mut listeners);

@@ -34,9 +34,9 @@ impl SharedInformer {
         of_all(applied, |versions| versions.min())
     }
 
-    /// The time since the last list, event or bookmark: the cache shows the state of that time or a newer one. While the server does
-    /// not serve the resource and the cache is empty, it is the time since the last lookup. With several namespaces, returns the longest
-    /// of their times. Returns `None` until every namespace was listed.
+    /// The time since the last list, event or bookmark. The cache shows the state of that moment or a newer state. While the server does
+    /// not serve the resource and the cache is empty, returns the time since the last lookup that did not find the resource. With
+    /// several namespaces, returns the longest of their times. Returns `None` until every namespace was listed.
     pub fn data_age(&self) -> Option<Duration> {
         let ages: Option<Vec<Duration>> = self.inner.cells.iter().map(|cell| cell.data_age()).collect();
         ages?.into_iter().max()

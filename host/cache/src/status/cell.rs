@@ -48,8 +48,8 @@ struct State {
     /// The time of the next attempt.
     retry_at: Option<Instant>,
     last_event: Option<Instant>,
-    /// The time of the last list, event or bookmark, or of the last lookup that denied the resource of an empty cache: the cache is known
-    /// to have been current then.
+    /// The last time at which the cache was known to be current: at a list, an event or a bookmark, or, if the cache is empty, at a lookup
+    /// that did not find the resource.
     current_at: Option<Instant>,
     /// The time since which the cache lacks a received change.
     behind_since: Option<Instant>,
@@ -125,7 +125,7 @@ impl ReflectorCell {
         state.wait_for_resource(reason);
     }
 
-    /// Records that the server does not serve the resource and that the cache is empty: the cache is current.
+    /// Records that the empty cache is current, because the server does not serve the resource.
     pub(crate) fn confirm_empty(&self) {
         self.state.lock().confirm_empty();
     }
@@ -361,7 +361,7 @@ impl State {
         self.record(reason.to_owned(), ErrorClass::UnknownResource);
     }
 
-    /// Before the first list nothing changes.
+    /// Records that the empty cache is current. Changes nothing before the first list.
     fn confirm_empty(&mut self) {
         self.current_at = self.current_at.map(|_| Instant::now());
     }

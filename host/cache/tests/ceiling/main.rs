@@ -60,6 +60,29 @@ fn small(number: usize) -> Value {
     pod
 }
 
+/// A list of 4,000 small pods at this version.
+fn smalls(version: &str) -> Answer {
+    let pod = |number| {
+        let mut pod = small(number);
+        pod["metadata"]["resourceVersion"] = json!(version);
+        pod
+    };
+    Answer::list(version, &(0..4_000).map(pod).collect::<Vec<_>>())
+}
+
+/// The bytes that the objects of a list take without compression.
+fn raw_bytes(list: Answer) -> usize {
+    let raw = Mutex::new(0);
+    alone(async {
+        let script = Script::new();
+        script.list(list);
+        let world = World::start_with(script, with_ceiling(1 << 30), pods());
+        world.informer.wait_synced().await;
+        *raw.lock() = world.informer.status().bytes;
+    });
+    raw.into_inner()
+}
+
 fn larges(count: usize, version: &str) -> Vec<Value> {
     (0..count).map(|number| large(&format!("p{number:02}"), version)).collect()
 }
@@ -211,22 +234,13 @@ fn near_the_ceiling_objects_are_compressed_even_if_their_watch_does_not_ask_for_
 /// Memory that was tight once may be tight again.
 #[test]
 fn objects_that_arrive_after_memory_was_tight_are_compressed_too() {
-    let listed = || Answer::list("10", &(0..4_000).map(small).collect::<Vec<_>>());
-    let raw = Mutex::new(0);
-    alone(async {
-        let script = Script::new();
-        script.list(listed());
-        let world = World::start_with(script, with_ceiling(1 << 30), pods());
-        world.informer.wait_synced().await;
-        *raw.lock() = world.informer.status().bytes;
-    });
-    let raw = raw.into_inner();
+    let raw = raw_bytes(smalls("10"));
 
     alone(async {
         let script = Script::new();
-        script.list(listed());
+        script.list(smalls("10"));
         let watch = script.live_watch();
-        // Three quarters of this ceiling are nine tenths of the list.
+        // Memory is tight at three quarters of the ceiling, which is nine tenths of the list.
         let world = World::start_with(script, with_ceiling(raw / 5 * 6), pods());
         world.informer.wait_synced().await;
         world.watches(1).await;
@@ -243,34 +257,18 @@ fn objects_that_arrive_after_memory_was_tight_are_compressed_too() {
     });
 }
 
-/// The cache is compressed while a list arrives, and the objects of the list that have arrived are not in the cache yet.
+/// The cache is compressed while a list arrives. The objects of this list are not in the cache yet.
 #[test]
 fn objects_of_a_list_that_arrived_before_memory_was_tight_are_compressed_too() {
-    let listed = |version: &str| {
-        let pod = |number| {
-            let mut pod = small(number);
-            pod["metadata"]["resourceVersion"] = json!(version);
-            pod
-        };
-        Answer::list(version, &(0..4_000).map(pod).collect::<Vec<_>>())
-    };
-    let raw = Mutex::new(0);
-    alone(async {
-        let script = Script::new();
-        script.list(listed("10"));
-        let world = World::start_with(script, with_ceiling(1 << 30), pods());
-        world.informer.wait_synced().await;
-        *raw.lock() = world.informer.status().bytes;
-    });
-    let raw = raw.into_inner();
+    let raw = raw_bytes(smalls("10"));
 
     alone(async {
         let script = Script::new();
-        script.list(listed("10"));
+        script.list(smalls("10"));
         let watch = script.live_watch();
-        script.list(listed("20"));
+        script.list(smalls("20"));
         let _reopened = script.live_watch();
-        // Memory is tight when four fifths of the second list have arrived.
+        // Memory is tight at three quarters of the ceiling, when four fifths of the second list have arrived.
         let world = World::start_with(script, with_ceiling(raw / 5 * 12), pods());
         world.informer.wait_synced().await;
         world.watches(1).await;

@@ -52,11 +52,7 @@ async fn the_status_of_an_informer_whose_server_is_down() {
 
 #[tokio::test(start_paused = true)]
 async fn the_status_of_a_synced_informer_whose_server_goes_down() {
-    let script = Script::new();
-    script.list(Answer::list("10", &[pod("a", "1")]));
-    let watch = script.live_watch();
-    let world = World::start(script);
-    world.watches(1).await;
+    let (world, watch) = World::watching(Script::new(), pods()).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     for _ in 0..9 {
         world.script.watch(Answer::Refused);
@@ -125,11 +121,7 @@ async fn the_status_of_an_informer_without_permission_names_the_missing_rule() {
 
 #[tokio::test(start_paused = true)]
 async fn the_status_after_the_server_compacted_its_history() {
-    let script = Script::new();
-    script.list(Answer::list("10", &[pod("a", "1")]));
-    let watch = script.live_watch();
-    let world = World::start(script);
-    world.watches(1).await;
+    let (world, watch) = World::watching(Script::new(), pods()).await;
 
     watch.frame(&event("ERROR", status(410, "Expired", "too old resource version: 10 (99)")));
 
@@ -264,11 +256,7 @@ async fn the_status_says_how_old_the_data_is_while_the_server_does_not_answer() 
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_is_open_and_sends_nothing_is_visible_in_the_status() {
-    let script = Script::new();
-    script.list(Answer::list("10", &[pod("a", "1")]));
-    let watch = script.live_watch();
-    let world = World::start(script);
-    world.watches(1).await;
+    let (world, watch) = World::watching(Script::new(), pods()).await;
 
     tokio::time::sleep(Duration::from_secs(100)).await;
     let silent = world.informer.status().age_in_words().unwrap();

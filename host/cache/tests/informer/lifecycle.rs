@@ -224,11 +224,7 @@ async fn an_informer_that_was_never_started_can_be_stopped() {
 /// Scenarios 10, 12 and 92: a shutdown waits for every task (F-5), and `start` does nothing after it (F-2).
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_ends_every_task_and_no_informer_starts_after_it() {
-    let script = Script::new();
-    script.list(Answer::list("10", &[pod("a", "1")]));
-    let watch = script.live_watch();
-    let world = World::start(script);
-    world.watches(1).await;
+    let (world, watch) = World::watching(Script::new(), pods()).await;
     let unstarted = world.factory.informer(WatchConfig::new(Gvr::new("", "v1", "nodes")));
 
     tokio::join!(world.factory.shutdown(), world.factory.shutdown());

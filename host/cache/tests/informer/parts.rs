@@ -24,6 +24,13 @@ fn whole(name: &str, version: &str) -> Value {
     pod
 }
 
+/// A whole object as an item of a list. The list has the type of all its items.
+fn item(name: &str, version: &str) -> Value {
+    let mut item = whole(name, version);
+    item.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
+    item
+}
+
 /// The form in which a server sends only the metadata.
 fn partial(name: &str, version: &str) -> Value {
     let metadata = whole(name, version)["metadata"].clone();
@@ -43,10 +50,7 @@ fn identity(name: &str, version: &str) -> Value {
 #[tokio::test(start_paused = true)]
 async fn only_the_named_and_the_identifying_fields_of_objects_are_kept() {
     let script = Script::new();
-    let mut listed = whole("a", "1");
-    // A list leaves the type of its items to its head.
-    listed.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
-    script.list(Answer::list("10", &[listed]));
+    script.list(Answer::list("10", &[item("a", "1")]));
     let watch = script.live_watch();
     let keep = parts(&["/spec/nodeName", "/status/none"]);
     let indexes = [("by-node".to_owned(), "/spec/nodeName".parse().unwrap())].into();
@@ -66,17 +70,16 @@ async fn only_the_named_and_the_identifying_fields_of_objects_are_kept() {
     assert_eq!(world.informer.lister().list(&query).unwrap().len(), 2);
 }
 
-/// Holds for objects with `keep: true` in their spec.
-struct Keeps;
+/// Holds for the objects that a function selects.
+struct Selects(fn(&Value) -> bool);
 
-impl Judge for Keeps {
+impl Judge for Selects {
     fn text(&self) -> &'static str {
-        "keep"
+        "a function"
     }
 
     fn holds(&self, json: &str) -> bool {
-        let object: Value = serde_json::from_str(json).unwrap();
-        object["spec"]["keep"] == true
+        (self.0)(&serde_json::from_str(json).unwrap())
     }
 }
 
@@ -87,7 +90,8 @@ async fn objects_that_meet_a_condition_are_kept_whole_and_others_as_digests() {
     other["spec"]["keep"] = true.into();
     script.list(Answer::list("10", &[one, other.clone()]));
     let watch = script.live_watch();
-    let (keep, whole_if) = (parts(&["sha256:/spec"]), vec![Condition::new(Keeps)]);
+    let is_marked = Selects(|object| object["spec"]["keep"] == true);
+    let (keep, whole_if) = (parts(&["sha256:/spec"]), vec![Condition::new(is_marked)]);
     let world = World::start_with(script, config(), WatchConfig { keep, whole_if, ..pods() });
     world.caches(&["shop/a@1", "shop/b@2"]).await;
 
@@ -119,28 +123,14 @@ async fn objects_that_meet_a_condition_are_kept_whole_and_others_as_digests() {
     assert_ne!(digest(0), kept_as_digest);
 }
 
-/// Holds for everything but pods.
-struct NoPod;
-
-impl Judge for NoPod {
-    fn text(&self) -> &'static str {
-        "no pod"
-    }
-
-    fn holds(&self, json: &str) -> bool {
-        let object: Value = serde_json::from_str(json).unwrap();
-        object["kind"] != "Pod"
-    }
-}
-
-/// Otherwise a relist would bring each object in another form than the watch, which is an update (D-5).
+/// If the condition did not see the type, a list and a watch would keep the same object in different forms. Each difference would be
+/// an update (D-5).
 #[tokio::test(start_paused = true)]
 async fn a_condition_sees_the_type_that_a_listed_object_leaves_to_its_list() {
     let script = Script::new();
-    let mut listed = whole("a", "1");
-    listed.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
-    script.list(Answer::list("10", &[listed]));
-    let (keep, whole_if) = (parts(&["/spec/nodeName"]), vec![Condition::new(NoPod)]);
+    script.list(Answer::list("10", &[item("a", "1")]));
+    let is_no_pod = Selects(|object| object["kind"] != "Pod");
+    let (keep, whole_if) = (parts(&["/spec/nodeName"]), vec![Condition::new(is_no_pod)]);
     let world = World::start_with(script, config(), WatchConfig { keep, whole_if, ..pods() });
 
     world.caches(&["shop/a@1"]).await;
@@ -208,9 +198,7 @@ async fn only_the_metadata_is_kept_if_the_server_sends_whole_objects() {
 #[tokio::test(start_paused = true)]
 async fn a_whole_object_has_its_own_type_in_a_list_as_in_a_watch_of_metadata() {
     let script = Script::new();
-    let mut listed = whole("a", "1");
-    listed.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
-    script.list(Answer::list("10", &[listed]));
+    script.list(Answer::list("10", &[item("a", "1")]));
     let watch = script.live_watch();
     let world = World::start_with(script, config(), WatchConfig { metadata_only: true, ..pods() });
     watch.event("MODIFIED", &whole("a", "1"));

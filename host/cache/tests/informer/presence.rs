@@ -29,6 +29,18 @@ fn install(world: &World, version: &str, name: &str) -> Live {
     watch
 }
 
+/// A watch of the pods in a namespace.
+fn by_namespace() -> WatchConfig {
+    WatchConfig { namespaces: vec!["shop".to_owned()], ..pods() }
+}
+
+/// Serves a cluster-scoped resource under the name of the pods.
+fn serve_cluster_scoped(script: &Script) {
+    let mut other = core_v1();
+    other["resources"][0]["namespaced"] = json!(false);
+    script.always("/api/v1", Some(other));
+}
+
 async fn waits(world: &World) {
     eventually(
         "a wait for the resource",
@@ -122,11 +134,7 @@ async fn objects_of_a_removed_resource_are_deleted_and_added_when_it_comes_back(
 
 #[tokio::test(start_paused = true)]
 async fn a_404_of_a_server_that_lags_behind_deletes_no_object() {
-    let script = Script::new();
-    script.list(Answer::list("10", &[pod("a", "1")]));
-    let watch = script.live_watch();
-    let world = World::start(script);
-    world.watches(1).await;
+    let (world, watch) = World::watching(Script::new(), pods()).await;
     // The next list fails, and the next two lookups find no such resource.
     world.script.always("/api/v1", Some(core_v1()));
     for _ in 0..2 {
@@ -166,11 +174,7 @@ async fn a_404_for_a_resource_that_discovery_finds_is_an_ordinary_failure() {
 #[tokio::test(start_paused = true)]
 async fn answers_of_a_server_that_is_no_api_server_delete_no_object() {
     for answer in [None, Some(json!({"status": "ok"}))] {
-        let script = Script::new();
-        script.list(Answer::list("10", &[pod("a", "1")]));
-        let watch = script.live_watch();
-        let world = World::start(script);
-        world.watches(1).await;
+        let (world, watch) = World::watching(Script::new(), pods()).await;
         uninstall(&world.script);
         world.script.always("/api/v1", answer.clone());
         for _ in 0..100 {
@@ -194,16 +198,9 @@ async fn answers_of_a_server_that_is_no_api_server_delete_no_object() {
 /// A CRD was deleted and created again with another scope, so the objects in its namespaces are gone (D-12).
 #[tokio::test(start_paused = true)]
 async fn objects_of_namespaces_are_deleted_when_a_cluster_scoped_resource_takes_the_name() {
-    let script = Script::new();
-    script.list(Answer::list("10", &[pod("a", "1")]));
-    let watch = script.live_watch();
-    let namespaces = vec!["shop".to_owned()];
-    let world = World::start_with(script, config(), WatchConfig { namespaces, ..pods() });
-    world.watches(1).await;
+    let (world, watch) = World::watching(Script::new(), by_namespace()).await;
     uninstall(&world.script);
-    let mut other = core_v1();
-    other["resources"][0]["namespaced"] = json!(false);
-    world.script.always("/api/v1", Some(other));
+    serve_cluster_scoped(&world.script);
 
     watch.end();
     waits(&world).await;
@@ -223,12 +220,9 @@ async fn objects_of_namespaces_are_deleted_when_a_cluster_scoped_resource_takes_
 async fn a_resource_that_appears_cluster_scoped_is_a_failure_for_an_informer_of_namespaces() {
     let script = Script::new();
     script.always("/api/v1", None);
-    let namespaces = vec!["shop".to_owned()];
-    let world = World::start_with(script, config(), WatchConfig { namespaces, ..pods() });
+    let world = World::start_with(script, config(), by_namespace());
     waits(&world).await;
-    let mut other = core_v1();
-    other["resources"][0]["namespaced"] = json!(false);
-    world.script.always("/api/v1", Some(other));
+    serve_cluster_scoped(&world.script);
 
     eventually(
         "a failure",
@@ -242,14 +236,10 @@ async fn a_resource_that_appears_cluster_scoped_is_a_failure_for_an_informer_of_
     assert!(status.to_string().contains("v1/pods is cluster-scoped: leave out `namespaces`"), "{status}");
 }
 
-/// Without this, the cache of a CRD that was removed long ago would count as old data.
+/// The data of a CRD that was removed long ago is not old.
 #[tokio::test(start_paused = true)]
 async fn the_empty_cache_of_a_removed_resource_is_as_old_as_the_last_lookup() {
-    let script = Script::new();
-    script.list(Answer::list("10", &[pod("a", "1")]));
-    let watch = script.live_watch();
-    let world = World::start(script);
-    world.watches(1).await;
+    let (world, watch) = World::watching(Script::new(), pods()).await;
     uninstall(&world.script);
     watch.end();
     waits(&world).await;
@@ -327,10 +317,7 @@ async fn another_resource_with_the_same_name_is_listed_and_watched_with_its_own_
     };
     let script = Script::new();
     script.always("/api/v1", Some(core_v1()));
-    script.list(Answer::list("10", &[pod("a", "1")]));
-    let watch = script.live_watch();
-    let world = World::start(script);
-    world.watches(1).await;
+    let (world, watch) = World::watching(script, pods()).await;
     let mut renamed = core_v1();
     renamed["resources"][0]["kind"] = json!("Whale");
     world.script.always("/api/v1", Some(renamed));

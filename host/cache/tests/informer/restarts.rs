@@ -125,11 +125,7 @@ async fn an_informer_that_panics_again_and_again_waits_longer_each_time_and_is_r
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_does_not_wait_for_the_restart() {
-    let script = served();
-    script.list(Answer::list("10", &[pod("a", "1")]));
-    let watch = script.live_watch();
-    let world = World::start(script);
-    world.watches(1).await;
+    let (world, watch) = World::watching(served(), pods()).await;
     watch.panic();
     world.fails(ErrorClass::Bug).await;
     let before = tokio::time::Instant::now();

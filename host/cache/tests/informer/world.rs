@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     notification::describe,
-    server::{Answer, Script},
+    server::{Answer, Live, Script},
 };
 
 /// A pod as the API server writes it in a watch event.
@@ -130,6 +130,15 @@ impl World {
         let script = Script::new();
         script.list(Answer::list(version, items));
         Self::start(script)
+    }
+
+    /// Starts an informer whose next list has the pod `a` at version 1. Returns after the informer has opened its watch.
+    pub(crate) async fn watching(script: Script, watch: WatchConfig) -> (Self, Live) {
+        script.list(Answer::list("10", &[pod("a", "1")]));
+        let live = script.live_watch();
+        let world = Self::start_with(script, config(), watch);
+        world.watches(1).await;
+        (world, live)
     }
 
     /// The objects in the cache, in order.

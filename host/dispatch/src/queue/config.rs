@@ -80,7 +80,7 @@ impl Rate {
 // === impl QueueConfig ===
 
 impl QueueConfig {
-    /// A full bucket for the rate.
+    /// A full bucket for the rate. Returns `None` if there is no rate.
     pub(super) fn bucket(&self) -> Option<TokenBucket> {
         self.rate.map(|rate| TokenBucket::new(rate.per_second, rate.tokens()))
     }
@@ -126,7 +126,7 @@ impl Merging {
     }
 
     /// Called before a notification is accepted. Returns true if the queue falls behind now, so that everything pending has to
-    /// merge. The merge alone may make room. Then the queue has caught up at the next call, although nothing was handed out.
+    /// merge. The merge alone may make enough room. In this case the next call finds that the queue has caught up.
     ///
     /// Half of the capacity has to be delivered or offered before this can happen again, so the amortized cost for each
     /// notification is constant.

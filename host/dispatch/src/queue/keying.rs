@@ -128,8 +128,8 @@ impl Keying {
         is_complete
     }
 
-    /// Sets whether the keys of the workqueue are held. The keys that are left when the plugin ends must not go to a version that has no
-    /// reconciler: each would come back at once, again and again.
+    /// Sets whether the keys of the workqueue are held. Keys may be left when the plugin ends. They must not go to a version without a
+    /// reconciler, because this version would return each key at once, without end.
     pub(super) fn hold(&self, held: bool) {
         self.queue.set_held(held);
     }

@@ -119,7 +119,7 @@ impl Notifications {
         !self.closed && self.keying.as_ref().map(Keying::mode) == Some(Mode::Keys)
     }
 
-    /// A version is in service. If it takes keys, everything pending becomes keys, and a quarantine ends: no call is made any more.
+    /// A version is in service. If it takes keys, everything pending becomes keys, and a quarantine ends, because no probe could end it.
     pub(super) fn decide(&mut self, handles: bool, reconciles: bool) {
         let Some(keying) = &mut self.keying else { return };
         if self.closed {

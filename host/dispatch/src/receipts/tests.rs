@@ -176,7 +176,7 @@ fn a_withheld_change_does_not_count_for_another_state() {
     assert_eq!(taken(&receipts), Some(Write::State(receipt("a5"))), "the object before is forgotten");
 }
 
-/// The call for the state before was given up, and a resync delivered the state after.
+/// The call for `a2` was given up, and a resync delivered `a3`.
 #[test]
 fn a_withheld_change_to_a_state_that_is_acknowledged_waits_no_more() {
     for is_being_written in [true, false] {
@@ -349,7 +349,7 @@ fn expired_receipts_are_written_as_stale_and_later_ones_are_not() {
     assert_eq!(batch.rows[0].writes[0].1, Write::State(receipt("a2")));
 }
 
-/// A new version has to receive every object once more, also an object whose call by the version before ends later.
+/// A new version has to receive every object once more. A call by the earlier version may end after the receipts expired.
 #[test]
 fn a_call_that_began_before_the_receipts_expired_leaves_a_stale_one() {
     let receipts = kept();
@@ -396,7 +396,7 @@ fn other_content_at_the_same_version_has_to_be_acknowledged_too() {
     }
 }
 
-/// A notification about an unchanged object may be pending before that of the new content, and one about a later version behind it.
+/// A notification about an unchanged object may be pending before the new content, and a later version may be pending behind it.
 #[test]
 fn only_other_content_at_the_version_in_flight_makes_its_receipt_stale() {
     let receipts = kept();
@@ -420,7 +420,7 @@ fn only_other_content_at_the_version_in_flight_makes_its_receipt_stale() {
     assert_eq!(written, expected);
 }
 
-/// Otherwise a restart would deliver the deletion of such an object.
+/// With a receipt, a restart would deliver the deletion of the object, which the plugin never saw.
 #[test]
 fn other_content_of_an_object_that_the_plugin_never_saw_leaves_no_receipt() {
     for builder in [Queue::builder(&QueueConfig::default()), every()] {

@@ -1,5 +1,5 @@
-//! Pushes a component in the CNCF layout, for a person: with the client of `oci-client`. The client gets a token or a password of
-//! [`Transport`]: its own search for a token follows each redirect and each realm, also to a server without TLS.
+//! Pushes a component in the CNCF layout for a person, with the client of `oci-client`. [`Transport`] gets the token or the password for
+//! the client. The client itself would follow each redirect and each realm to get a token, even to a server without TLS.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,13 +20,15 @@ use crate::{
     transport::{Authorization, Transport, authorities, unreachable},
 };
 
-/// What the client needs the authorization of a push for. The question whether the registry has a blob counts as a pull.
+/// The operations of a push for which the client needs an authorization. The client counts a request for the presence of a blob as a
+/// pull.
 const OPERATIONS: [RegistryOperation; 2] = [RegistryOperation::Push, RegistryOperation::Pull];
 
-/// The seconds for which the client uses a token whose lifetime it cannot read. [`authorised`] replaces the token before they end.
+/// The lifetime, in seconds, that the client assumes for a token if it cannot read the lifetime. [`authorised`] replaces the token
+/// earlier.
 const TOKEN_SECONDS: usize = 24 * 60 * 60;
 
-/// The shortest time between two tokens for one part. A server may name any lifetime.
+/// The shortest time between two tokens for one part. A server may name a lifetime of zero.
 const SHORTEST: Duration = Duration::from_secs(10);
 
 /// A component to push.
@@ -105,8 +107,8 @@ pub(super) async fn push(
     Ok(artifact)
 }
 
-/// Pushes a part, and gets a token for the part, and a new token each time that the last one ends: a slow push takes longer than
-/// one token lasts.
+/// Gets a token and pushes a part. Gets a new token each time that the last token ends during the push, because a slow push may take
+/// longer than the lifetime of a token.
 async fn authorised<T, A>(
     mut renew: impl FnMut() -> A,
     mut part: impl Future<Output = T> + Unpin,
@@ -122,8 +124,8 @@ where
     }
 }
 
-/// Gives the client a token or a password, and returns how long the token is used. Without either, the client pushes without
-/// credentials, and looks for none.
+/// Gives the client a token or a password. Returns the time for which the client uses the token, or `None` if there is no token. Without
+/// a token and a password, the client sends no credentials, and does not look for any.
 async fn authorise(
     client: &Client,
     transport: &Transport,
@@ -133,8 +135,8 @@ async fn authorise(
     match transport.push_authorization(reference).await? {
         None => Ok(None),
         Some((Authorization::Basic { user, password }, _)) => {
-            // `Client::auth` would send the password to any realm that a challenge names. The client uses a password from its cache only
-            // for a registry of its store.
+            // `Client::auth` would send the password to any realm that a challenge names. Therefore the password goes into the cache of
+            // the client. The client uses its cache only for a registry that is in its store.
             client.store_auth_if_needed(image.resolve_registry(), &RegistryAuth::Anonymous).await;
             for operation in OPERATIONS {
                 let basic = RegistryTokenType::Basic(user.clone(), password.clone());
@@ -192,7 +194,8 @@ impl Puller {
     /// Pushes a component under a tag, and returns the digest of its manifest.
     ///
     /// # Errors
-    /// [`RegistryError`] if the registry fails or gives no token; [`RegistryError::NotPushed`] with what it says about the component.
+    /// [`RegistryError`] if the registry fails or gives no token. [`RegistryError::NotPushed`] if the reference has no tag or
+    /// has a digest, or if the registry refuses the component. This error has the reason.
     ///
     /// # Cancel safety
     /// If the future is dropped, the tag has its old manifest or the new one; parts without a manifest may stay in the registry.

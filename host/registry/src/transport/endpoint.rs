@@ -74,15 +74,15 @@ impl Endpoint {
         Ok(response)
     }
 
-    /// What authorises a push into a repository, and how long it is used. Returns `None` if the registry requires nothing, or nothing
-    /// that this host has.
+    /// The authorization for a push into a repository, and the time for which it is used. Returns `None` if the registry itself
+    /// requires no authorization, or if this host cannot answer the challenges of the registry.
     pub(super) async fn push_authorization(
         &self,
         repository: &str,
     ) -> Result<Option<(Authorization, Duration)>, RegistryError> {
         let response = self.wire.sent(self.wire.content().get(format!("{}/v2/", self.base))).await?;
         let challenges = challenges(&response);
-        // The realm of a challenge gets the password, so the challenge must be the registry's own.
+        // The password goes to the realm of the challenge, so the challenge must come from the registry itself.
         if challenges.is_empty() || !self.is_own(response.url()) {
             return Ok(None);
         }

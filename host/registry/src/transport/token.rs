@@ -25,7 +25,7 @@ const MARGIN: Duration = Duration::from_secs(10);
 /// How long a password is used without being read again.
 const PASSWORD_LIFETIME: Duration = Duration::from_secs(60);
 
-/// What a token is for.
+/// The actions that a token permits.
 pub(super) const PULL: &str = "pull";
 pub(super) const PUSH: &str = "pull,push";
 
@@ -145,7 +145,7 @@ async fn issue(
     }
     let issued: Issued = serde_json::from_slice(&bytes)
         .map_err(|error| unauthorized(format!("the answer with the token cannot be read: {error}")))?;
-    // The client that pushes panics on such a token.
+    // The client that pushes panics if a token cannot be part of a header.
     let is_unusable = |token: &String| HeaderValue::from_str(token).is_err();
     if issued.token.as_ref().is_some_and(is_unusable) || issued.access_token.as_ref().is_some_and(is_unusable)
     {

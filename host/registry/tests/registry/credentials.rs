@@ -112,7 +112,7 @@ async fn no_credentials_follow_a_redirect_to_another_host() {
     );
 }
 
-/// The realm of a challenge gets the password, so the challenge must be the registry's own.
+/// The password goes to the realm of the challenge, so the challenge must come from the registry itself.
 #[tokio::test]
 async fn storage_that_requires_a_token_does_not_get_the_password() {
     let (registry, storage, artifact) = redirecting().await;
@@ -186,7 +186,7 @@ async fn a_token_that_no_header_may_have_is_an_error() {
     }
 }
 
-/// The realm of a challenge gets the password, so the challenge must be the registry's own.
+/// The password goes to the realm of the challenge, so the challenge must come from the registry itself.
 #[tokio::test]
 async fn a_push_gives_no_password_to_a_host_that_the_registry_redirects_to() {
     let (registry, other) = (Registry::start().await, Registry::start().await);

@@ -164,7 +164,7 @@ async fn a_bundle_is_found_as_a_referrer_and_under_the_tag_that_replaces_the_lis
     pull(&puller, &stage.tag).await.unwrap();
 }
 
-/// Some registries redirect a path that they do not serve to their web site.
+/// Some registries redirect an unknown path to their web site.
 #[tokio::test]
 async fn a_bundle_is_found_under_the_tag_if_a_page_is_in_place_of_the_list() {
     let stage = Stage::new().await;

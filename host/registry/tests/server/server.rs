@@ -38,7 +38,7 @@ pub(crate) struct Faults {
     pub(crate) referrers: bool,
     /// Its lists name the type of the config instead of the type of the artifact.
     pub(crate) lists_configs: bool,
-    /// It keeps no such lists, and answers with a page of its web site instead.
+    /// It has no lists of referrers, and answers with a page of its web site.
     pub(crate) page: bool,
     /// It requires a password itself. With `token` it accepts either.
     pub(crate) password: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Faults {
     pub(crate) blob: Option<Vec<u8>>,
     /// Blobs are elsewhere, and so is the answer about the version of the protocol.
     pub(crate) redirect: Option<String>,
-    /// No request for a manifest is answered until the test takes this back.
+    /// No request for a manifest is answered while this is true.
     pub(crate) silent: bool,
     /// Every request gets this status.
     pub(crate) status: Option<u16>,

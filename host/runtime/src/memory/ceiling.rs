@@ -65,7 +65,7 @@ pub struct GuestMemory {
 // === impl Ceiling ===
 
 impl Ceiling {
-    /// A ceiling in bytes. `None` means a quarter of the memory of the machine.
+    /// A ceiling in bytes. `None` means a quarter of [`memory_bytes`](informer_system::memory::memory_bytes).
     pub(crate) fn new(bytes: Option<u64>) -> Self {
         let bytes = bytes.or_else(|| memory_eighths(2)).unwrap_or(u64::MAX);
         let most = Amount { bytes, memories: MEMORIES };

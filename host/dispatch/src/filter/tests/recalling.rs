@@ -213,8 +213,8 @@ fn the_first_list_is_not_over_before_the_deletions_of_what_is_gone() {
     assert_eq!(held.count(), 0, "nothing is left to compare");
 }
 
-/// The first list was that of a server that is behind, and the watch or a replay reports the last object that the plugin knows. A
-/// replay has a token of its own.
+/// The first list came from a server that is behind. The watch or a replay reports the last object that the plugin knows. A replay
+/// has a second token.
 #[test]
 fn the_first_list_is_over_when_the_last_object_is_delivered_or_withheld() {
     let (one, two) = (state("a1", "web", "1"), state("a2", "web", "1"));

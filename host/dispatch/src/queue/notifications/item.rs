@@ -25,7 +25,7 @@ pub(super) struct InFlight {
     pub(super) deletion: bool,
     /// When the entry was queued.
     pub(super) queued: Instant,
-    /// How often the receipts had expired when the worker took the entry.
+    /// The [`expiries`](crate::receipts::Receipts::expiries) of the receipts when the worker took the entry.
     pub(super) expiries: u64,
 }
 

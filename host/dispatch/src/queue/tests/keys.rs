@@ -484,7 +484,7 @@ async fn notifications_that_wait_until_they_are_quiet_follow_a_change_of_the_ver
     assert_balanced(&queue);
 }
 
-/// A failed version may bring back the version before while the plugin ends.
+/// If a version fails while the plugin ends, the earlier version may return to service.
 #[tokio::test]
 async fn keys_that_are_left_when_the_plugin_ends_do_not_go_to_a_version_without_a_reconciler() {
     let (queue, workqueue) = by_object();

@@ -306,7 +306,7 @@ async fn another_time_applies_to_objects_that_are_not_quiet_yet() {
     assert_eq!(deliver_all(&queue), ["web: a3>a4"]);
 }
 
-/// What waits behind the deletion is no newer state of the deleted object.
+/// The addition that waits behind the deletion is no newer state of the deleted object.
 #[tokio::test(start_paused = true)]
 async fn another_time_does_not_hurry_the_retry_of_a_deletion() {
     for other in [config(300), QueueConfig::default()] {

@@ -10,11 +10,11 @@ use crate::bindings::informer::plugin::client::{ApiCode, ApiError, ObjectPage};
 /// The end of the kind of a list. The rest is the kind of its objects.
 const LIST: &str = "List";
 
-/// The objects of a page take at most the plugin's limit on answers times this number. A list of many small objects repeats its type
-/// in each of them, and a server may send a type of any length.
+/// The limit on the objects of a page, as a multiple of the plugin's limit on answers. A page repeats the type of the list in each object,
+/// so it may be larger than the answer, and a server may send a type of any length.
 const TIMES: usize = 4;
 
-/// The bytes that an object of a page counts in addition to its text and its type.
+/// The bytes that count for each object of a page in addition to its text and its type.
 const OBJECT_BYTES: usize = 64;
 
 #[derive(Deserialize)]

@@ -85,7 +85,7 @@ struct Shared {
     deny: Vec<IpNet>,
     extra_authorities: Vec<CertificateDer<'static>>,
     tls: OnceLock<Arc<ClientConfig>>,
-    /// Locked during a reading of the authorities, so that there is one at a time, also if its request was dropped.
+    /// Locked while the authorities are read, so that one reading runs at a time. A reading keeps the lock if its request is dropped.
     reading: Arc<Mutex<()>>,
     wire: Option<Arc<dyn Wire>>,
     fence: Option<Arc<dyn Fence>>,

@@ -29,8 +29,8 @@ const FAILED_FOR: Duration = Duration::from_secs(2);
 /// The longest lookup of a [`Directory`].
 const LISTED_WITHIN: Duration = Duration::from_secs(2);
 
-/// The next request uses the lookup that a dropped request began if the lookup is younger than this. A lookup makes no progress until the
-/// next request, so an older one could have too little of [`LISTED_WITHIN`] left, and fail.
+/// The age up to which a request continues the lookup that a dropped request began. Between the two requests the lookup makes no
+/// progress, so an older lookup may have too little of [`LISTED_WITHIN`] left, and fail.
 const USED_WITHIN: Duration = Duration::from_millis(100);
 
 /// The most addresses remembered of a protected place, whose answers may rotate.
@@ -86,8 +86,8 @@ type Lookup = (Instant, BoxFuture<'static, io::Result<Vec<SocketAddr>>>);
 #[derive(Default)]
 struct Listing {
     known: Known<SocketAddr>,
-    /// The lookup that has not ended. A request that is dropped leaves it to the next one. Otherwise a guest that drops its requests
-    /// would begin a lookup with each of them.
+    /// The lookup that has not ended. A dropped request leaves its lookup to the next request, so that a guest that drops its requests
+    /// does not begin a lookup with each request.
     lookup: Option<Lookup>,
 }
 
@@ -214,7 +214,7 @@ impl Listed {
         known.found.iter().copied().collect()
     }
 
-    /// Waits for the lookup that a dropped request began. Begins a new one if there is none, or if it is old.
+    /// Continues the lookup that a dropped request began. Begins a new lookup if there is none, or if the lookup is old.
     async fn look_up(&self, lookup: &mut Option<Lookup>) -> io::Result<Vec<SocketAddr>> {
         drop(lookup.take_if(|(begun, _)| begun.elapsed() >= USED_WITHIN));
         let (_, places) = lookup.get_or_insert_with(|| (Instant::now(), self.begin()));

@@ -288,8 +288,8 @@ impl Directory for Slow {
     }
 }
 
-/// A guest may drop each request while the API server lists its addresses. Each lookup takes requests to the API server that no limit of
-/// the plugin counts.
+/// A guest may drop each request while the API server lists its addresses. No limit of the plugin counts the requests of such a lookup to
+/// the API server.
 #[tokio::test]
 async fn requests_that_are_dropped_share_one_lookup_and_the_next_one_ends_it() {
     let directory = Arc::new(Slow::default());
