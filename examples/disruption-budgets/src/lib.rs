@@ -3,7 +3,7 @@
 //!
 //! The reconciler compares the budget that a Deployment needs with the budget in the cache, and writes only if they differ. The
 //! Deployment is the controller of its budget. A budget of the same name with another controller, or without one, is foreign: the
-//! reconciler neither changes nor deletes it, even if the cache does not have it yet.
+//! reconciler neither changes nor deletes a foreign budget, even if the cache does not have the foreign budget yet.
 
 use informer_sdk::{
     Config, Error, ObjectKey, ReconcileError, ReconcileResult, Reconciled, Reconciler,
@@ -47,7 +47,7 @@ impl Reconciler for Budgets {
                 log::warn!("the budget {key} is not ours: delete it to get ours");
             }
             (Some(needed), None) => create(&key, &needed)?,
-            // The Deployment was created again. The deletion of the old budget adds the key, and the next call creates a new one.
+            // The Deployment was created again. The deletion of the old budget adds the key, and the next call creates a new budget.
             (Some(needed), Some(found)) if !has_owner_of(&found, &needed) => delete(&key, found)?,
             (Some(needed), Some(found)) if differs(&found, &needed) => apply(&key, &needed)?,
             (None, Some(found)) if belongs_to(&found, &key) => delete(&key, found)?,
@@ -101,7 +101,7 @@ fn belongs_to(budget: &PodDisruptionBudget, key: &ObjectKey) -> bool {
     })
 }
 
-/// Returns true if both budgets belong to the same Deployment, and not to two of the same name.
+/// Returns true if the owners of both budgets have the same UID. A Deployment that is deleted and created again has another UID.
 fn has_owner_of(found: &PodDisruptionBudget, needed: &PodDisruptionBudget) -> bool {
     controller(found).map(|owner| &owner.uid) == controller(needed).map(|owner| &owner.uid)
 }
@@ -112,8 +112,8 @@ fn differs(found: &PodDisruptionBudget, needed: &PodDisruptionBudget) -> bool {
     has.max_unavailable != needs.max_unavailable || has.selector != needs.selector
 }
 
-/// Creates a budget. The API server refuses the request if a budget exists that the cache does not have yet, which may be foreign:
-/// installers create both objects at once. The host calls again later, and by then the cache has the budget. An apply would change it.
+/// Creates a budget. The cache may not have an existing budget yet, because an installer may create the Deployment and a foreign budget at
+/// the same time. The API server then refuses the request, and the host calls again later. An apply would change the foreign budget.
 fn create(key: &ObjectKey, budget: &PodDisruptionBudget) -> Result<(), ReconcileError> {
     client::create(BUDGETS, &key.namespace, budget, &WriteOptions::new())?;
     log::info!("created the budget {key}");

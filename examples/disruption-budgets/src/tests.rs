@@ -72,7 +72,7 @@ fn a_deployment_with_several_replicas_gets_a_budget_once() {
     assert_eq!(reconciled(&host), created(), "the second call writes nothing");
 }
 
-/// An installer may create a Deployment and a budget of its own at once, and the watch of Deployments may be the faster one.
+/// An installer may create a Deployment and a foreign budget at the same time, and the watch of Deployments may be faster.
 #[test]
 fn a_foreign_budget_that_the_cache_does_not_have_yet_is_not_changed() {
     let host = host(Some(deployment("u1", 2)), None);

@@ -12,8 +12,8 @@ use crate::{
     state::{Refused, State, StateError, Stuck},
 };
 
-/// A call sends for at most this time, so that it ends before its deadline. The last two requests may take longer:
-/// the receiver refuses a batch, and the first Event of the batch then has a request of its own.
+/// A call begins no batch after this time, so that the call ends before its deadline. The last batch may still need two requests: the
+/// receiver refuses the batch, and the exporter then sends the first Event of the batch alone.
 const BUDGET: Duration = Duration::from_secs(5);
 
 /// The most Events of a call.
@@ -22,7 +22,8 @@ const AT_ONCE: usize = 500;
 /// The most bytes of the documents of one request.
 const REQUEST_BYTES: usize = 1 << 20;
 
-/// The most bytes of the lines of a call. The host cuts the log of a call at 64 KiB. One longer line has a call of its own.
+/// The most bytes of the lines of a call. The host cuts the log of a call at 64 KiB. A call that logs a longer line logs no other line of
+/// an Event.
 const LOG_BYTES: usize = 48 << 10;
 
 /// When the number of failed attempts of the first Event of a queue reaches a multiple of this number, the next call sends another Event
@@ -57,8 +58,13 @@ enum Stop {
     State(StateError),
 }
 
-/// An Event and its key in the queue.
-type Item = (String, Record);
+/// An Event in the queue.
+struct Item {
+    key: String,
+    record: Record,
+    /// The line for `stdout`, or the reason why there is none. `None` if the Event goes to a receiver over HTTP.
+    line: Option<Result<String, String>>,
+}
 
 // === impl Delivery ===
 
@@ -101,12 +107,13 @@ impl Delivery<'_> {
 
     fn begin_pause(&self, pause: Duration) {
         let until = (self.now)().checked_add(pause).ok();
-        // The wait resets the number of attempts, and the next attempt would go to the same host without end.
+        // After a wait, the host counts the attempts of the key from 1 again. Without the stored number, each attempt would go to the
+        // same host of the receiver.
         let turn = self.attempt();
         let kept = self.state.set_pause(self.name, until).and_then(|()| self.state.set_turn(self.name, turn));
-        // The key of the receiver waits anyway. The queue may have used up the room on the disk.
+        // The disk may be full of queued Events. Without the stored pause, the workqueue still delays the key of the receiver.
         if let Err(error) = kept {
-            log::warn!(receiver = self.name; "a new Event or a restart may end the wait: {error}");
+            log::warn!(receiver = self.name; "the wait is not stored, so a new Event or a restart may end it: {error}");
         }
     }
 
@@ -122,22 +129,26 @@ impl Delivery<'_> {
         Ok(None)
     }
 
-    /// The number of this attempt, which continues after a pause. The number chooses the host of a receiver that has several.
+    /// The number of this attempt. It includes the attempts before the last pause. If a receiver has several hosts, the number chooses the
+    /// host.
     fn attempt(&self) -> u32 {
         let before = self.state.turn(self.name).unwrap_or_default();
         delivery::current().attempt.max(1).wrapping_add(before)
     }
 
-    /// Sends an Event again that the receiver refused before. A pause of the receiver is a failure here, because the success of a wait
-    /// would remove the dead letter.
+    /// Sends an Event again that the receiver refused before. The call fails during a pause of the receiver: a call that succeeds removes
+    /// the dead letter, even if it only requests a wait.
     pub(crate) fn again(&self, key: &str, refused: Refused) -> ReconcileResult {
         if let Some(rest) = self.rest_of_pause((self.now)())? {
             let why = format!("it wants no request for {} s", rest.as_secs().max(1));
             return Err(ReconcileError::retry(about(self.name, &why)));
         }
-        let records = [refused.record];
-        let (verdicts, _) = self.verdicts(&records);
-        match verdicts.into_iter().next() {
+        let record = refused.record;
+        let verdict = match self.destination {
+            Destination::Stdout(stdout) => Some(print(stdout.line(&record))),
+            Destination::Http(sink) => self.post(sink.as_ref(), &[record]).0.into_iter().next(),
+        };
+        match verdict {
             Some(Verdict::Sent) => {
                 self.count("events_sent_total", 1);
                 self.state.remove(&[key.to_owned()])?;
@@ -207,26 +218,42 @@ impl Delivery<'_> {
                 *left = rest;
                 continue;
             };
-            size += match self.destination {
-                // The layout may make a long line of a short Event. An Event without a line is refused later. Such an Event has a call
-                // of its own: its template may have taken many steps, and its refusal writes to the disk.
-                Destination::Stdout(stdout) => stdout.line(&record).map_or(LOG_BYTES, |line| line.len() + 1),
-                Destination::Http(_) => record.document().to_string().len(),
+            let line = match self.destination {
+                Destination::Stdout(stdout) => Some(stdout.line(&record)),
+                Destination::Http(_) => None,
+            };
+            size += match &line {
+                // A layout may make a long line from a short Event, so the length of the line counts.
+                Some(Ok(line)) => line.len() + 1,
+                // The Event counts as a full call, so that a call has at most one such Event: a template that fails may take many
+                // steps, and each refusal writes to the disk.
+                Some(Err(_)) => LOG_BYTES,
+                None => record.document().to_string().len(),
             };
             if batch.len() == most || (!batch.is_empty() && size > bytes) {
                 break;
             }
-            batch.push((key.clone(), record));
+            batch.push(Item { key: key.clone(), record, line });
             *left = rest;
         }
         Ok(batch)
     }
 
-    /// Sends a batch in one request. If the receiver refuses the request, each Event gets a request of its own: one of them may
-    /// be the reason.
+    /// Sends a batch in one request. If the receiver refuses the request, each Event is sent in a separate request, because one of them
+    /// may be the reason.
     fn send(&self, batch: Vec<Item>, call: &mut Call) -> Result<(), Stop> {
-        let (keys, records): (Vec<String>, Vec<Record>) = batch.into_iter().unzip();
-        let (verdicts, as_a_whole) = self.verdicts(&records);
+        let (mut keys, mut records, mut printed) = (Vec::new(), Vec::new(), Vec::new());
+        for Item { key, record, line } in batch {
+            keys.push(key);
+            records.push(record);
+            printed.extend(line.map(print));
+        }
+        let Destination::Http(sink) = self.destination else {
+            self.settle(call, &keys, &records, printed)?;
+            return self.within(call);
+        };
+        let sink = sink.as_ref();
+        let (verdicts, as_a_whole) = self.post(sink, &records);
         let refused = verdicts.iter().any(|verdict| matches!(verdict, Verdict::Never(_)));
         if !(refused && as_a_whole && records.len() > 1) {
             self.settle(call, &keys, &records, verdicts)?;
@@ -234,7 +261,7 @@ impl Delivery<'_> {
         }
         for (key, record) in keys.into_iter().zip(records) {
             let (key, record) = ([key], [record]);
-            let (verdicts, _) = self.verdicts(&record);
+            let (verdicts, _) = self.post(sink, &record);
             self.settle(call, &key, &record, verdicts)?;
             self.within(call)?;
         }
@@ -255,23 +282,10 @@ impl Delivery<'_> {
         Err(Stop::Budget)
     }
 
-    /// Sends the Events. Returns a verdict on each of them, and true if all verdicts follow from one failure of the whole
-    /// request.
-    fn verdicts(&self, records: &[Record]) -> (Vec<Verdict>, bool) {
+    /// Sends the Events in one request. Returns a verdict on each of them, and true if all verdicts follow from one failure of the
+    /// whole request.
+    fn post(&self, sink: &dyn Sink, records: &[Record]) -> (Vec<Verdict>, bool) {
         let all = |verdict: Verdict| (vec![verdict; records.len()], true);
-        let sink: &dyn Sink = match self.destination {
-            Destination::Http(sink) => sink.as_ref(),
-            Destination::Stdout(stdout) => {
-                let print = |record: &Record| match stdout.line(record) {
-                    Ok(line) => {
-                        log::info!("{line}");
-                        Verdict::Sent
-                    }
-                    Err(why) => Verdict::Never(why),
-                };
-                return (records.iter().map(print).collect(), false);
-            }
-        };
         let request = match sink.request(records, self.attempt()) {
             Ok(request) => request,
             Err(why) => return all(Verdict::Never(why)),
@@ -380,6 +394,17 @@ impl Call {
 impl From<StateError> for Stop {
     fn from(error: StateError) -> Self {
         Self::State(error)
+    }
+}
+
+/// Logs the line of an Event.
+fn print(line: Result<String, String>) -> Verdict {
+    match line {
+        Ok(line) => {
+            log::info!("{line}");
+            Verdict::Sent
+        }
+        Err(why) => Verdict::Never(why),
     }
 }
 

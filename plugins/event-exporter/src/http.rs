@@ -66,7 +66,7 @@ pub(crate) fn basic(name: &[u8], password: &[u8]) -> String {
 }
 
 /// The value of `Authorization` for the part of a URL before `@`. The name and the password are percent-encoded there, because
-/// characters such as `@` and `/` have a meaning in a URL. Returns `None` if `%` stands for no byte.
+/// characters such as `@` and `/` have a meaning in a URL. Returns `None` if two hexadecimal digits do not follow a `%`.
 fn authorization(credentials: &str) -> Option<String> {
     let (name, password) = credentials.split_once(':').unwrap_or((credentials, ""));
     Some(basic(&percent_decoded(name)?, &percent_decoded(password)?))
@@ -150,8 +150,8 @@ impl TryFrom<String> for Url {
             Some(("", authority)) => (None, authority),
             Some((credentials, authority)) => {
                 let value = authorization(credentials).ok_or(
-                    "in the name and the password of an address, `%` and two hexadecimal digits stand for a byte, \
-                     and `%25` for `%`",
+                    "the name or the password of an address has a `%` without two hexadecimal digits after it; write \
+                     `%25` for `%`",
                 )?;
                 (Some(value), authority)
             }

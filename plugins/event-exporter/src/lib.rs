@@ -143,8 +143,8 @@ impl Exporter {
         self.queue(&event, mark, &record)
     }
 
-    /// The last occurrence that was judged of this Event, and not of another one of its name. Another instance of the plugin may have
-    /// judged a later one than this instance.
+    /// The last occurrence of this Event that the routes have judged. A mark of another Event with the same name does not count. The stored
+    /// mark may be later than the mark of this instance, because another instance of the plugin may have judged the Event meanwhile.
     fn seen(&self, event: &ObjectKey, uid: &str) -> Result<Option<Seen>> {
         let is_same = |seen: &Seen| seen.uid == uid;
         let unsaved = self.marks.iter().rev().find(|(marked, seen)| marked == event && is_same(seen));
@@ -174,8 +174,8 @@ impl Exporter {
         Ok(())
     }
 
-    /// Puts an occurrence into the queues of its receivers. A receiver without updates gets the first occurrence that a route sends to it,
-    /// which may be a later one of the Event, as with `minCount`.
+    /// Puts an occurrence into the queues of its receivers. A receiver without updates gets only the first occurrence that a route sends to
+    /// it. With `minCount`, this is a later occurrence than the first one of the Event.
     fn queue(&mut self, event: &ObjectKey, mut mark: Seen, record: &Record) -> Result {
         let receivers = &self.settings.receivers;
         let takes =

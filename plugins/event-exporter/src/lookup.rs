@@ -10,9 +10,9 @@ use crate::record::{Involved, Record};
 /// The longest wait of a lookup. An Event may arrive before the first state of its object, because they come from two watches.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Adds the labels, the annotations and the owners of the object, or `deleted` if it is gone. An object of a resource that the
-/// host does not watch, or that the plugin may not read, adds nothing. Neither does an object whose kind or version is no name of the API,
-/// because each client writes the texts of its Events as it likes.
+/// Adds the labels, the annotations and the owners of the object, or `deleted` if it is gone. Adds nothing if the host does not watch the
+/// resource of the object, or if the plugin may not read the resource. A client may write any texts into its Events, so the function also
+/// adds nothing if the kind and the version name no resource.
 pub(crate) fn enrich(record: &mut Record, is_live: bool) -> Result<(), Error> {
     record.set_involved("deleted", Value::Bool(false));
     let involved = record.involved();

@@ -7,7 +7,7 @@
 //! | `seen/NAMESPACE/NAME` | the last occurrence of an Event that the routes have judged, and the receivers without updates that have it |
 //! | `since` | when the exporter started for the first time |
 //! | `stuck/RECEIVER` | the Event that failed last at the receiver, and the number of its failed attempts |
-//! | `turn/RECEIVER` | the number of attempts before the last pause, which choose the next host of the receiver |
+//! | `turn/RECEIVER` | the number of attempts before the last pause; it chooses the next host of the receiver |
 //! | `undelivered/RECEIVER/..` | an Event that the receiver refused |
 //!
 //! One transaction marks an occurrence as seen and puts it into the queues of its receivers, so a crash neither loses the
@@ -45,9 +45,9 @@ pub(crate) struct StateError(pub(crate) String);
 pub(crate) struct Seen {
     pub(crate) uid: String,
     pub(crate) occurrence: Occurrence,
-    /// The receivers without updates that get this occurrence or got an earlier one. Other receivers are not listed, because each mark
-    /// takes room. An earlier version of the exporter wrote marks without this list; it is `None` for them and for the later marks of
-    /// the same Events.
+    /// The receivers without updates that get this occurrence or got an earlier one. Receivers with updates are not listed, to save room on
+    /// the disk. An earlier version of the exporter wrote marks without this list. The list is `None` in such a mark, and in the later
+    /// marks of the same Event.
     pub(crate) done: Option<Vec<String>>,
 }
 
@@ -109,9 +109,9 @@ impl State {
         Ok(self.store.get(&seen_key(event))?.and_then(|text| Seen::parse(&text)))
     }
 
-    /// Marks Events as seen, and puts one into the queues of its receivers. A mark that is older than the stored one is left out: the
-    /// instances of the plugin keep marks for a while, so another instance may have judged a later occurrence of the Event. The older
-    /// mark would lead to a second delivery of that occurrence.
+    /// Marks Events as seen, and puts one Event into the queues of its receivers. A mark that is older than the stored mark is left out.
+    /// Each instance of the plugin keeps marks in memory for a while, so another instance may have stored a later mark meanwhile. If the
+    /// older mark replaced the later mark, the exporter would deliver the later occurrence a second time.
     pub(crate) fn judged(
         &self,
         marks: &[(ObjectKey, Seen)],
@@ -258,7 +258,7 @@ impl State {
         }
     }
 
-    /// The number of attempts before the last pause of a receiver. The count of attempts goes on from this number.
+    /// The number of attempts before the last pause of a receiver. The attempts after the pause are added to this number.
     pub(crate) fn turn(&self, receiver: &str) -> Result<u32, StateError> {
         let kept = self.store.get(&turn(receiver))?;
         Ok(kept.and_then(|text| String::from_utf8(text).ok()?.parse().ok()).unwrap_or_default())
@@ -312,7 +312,8 @@ fn seen_key(event: &ObjectKey) -> String {
 // === impl Seen ===
 
 impl Seen {
-    /// Returns true if this mark is later than another one of the same name. An Event of another UID has a count of its own.
+    /// Returns true if this mark is later than another mark of the same name. If the UIDs differ, only the times are compared, because each
+    /// Event counts its occurrences from 1.
     pub(crate) fn is_after(&self, other: &Self) -> bool {
         if self.uid == other.uid {
             self.occurrence.is_after(&other.occurrence)
@@ -321,14 +322,14 @@ impl Seen {
         }
     }
 
-    /// Returns true if this receiver gets no further occurrence of the Event unless the receiver takes updates. If the mark has no
-    /// list, this is true for each receiver, because each one may have the Event.
+    /// Returns true if a receiver without updates may already have the Event. If the mark has no list, the result is true for each
+    /// receiver.
     pub(crate) fn is_done(&self, receiver: &str) -> bool {
         self.done.as_ref().is_none_or(|done| done.iter().any(|name| name == receiver))
     }
 
-    /// The names of receivers are the last word, because they may contain spaces. They contain no `/`. The word is empty if there are no
-    /// receivers.
+    /// The names of receivers are at the end of the text, because a name may contain spaces. `/` separates the names, because no name
+    /// contains `/`. The list is empty if nothing follows the last space.
     fn parse(kept: &[u8]) -> Option<Self> {
         let mut words = std::str::from_utf8(kept).ok()?.splitn(4, ' ');
         let (uid, count, nanos) = (words.next()?, words.next()?, words.next()?);

@@ -49,7 +49,7 @@ pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError
             log::warn!(key = key; "the next housekeeping makes a dead letter of a refused Event: {error}");
         }
     }
-    // Last, because refused Events are reported also if the cache cannot be read.
+    // This is the last step, so that refused Events are reported even if the cache cannot be read.
     state.forget(&gone(events).map_err(SweepError::Cache)?)?;
     Ok(())
 }
@@ -84,10 +84,9 @@ fn gone(events: Vec<ObjectKey>) -> Result<Vec<ObjectKey>, Error> {
     })
 }
 
-/// The Events that `exist` finds in no cache. It returns the answer of each cache.
+/// The Events that are in no cache. `exist` looks an Event up, and returns the answer of each cache.
 ///
-/// A grant may be limited to some namespaces. The mark of an Event that cannot be looked up stays, because another attempt would get the
-/// same answer.
+/// A grant may be limited to some namespaces. If every cache refuses to look an Event up, the mark of the Event stays.
 fn gone_from(
     events: Vec<ObjectKey>,
     exist: impl Fn(&ObjectKey) -> Vec<Result<bool, Error>>,

@@ -33,14 +33,8 @@ const EVENTS: &str = "events.k8s.io/v1/events";
 /// The reason of the Event that announces a deletion, as kube-janitor writes it.
 const ANNOUNCED: &str = "DeleteNotification";
 
-/// The most characters of the object's name in the name of its Event, which has at most 253 bytes, with a UID and a time.
-const NAME: usize = 190;
-
-/// The most bytes of the note of an Event. The API server refuses an Event with a longer one.
+/// The most bytes of the note of an Event. The API server refuses an Event with a longer note.
 const NOTE: usize = 1024;
-
-/// The start of the Event's name if the object's name has no letter and no digit that may be in it.
-const NAMELESS: &str = "object";
 
 /// The longest time after which a key is reconciled again. The host bounds such delays, and the clock of the machine may be set
 /// during one.
@@ -108,9 +102,9 @@ impl Controller for Janitor {
             return Ok(Reconciled::Done);
         }
         let fields = match lister::get_fields(&key.gvr, &key.object, Facts::POINTERS) {
-            // The resource is no longer served, or a reload removed its watch or its grant. Or a reload added them, and the version
-            // of the plugin with the new grant is about to start. With `on-reload = "replay"`, the objects are delivered once more
-            // when the plugin may read them, so another attempt is of no use.
+            // The API server no longer serves the resource, or the present configuration does not let the plugin read the resource.
+            // Another attempt is useless. If a later configuration lets the plugin read the resource, the host delivers the objects
+            // again, because the plugin has `on-reload = "replay"`.
             Err(error) if is_out_of_reach(&error) => {
                 log::warn!("{key} is left alone: {error}");
                 return Ok(Reconciled::Done);
@@ -202,7 +196,7 @@ impl Janitor {
             log::info!("dry run: not announced: {note}");
             return Ok(());
         }
-        let id = format!("{}.{:x}", live.metadata.uid, expiry.at.as_nanosecond());
+        let id = format!("announced.{:x}", expiry.at.as_nanosecond());
         match self.record(key, live, &id, ANNOUNCED, &note) {
             Err(error) if error.api_code() == Some(ApiCode::AlreadyExists) => {}
             Err(error) if is_passing(&error) => return Err(error.into()),
@@ -253,13 +247,16 @@ impl Janitor {
         }
         let note = format!("{key} was deleted: {}", expiry.cause);
         count("janitor_deleted_total", key);
-        let id = format!("{:x}", now.as_nanosecond());
+        let id = format!("deleted.{:x}", now.as_nanosecond());
         warn_without_event(key, self.record(key, &live, &id, expiry.cause.reason(), &note));
         log::info!("{note}");
         Ok(Reconciled::Done)
     }
 
-    /// Creates an Event. `id` is the end of its name.
+    /// Creates an Event. `id` is the end of its name, and is different for each Event about the object.
+    ///
+    /// The name has the UID of the object in place of the name of the object: the names of RBAC objects may have characters that the
+    /// API server refuses in the name of an Event.
     ///
     /// `client::record` is of no use here: it refuses a watch with `metadata-only`, as the janitor's watches have.
     fn record(
@@ -274,12 +271,12 @@ impl Janitor {
         // The Event of an object without a namespace is in `default`.
         let namespace =
             if key.object.namespace.is_empty() { "default" } else { key.object.namespace.as_str() };
-        let name = event_name(&key.object.name);
+        let name = format!("janitor.{}.{id}", live.metadata.uid);
         let note = note.get(..note.floor_char_boundary(NOTE)).unwrap_or_default();
         let event = json!({
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
-            "metadata": {"namespace": namespace, "name": format!("{name}.{id}")},
+            "metadata": {"namespace": namespace, "name": name},
             "type": "Normal",
             "reason": reason,
             "action": "Deleting",
@@ -297,20 +294,6 @@ impl Janitor {
         });
         client::create(EVENTS, namespace, &event, &WriteOptions::new()).map(drop)
     }
-}
-
-/// The start of the name of an Event. The API server accepts only a DNS subdomain there, which not every object's name is: the names of
-/// RBAC objects may have capitals, colons and empty labels. A name that is a DNS subdomain stays as it is, up to the limit.
-fn event_name(object: &str) -> String {
-    let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '.');
-    let name: String = object
-        .chars()
-        .take(NAME)
-        .map(|character| if fits(character) { character.to_ascii_lowercase() } else { '-' })
-        .collect();
-    let labels = name.split('.').map(|label| label.trim_matches('-')).filter(|label| !label.is_empty());
-    let name = labels.collect::<Vec<_>>().join(".");
-    if name.is_empty() { NAMELESS.to_owned() } else { name }
 }
 
 /// Logs that there is no Event. The object is still deleted or marked.

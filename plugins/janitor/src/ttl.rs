@@ -31,13 +31,13 @@ pub(crate) struct InvalidTtl(String);
 pub(crate) struct InvalidTime(String);
 
 /// Reads the value of `janitor/expires`. A time without a zone is in UTC, and a day begins at midnight. A time with the name of a zone
-/// and without an offset is invalid: the plugin has no list of zones, and in UTC the time may be hours too early.
+/// and without an offset is invalid: the plugin has no list of zones, and the same time in UTC may be hours too early.
 pub(crate) fn time(text: &str) -> Result<Timestamp, InvalidTime> {
     let invalid = || InvalidTime(text.to_owned());
     if let Ok(time) = text.parse::<Timestamp>() {
         return Ok(time);
     }
-    // The parser of local times ignores what is in brackets.
+    // The parser of local times ignores the name of a zone, which is in brackets.
     if text.contains('[') {
         return Err(invalid());
     }

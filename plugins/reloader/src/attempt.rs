@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::{
     kind::{SourceId, Workload, WorkloadKind},
-    marker::{Markers, digest},
+    marker::digest,
     memory::{Attempt, Memory, UNKNOWN},
     plan::Plan,
     settings::Settings,
@@ -67,10 +67,9 @@ fn end(attempt: &Attempt, workload: &Workload, memory: &Memory, settings: &Setti
         };
     }
     let Some(object) = live(workload.gvr(), &workload.key())? else { return Ok(End::NotRolled) };
-    let subject = Subject::live(workload.clone(), object, settings);
+    let mut subject = Subject::live(workload.clone(), object, settings);
     let template = subject.template();
-    let markers = Markers::read(&template, &subject.annotations, settings.reload_strategy, &mut Vec::new())
-        .of_restarts(subject.is_restarted(settings));
+    let markers = subject.markers(&template, settings);
     let is_marked = |(source, hash): (&SourceId, &Option<String>)| {
         markers.of(source).contains(&hash.as_deref().unwrap_or(NOTHING))
     };

@@ -234,7 +234,7 @@ impl Reloader {
         let Some(memory) = Memory::read(workload)? else { return Ok(None) };
         let settled = attempt::settle(workload, memory.clone(), &self.settings)?;
         if settled.rolls > memory.rolls {
-            // The earlier call made the roll, and did not count it.
+            // The earlier call made the roll, and ended before it could count the roll.
             self.count(workload, 0)?;
         }
         settled.write(workload, Some(&memory))?;
@@ -327,12 +327,14 @@ impl Reloader {
     fn remember(&self, workload: &Workload, plan: &Plan, how: &str) -> ReconcileResult {
         plan.after().write(workload, None)?;
         report::reloaded(&self.settings, workload, &plan.changes, how);
-        // The run of a CronJob and a webhook change no workload, so no notification leads to the next comparison.
+        // A roll changes most workloads, and the notification of the change leads to the next comparison. The Job of a CronJob and a
+        // request to a webhook change no workload.
         Ok(if plan.is_full() { Reconciled::Requeue } else { Reconciled::Done })
     }
 
-    /// Counts a roll for the limits. Each caller writes the memory afterwards, so that a crash between both counts the roll twice
-    /// instead of never. `generation` is the generation of the workload after the roll, or 0 if it is not known.
+    /// Counts a roll for the limits. Each caller writes the memory afterwards. If the host crashes between the two steps, the roll
+    /// counts twice. In the other order, the roll would not count at all. `generation` is the generation of the workload after the
+    /// roll, or 0 if it is not known.
     fn count(&self, workload: &Workload, generation: u64) -> std::result::Result<(), Unavailable> {
         let now = (self.now)();
         rollouts::began(workload, generation, &self.settings, now)?;

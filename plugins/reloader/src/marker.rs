@@ -103,7 +103,8 @@ impl Markers {
         markers
     }
 
-    /// The markers of an Argo Rollout that is restarted, if the argument is true. Its template may have markers of earlier rolls.
+    /// Sets whether the workload is an Argo Rollout whose roll is a restart. The template of such a Rollout may have markers of earlier
+    /// rolls. They do not count for a source that [`APPLIED`] names.
     pub(crate) fn of_restarts(self, are_of_restarts: bool) -> Self {
         Self { are_of_restarts, ..self }
     }

@@ -21,8 +21,8 @@ pub(crate) const UNKNOWN: &str = "?";
 pub(crate) struct Memory {
     /// The UID of the workload that this memory describes. A new workload of the same name has another UID.
     pub(crate) uid: String,
-    /// A digest of the annotations, references and settings that choose sources. If a source appears and the digest is the same as
-    /// before, the source was created; otherwise the workload may have begun to choose it.
+    /// A digest of the annotations, references and settings that choose sources. If a source appears and the digest has not changed, the
+    /// source was created. If the digest has changed, the workload may have begun to choose an existing source.
     pub(crate) scope: String,
     /// The hash that each source had when the workload was first seen, or was last rolled for it.
     pub(crate) hashes: BTreeMap<SourceId, String>,
@@ -33,11 +33,12 @@ pub(crate) struct Memory {
     /// The number of rolls. The name of the next Job of a CronJob depends on it.
     #[serde(default)]
     pub(crate) rolls: u64,
-    /// The time at which the memory of a CronJob began, in seconds since 1970. After a loss of the state the number of rolls is 0
-    /// again, and this time keeps the names of the next Jobs apart from those of earlier ones.
+    /// The time at which the memory of a CronJob began, in seconds since 1970. After a loss of the state, the number of rolls begins at 0
+    /// again. With this time, the names of the next Jobs differ from the names of earlier Jobs all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<i64>,
-    /// The time at which the changes that settle were found first, in milliseconds since 1970.
+    /// The time at which the plugin first found the present changes, in milliseconds since 1970. `None` if there are no changes, or if
+    /// there is no settle time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) changed_at: Option<i64>,
     /// The roll that was begun, until its end is known.
@@ -73,7 +74,7 @@ impl Memory {
         store::set(&workload.to_string(), &serde_json::to_vec(self).unwrap_or_default())
     }
 
-    /// A memory of the same rolls and times, without sources.
+    /// A memory with the number of rolls and the times of this memory, and without sources.
     pub(crate) fn without_sources(&self) -> Self {
         let Self { rolls, since, changed_at, .. } = *self;
         Self { rolls, since, changed_at, ..Self::default() }

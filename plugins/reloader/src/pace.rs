@@ -1,6 +1,6 @@
 //! When a workload may be rolled: after changes have settled, in a maintenance window, and within the rate.
 //!
-//! The times are in the key-value state, because the host runs several instances of the plugin, and each call may reach another one.
+//! The times are in the key-value state, because the host runs several instances of the plugin, and each call may reach another instance.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const MINUTE: SignedDuration = SignedDuration::from_secs(60);
 /// The key of the times of the last rolls in the key-value state. No workload has this key.
 const ROLLS: &str = "rolls";
 
-/// The time at which the changes of a workload were found first, for its memory. Returns `None` without a settle time.
+/// The value of [`Memory::changed_at`] for a workload that has changes. Returns `None` if there is no settle time.
 pub(crate) fn found(memory: &Memory, settings: &Settings, now: Timestamp) -> Option<i64> {
     let now = now.as_millisecond();
     // If the clock was set back, the settle time begins anew, and only once.

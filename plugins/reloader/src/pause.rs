@@ -21,7 +21,8 @@ pub(crate) enum Pause {
 
 /// The pause of a workload now. An annotation that does not parse ends the pause; otherwise the pause would never end.
 pub(crate) fn state(subject: &mut Subject, names: &Names, now: Timestamp) -> Pause {
-    // Only a Deployment is paused. The annotation of another kind was copied from one, for example with all other annotations.
+    // The plugin pauses only Deployments. A workload of another kind has this annotation if a client copied the annotations of a
+    // Deployment.
     if subject.workload.kind != WorkloadKind::Deployment {
         return Pause::None;
     }

@@ -9,12 +9,12 @@ use crate::{
     source::NOTHING,
 };
 
-/// The most deletions that are one change of a workload. Each needs a request to the API server, and a call with many more of them
-/// than this would fail each time: by default a plugin makes 20 requests a second.
+/// The most deleted sources of one roll. The plugin confirms each deletion with a request to the API server, and by default a plugin makes
+/// 20 requests a second. A call with many more requests would fail each time.
 const MOST_DELETIONS: usize = 100;
 
-/// The most absent sources that stay in the memory when a workload begins to choose its sources in another way. Otherwise the names
-/// of generated ConfigMaps, which change with each version of a workload, would add up.
+/// The most absent sources that stay in the memory when a workload begins to choose its sources in another way. The names of generated
+/// ConfigMaps change with each version of a workload, and without this limit the memory would keep all of the names.
 const MOST_ABSENT: usize = 100;
 
 /// A source that the workload chooses.
@@ -122,7 +122,8 @@ impl Plan {
             let marked = markers.of(source);
             let adopted = marked.iter().find(|marked| **marked != NOTHING).filter(|_| before.is_none());
             let remembered = before.and_then(|before| before.hashes.get(source)).map(String::as_str);
-            // The hash stays: the source may return with other data, also if the workload chooses in another way by then.
+            // The hash stays, because the source may return with other data. This is also possible while the workload begins to choose
+            // its sources in another way.
             let Some(hash) = remembered.or(adopted.copied()) else { continue };
             let outdated = before.and_then(|before| before.outdated.get(source));
             let is_deleted = counts.deletions && !self.is_full() && is_deleted(source)?;
@@ -139,7 +140,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns true if the plan has as many deletions as one change may have. The workload must then be compared again after the roll.
+    /// Returns true if the plan has the most deletions of one roll. The workload must then be compared again after the roll, because
+    /// further sources may be gone.
     pub(crate) fn is_full(&self) -> bool {
         self.changes.iter().filter(|change| change.hash.is_none()).count() >= MOST_DELETIONS
     }

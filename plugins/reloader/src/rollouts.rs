@@ -1,6 +1,7 @@
 //! The rollouts that the plugin began and that are not complete, for `rolls-at-a-time`.
 //!
-//! They are in the key-value state, because the host runs several instances of the plugin, and each call may reach another one.
+//! The rollouts are in the key-value state, because the host runs several instances of the plugin, and each call may reach another
+//! instance.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -72,7 +73,7 @@ pub(crate) fn wait(
 ) -> Result<Option<Wait>, ReconcileError> {
     let most = usize::try_from(settings.rolls_at_a_time).unwrap_or(usize::MAX);
     if most == 0 {
-        // Without a limit no roll is recorded, so what an earlier configuration has recorded becomes wrong.
+        // Without a limit the plugin records no roll. The record of an earlier configuration would become wrong.
         if store::get(ROLLOUTS)?.is_some() {
             store::delete(ROLLOUTS)?;
         }
@@ -110,7 +111,7 @@ pub(crate) fn began(
     if settings.rolls_at_a_time == 0 {
         return Ok(());
     }
-    // Without a record the limit is new. The next wait then records each workload that was rolled at any time.
+    // If there is no record, the limit is new. The next call of `wait` then records each workload that was ever rolled.
     let Some(mut under_way) = kept()? else { return Ok(()) };
     under_way.insert(workload.to_string(), Rollout { generation, since: now.as_second() });
     keep(&under_way)

@@ -112,14 +112,18 @@ impl Subject {
         self.object.pointer(self.workload.kind.template()).cloned().unwrap_or_default()
     }
 
+    /// The markers of the workload with this template. A marker that does not parse is added to the problems.
+    pub(crate) fn markers(&mut self, template: &Value, settings: &Settings) -> Markers {
+        Markers::read(template, &self.annotations, settings.reload_strategy, &mut self.problems)
+            .of_restarts(self.is_restarted(settings))
+    }
+
     /// Compares the sources that the workload chooses with what it was rolled for.
     pub(crate) fn plan(&mut self, settings: &Settings, before: Option<&Memory>) -> Result<Plan, Error> {
         let template = self.template();
         let referenced = references(template.get("spec").unwrap_or(&Value::Null));
         let (chosen, seen) = self.chosen(settings, &referenced)?;
-        let markers =
-            Markers::read(&template, &self.annotations, settings.reload_strategy, &mut self.problems)
-                .of_restarts(self.is_restarted(settings));
+        let markers = self.markers(&template, settings);
         let remembered = before.into_iter().flat_map(|before| before.hashes.keys());
         let unseen = remembered.chain(markers.sources()).filter(|id| !seen.contains(*id));
         let missing = unseen.filter(|id| self.could_choose(id, settings, &referenced)).cloned().collect();
@@ -157,7 +161,8 @@ impl Subject {
             [&self.annotations, &self.template_annotations]
                 .map(|all| all.get(name).map_or_else(|| "-".to_owned(), |value| format!("={value}")))
         });
-        // Otherwise a source that the settings excluded before would count as created. The default settings add nothing.
+        // Without the settings in the digest, a source that earlier settings excluded would count as created. The default settings add
+        // nothing to the digest.
         let (selector, default) = (&settings.resource_label_selector, Names::default());
         let rules = [
             settings.auto_reload_all.then(|| "auto-reload-all".to_owned()),

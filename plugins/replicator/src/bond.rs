@@ -91,8 +91,8 @@ impl Bond<'_> {
         }
     }
 
-    /// The version of the source, if the target does not name another one: the target was written for this version before, or has
-    /// lost its bookkeeping.
+    /// The version of the source if the target names this version or no version. The plugin has then written the target for this version
+    /// before, or the target has lost its bookkeeping. Returns `None` if the target names another version.
     pub(crate) fn repeated(&self, target: &Value) -> Option<&str> {
         let version = self.source.pointer("/metadata/resourceVersion").and_then(Value::as_str)?;
         let own = Annotations::of_object(target);
@@ -195,7 +195,7 @@ impl Bond<'_> {
             return Map::new();
         }
         let managed = own.entries(REPLICATED_LABELS);
-        // A mirror has no labels of its source. If it was a copy of the other style before, it loses them.
+        // A mirror has no labels of its source. A copy of the other style that becomes a mirror loses these labels.
         let wanted = self.wanted_labels().filter(|_| self.style == Style::Replicator);
         map_changes(
             wanted.as_ref(),

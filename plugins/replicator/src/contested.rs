@@ -31,7 +31,7 @@ impl Contested {
         writes.and_then(|writes| writes.rest(now))
     }
 
-    /// Counts a write of a target for a version of its source, for which it was written before.
+    /// Counts a repeated write of a target for the same version of its source.
     pub(crate) fn count(&mut self, target: &str, version: &str, now: Timestamp) {
         self.0.retain(|_, writes| writes.rest(now).is_some());
         match self.0.get_mut(target).filter(|writes| writes.version == version) {

@@ -35,8 +35,8 @@ use key::Key;
 use settings::Settings;
 use target::{Role, Target};
 
-/// The delay of [`Key::All`], and of the objects that name a copy that disappears. The first list brings many namespaces at once,
-/// and within this time they lead to one scan only.
+/// The delay of [`Key::All`], and of the key of a copy that disappears if `allow-all` is set. The first list brings many namespaces at
+/// once, and within this time they lead to one scan only.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// The plugin. All state that must not be lost is in the objects and in the workqueue.

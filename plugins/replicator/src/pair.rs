@@ -264,8 +264,8 @@ fn is_gone(kind: &Kind, source: &ObjectKey) -> Result<bool, Error> {
     }
 }
 
-/// Why the target gets no content: the source is a copy of the target, directly or through other objects, or there are too many such
-/// objects to find out.
+/// Returns the reason if the target must not get the content of the source: the source is a copy of the target, directly or through other
+/// objects, or more than [`LONGEST_CHAIN`] objects in a row name each other.
 fn cycle(kind: &Kind, pair: &Pair) -> Result<Option<String>, Error> {
     let mut chain = vec![pair.target.to_string(), pair.source.to_string()];
     let mut current = pair.source.clone();
@@ -273,7 +273,7 @@ fn cycle(kind: &Kind, pair: &Pair) -> Result<Option<String>, Error> {
         let annotations = cache::annotations(kind.gvr, &current)?.unwrap_or_default();
         let Ok(Some(next)) = Target::of(&annotations) else { return Ok(None) };
         let name = next.source.to_string();
-        // Other objects name each other. They are refused themselves.
+        // Other objects name each other, and the target is not among them. The plugin refuses those objects.
         let is_of_others = next.source != pair.target && chain.contains(&name);
         if is_of_others {
             return Ok(None);

@@ -77,7 +77,7 @@ fn a_target_that_is_changed_back_each_time_is_not_written_without_end() {
     assert_eq!(world.get(MAPS, "blog/web").unwrap()["data"], json!({"a": "2"}), "a new version is copied");
 }
 
-/// Nothing is written, so no other client changes it back.
+/// A dry run writes nothing, so no other client changes a write back.
 #[test]
 fn a_target_that_changes_often_during_a_dry_run_is_not_reported_as_changed_back() {
     let mut world = World::new(json!({"dry-run": true, "allow-all": true}), ["shop", "team"]);

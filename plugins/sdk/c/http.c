@@ -116,7 +116,7 @@ static wasi_http_types_own_outgoing_request_t head(const informer_request *reque
     *refused = NULL;
     for (size_t i = 0; i < request->header_count && !*refused; i++) {
         const char *name = request->headers[i].name;
-        // Servers refuse a request that has its length twice.
+        // Servers refuse a request with two headers of this name, and the length of the body is added below.
         if (!request->body || strcasecmp(name, "content-length")) {
             *refused = append(borrowed, name, request->headers[i].value);
         }

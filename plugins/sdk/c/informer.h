@@ -128,8 +128,8 @@ typedef struct {
     const char *json;
 } informer_value;
 
-// The value as a number, a truth value or a text; `otherwise` if there is none, or one of another type. The replacement character (U+FFFD)
-// stands for a zero character in a text, and for half of a character.
+// The value as a number, a truth value or a text; `otherwise` if there is none, or one of another type. In a text, the replacement
+// character (U+FFFD) stands for a zero character, and for half of a surrogate pair.
 int64_t informer_integer(informer_value value, int64_t otherwise);
 bool informer_boolean(informer_value value, bool otherwise);
 const char *informer_text(informer_value value, const char *otherwise);
@@ -443,7 +443,7 @@ typedef struct {
     const char *url;
     const char *method; // NULL: POST if there is a body, else GET
     size_t header_count;
-    // If there is a body, its length replaces a content-length that is here.
+    // If there is a body, the SDK adds its length as content-length, and ignores a content-length that is here.
     const informer_pair *headers;
     const void *body; // NULL: none
     size_t length;    // of the body

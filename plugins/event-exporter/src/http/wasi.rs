@@ -17,8 +17,8 @@ use wasip2::{
 
 use super::{Answer, Post, Request, Verdict};
 
-/// The longest time of an exchange: the connection, the request, and the answer with its body. A receiver that sends a byte now and then
-/// would otherwise keep the call until its deadline, and calls that miss their deadline lead to quarantine.
+/// The longest time of an exchange: the connection, the request, and the answer with its body. Without this limit, a receiver that sends a
+/// byte now and then would delay the call until its deadline, and calls that miss their deadline lead to quarantine.
 const PATIENCE_SECONDS: u64 = 7;
 
 /// The part of an answer that is read. An answer to a batch names each event.
@@ -51,8 +51,8 @@ impl Timer {
         Self(monotonic_clock::subscribe_duration(PATIENCE_SECONDS * 1_000_000_000))
     }
 
-    /// Waits until `other` is ready or the time is over. Returns true if the time is over, also if `other` is ready then: a receiver may
-    /// be ready each time.
+    /// Waits until `other` is ready or the time is over. Returns true if the time is over, even if `other` is ready at the same
+    /// time: a receiver that sends a byte now and then is ready in each call.
     fn is_over_after(&self, other: &Pollable) -> bool {
         const TIMER: u32 = 1;
         poll(&[other, &self.0]).contains(&TIMER)
@@ -113,8 +113,8 @@ fn wait(answer: &FutureIncomingResponse, timer: &Timer) -> Result<IncomingRespon
     }
 }
 
-/// Reads the body of the answer. The status is enough for most receivers: after a success they have the events, even if the body breaks
-/// off or does not end in time.
+/// Reads the body of the answer. Returns the part that has arrived if the body breaks off or does not end in time: for most receivers, the
+/// status alone decides.
 fn read(response: &IncomingResponse, timer: &Timer) -> Result<String, Verdict> {
     let broken = || Verdict::Later("the answer has no body to read".to_owned(), None);
     let body = response.consume().map_err(|()| broken())?;
@@ -139,7 +139,7 @@ fn failed(code: &ErrorCode) -> Verdict {
         ErrorCode::HttpRequestBodySize(_) | ErrorCode::HttpRequestUriInvalid => {
             Verdict::Never(format!("the request was not sent: {name}"))
         }
-        // The next answer would be as large, and the receiver would get the event again each time.
+        // The answer to the next attempt would be as long, and the receiver would get the event again in each attempt.
         ErrorCode::HttpResponseBodySize(_) => Verdict::Never(
             "its answer is longer than `http-body` under [plugin.limits] allows, so its verdict is unknown"
                 .to_owned(),

@@ -112,7 +112,7 @@ impl Sink for Elastic {
         if self.headers.are_constant() { 100 } else { 1 }
     }
 
-    /// Each attempt goes to the next host, also if a host named the time of the next attempt.
+    /// Each attempt goes to the next host, also after a pause that a host requested with `Retry-After`.
     fn request(&self, records: &[Record], attempt: u32) -> Result<Request, String> {
         let first = records.first().ok_or("there is no event")?;
         let turn = usize::try_from(attempt.saturating_sub(1)).unwrap_or_default();
@@ -150,7 +150,7 @@ impl Sink for Elastic {
 }
 
 /// The verdict on one document of a bulk request. A conflict of `create` means that an earlier request stored the document. The header
-/// `Retry-After` of the answer is about each document that failed.
+/// `Retry-After` of the answer applies to each document that failed.
 fn of_item(item: &Value, answer: &Answer, now: Timestamp) -> Verdict {
     const CONFLICT: u16 = 409;
     let created = item.get("create");

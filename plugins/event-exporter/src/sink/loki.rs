@@ -54,7 +54,7 @@ impl Sink for Loki {
         let streams: Vec<_> =
             streams.into_iter().map(|(stream, values)| json!({"stream": stream, "values": values})).collect();
         let mut url = self.url.clone();
-        // The headers of the configuration win over both. An empty name, as of a variable that is not set, counts as absent.
+        // The headers of the configuration win over both. An empty name counts as absent: a mounted file may be empty.
         let name = self.username.as_ref().filter(|name| !name.is_empty());
         let password = self.password.as_deref().unwrap_or_default();
         let own = name.map(|name| basic(name.as_bytes(), password.as_bytes()));

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use super::common::document;
 use crate::{layout::Layout, record::Record};
 
-/// The longest line. The host cuts the log of a call at 64 KiB, and the rest is for other lines of the call. A line that is cut is no
-/// JSON.
+/// The most bytes of a line. The host cuts the log of a call at 64 KiB, and a line that is cut is no JSON. This limit leaves room for other
+/// lines of the call.
 const LINE_BYTES: usize = 60 << 10;
 
 #[derive(Debug, Clone, Deserialize)]
@@ -24,7 +24,7 @@ impl Stdout {
     /// The line of an Event.
     ///
     /// # Errors
-    /// Returns what is wrong with the layout for this Event, or that the line is too long.
+    /// Returns an error text if the layout fails for this Event, or if the line is too long.
     pub(crate) fn line(&self, record: &Record) -> Result<String, String> {
         let line = document(self.layout.as_ref(), self.de_dot, record)?.to_string();
         if line.len() > LINE_BYTES {

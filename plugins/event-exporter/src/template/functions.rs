@@ -162,7 +162,7 @@ fn conversion(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
         "toRawJson" => Ok(Value::from(map_of(value).to_string())),
         "toJson" => Ok(Value::from(safe_in_html(&map_of(value).to_string()))),
         "toPrettyJson" => Ok(Value::from(safe_in_html(&format!("{:#}", map_of(value))))),
-        // A text that an Event does not have is no text in JSON.
+        // If the Event does not have the field, there is no JSON to parse.
         "fromJson" if is_absent(value) => Ok(Value::Null),
         "fromJson" => serde_json::from_str(&print(value))
             .map_err(|error| TemplateError::new(format!("the text is not JSON: {error}"))),
@@ -185,7 +185,7 @@ fn conversion(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
     }
 }
 
-/// Returns true for a field that an Event does not have. A function such as `get` makes the empty text of it.
+/// Returns true for a field that an Event does not have. A function such as `get` returns the empty text for such a field.
 fn is_absent(value: &Value) -> bool {
     value.is_null() || value == ""
 }
@@ -212,7 +212,7 @@ fn time(name: &str, arguments: &[Value]) -> Result<Value, TemplateError> {
     };
     match (name, arguments) {
         ("now", []) => Ok(Value::from(jiff::Timestamp::now().to_string())),
-        // An Event without this time has the empty text, as for any field that is absent. Most Events have no `eventTime`.
+        // The result is the empty text if the Event does not have this time. Most Events have no `eventTime`.
         ("unixEpoch", [at]) | ("date" | FORMAT, [_, at]) if is_absent(at) => Ok(Value::Null),
         ("unixEpoch", [at]) => Ok(Value::from(parsed(at)?.as_second().to_string())),
         ("date" | FORMAT, [layout, at]) => {

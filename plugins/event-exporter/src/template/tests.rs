@@ -145,7 +145,7 @@ fn a_replacement_with_references_works_in_a_long_text() {
             "{{ regexReplaceAll \"(x+)(-)\" (cat (repeat 5000 \"x-\") \"end\") \"$2$1$2\" | trunc 6 }}",
             "-x--x-",
         ),
-        // The matches are long, and little is left of them.
+        // The match is long, and its replacement is shorter.
         (
             "{{ regexReplaceAll \"x+\" (cat (repeat 200000 \"x\") \"end\") (repeat 100000 \"y\") | len }}",
             "100004",

@@ -11,7 +11,7 @@ fn busy(status: u16) -> Answer {
     Answer { status, retry_after: Some("30".to_owned()), ..Answer::default() }
 }
 
-/// A wait resets the number of attempts of the key.
+/// After a wait, the host counts the attempts of the key from 1 again.
 #[test]
 fn the_next_host_gets_the_event_after_the_time_that_a_host_named() {
     let hosts = ["http://one", "http://two", "http://three"];
@@ -97,7 +97,7 @@ fn the_lines_of_a_call_fit_into_the_log_and_a_line_that_never_fits_is_a_dead_let
     let more = Ok(Reconciled::RequeueAfter(Duration::from_millis(1)));
     assert_eq!(world.reconcile("send log"), more);
     assert_eq!(logged(&world).len(), 2);
-    assert_eq!(world.reconcile("send log"), more, "the Event without a line has a call of its own");
+    assert_eq!(world.reconcile("send log"), more, "the Event without a line waits for the next call");
     assert_eq!(world.refused(), [""; 0]);
     assert_eq!(world.reconcile("send log"), Ok(Reconciled::Done));
 

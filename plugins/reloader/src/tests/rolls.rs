@@ -203,7 +203,7 @@ fn at_most_this_number_of_rollouts_is_under_way_also_after_a_restart() {
     assert_eq!(patched(&host).len(), 4);
 }
 
-/// The host runs one instance for notifications and one for keys, and a key may reach either of them.
+/// The host runs several instances of the plugin, and each call for a key may reach another instance.
 #[test]
 fn instances_of_the_plugin_share_the_limits_of_rolls_and_the_settle_time() {
     let names = ["web", "api", "db"];

@@ -185,7 +185,7 @@ fn objects_that_name_each_other_are_refused() {
     assert!(world.logged(chain), "{:?}", world.host.log());
 }
 
-/// Each of them would otherwise get the content of the next one, without end.
+/// If the plugin accepted the cycle, each object would get the content of the next object without end.
 #[test]
 fn a_cycle_of_many_objects_is_refused() {
     let mut world = World::new(json!({"allow-all": true}), ["shop"]);

@@ -42,7 +42,7 @@ type Outcome struct {
 // returns another number of outcomes, the host delivers each notification alone, until it is handled or becomes a dead letter.
 type Func func(ctx context.Context, notifications []Notification) []Outcome
 
-// registered is what the host calls, and calls the number of calls of Register.
+// registered is the function that the host calls, and calls is the number of calls of Register.
 var (
 	registered Func
 	calls      int

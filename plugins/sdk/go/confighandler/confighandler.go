@@ -13,7 +13,7 @@ import (
 // cause once, and read the configuration with package config in each other call. A call that fails is made again, as for a notification.
 type Func func(ctx context.Context, config informer.Config) error
 
-// registered is what the host calls, and calls the number of calls of Register.
+// registered is the function that the host calls, and calls is the number of calls of Register.
 var (
 	registered Func
 	calls      int

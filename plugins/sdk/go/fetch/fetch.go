@@ -23,7 +23,8 @@ type Request struct {
 	Method string
 	// URL begins with http:// or https://.
 	URL string
-	// Header has the values of headers by their names. If there is a body, its length replaces a content-length that is here.
+	// Header has the values of headers by their names. If there is a body, the SDK adds its length as content-length, and ignores a
+	// content-length that is here.
 	Header map[string]string
 	// Body is the body of the request. Nil means that there is none.
 	Body []byte
@@ -66,7 +67,7 @@ func Do(request Request) (Answer, error) {
 		Millis:    failure.Millis(request.Timeout),
 	}
 	for name, value := range request.Header {
-		// Servers refuse a request that has its length twice.
+		// Servers refuse a request with two headers of this name, and the length of the body is added below.
 		if name = strings.ToLower(name); request.Body == nil || name != "content-length" {
 			sent.Header = append(sent.Header, [2]string{name, value})
 		}

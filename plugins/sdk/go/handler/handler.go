@@ -52,7 +52,7 @@ func (funcs Funcs) OnDelete(ctx context.Context, object *informer.Object) error 
 	return funcs.Delete(ctx, object)
 }
 
-// registered is what the host calls, and calls the number of calls of Register.
+// registered is the handler that the host calls, and calls is the number of calls of Register.
 var (
 	registered Handler
 	calls      int

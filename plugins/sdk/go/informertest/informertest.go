@@ -61,8 +61,8 @@ type Host struct {
 	answers  map[string]host.HTTPAnswer
 }
 
-// New makes a host, which answers until the test ends. The default logger of slog writes to it. The plugin has written nothing yet: the
-// writes of earlier tests are no own writes (client.Wrote).
+// New makes a host, which answers until the test ends. The default logger of slog writes to it. The plugin forgets the writes of earlier
+// tests, so they are no own writes (client.Wrote).
 func New(t T) *Host {
 	made := &Host{
 		t:        t,

@@ -164,8 +164,8 @@ func (f fake) RecordEvent(event host.Event) *host.Error {
 // ofServer are the fields of the metadata that a write does not change.
 var ofServer = []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"}
 
-// replaced stores the new state of an object. An object that is being deleted is gone with its last finalizer. One that waits for something
-// else, as a pod does, stays.
+// replaced stores the new state of an object. If an object is being deleted, the removal of its last finalizer removes the object. An
+// object that is being deleted and had no finalizer stays: a pod, for example, waits for the kubelet.
 func (f fake) replaced(gvr string, old, object map[string]any, options host.WriteOptions) string {
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok {
@@ -215,7 +215,7 @@ func decoded(body string) (map[string]any, host.Key, *host.Error) {
 	return object, host.Key{Namespace: namespace, Name: name}, nil
 }
 
-// parsed returns an object whose numbers keep their digits, as in the API server: a float64 has fewer than an int64.
+// parsed returns an object whose numbers keep their digits, as in the API server. A float64 would round large whole numbers.
 func parsed(text string) (map[string]any, error) {
 	var object map[string]any
 	decoder := json.NewDecoder(strings.NewReader(text))

@@ -36,7 +36,7 @@ func Register(reconcile Func) {
 	})
 }
 
-// registered is what the host calls, and calls the number of calls of RegisterText.
+// registered is the function that the host calls, and calls is the number of calls of RegisterText.
 var (
 	registered func(ctx context.Context, key string) (Result, error)
 	calls      int

@@ -19,7 +19,7 @@ type Synced struct {
 // there are none. A call that fails is made again, as for a notification. The host may call it in another instance than the handler.
 type Func func(ctx context.Context, synced Synced) error
 
-// registered is what the host calls, and calls the number of calls of Register.
+// registered is the function that the host calls, and calls is the number of calls of Register.
 var (
 	registered Func
 	calls      int

@@ -15,7 +15,7 @@ import (
 // notification. The host may call it in another instance than the handler.
 type Func func(ctx context.Context, name string) error
 
-// registered is what the host calls, and calls the number of calls of Register.
+// registered is the function that the host calls, and calls is the number of calls of Register.
 var (
 	registered Func
 	calls      int

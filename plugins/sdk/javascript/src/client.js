@@ -222,8 +222,8 @@ export function retryOnConflict(attempt) {
 
 /**
  * Reads an object, changes it and replaces it, again after a conflict. `change` changes the parsed object and returns nothing, or returns
- * another one. A result that is no object of Kubernetes is a `TypeError`. If nothing is different afterwards, nothing is sent. Everything
- * else in the object stays exactly as it is, large numbers included. Returns the object after the write.
+ * another object of Kubernetes. If `change` returns anything else, `modify` throws a `TypeError`. If nothing is different afterwards,
+ * nothing is sent. Everything else in the object stays exactly as it is, large numbers included. Returns the object after the write.
  *
  * @param {string} gvr
  * @param {ObjectName} name

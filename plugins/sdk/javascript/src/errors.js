@@ -181,8 +181,8 @@ export function milliseconds(value, name) {
 }
 
 /**
- * Checks the result of a function of the plugin, and returns it. Throws if it is a promise or a generator: the host waits for neither, so
- * the work and its errors would be lost.
+ * Checks the result of a function of the plugin, and returns the result. Throws if the result is a promise or a generator: the host waits
+ * for neither, so the work and its errors would be lost.
  *
  * @internal
  * @template T
@@ -201,7 +201,7 @@ export function settled(result, name) {
 }
 
 /**
- * A value for people: an object as the name of its class.
+ * Returns a text of a value for error messages. The text of an object is the name of its class.
  *
  * @internal
  * @param {unknown} value

@@ -12,7 +12,8 @@ import { decodeLossy, encode } from "./utf8.js";
 
 /**
  * - `method`: `POST` if there is a body, and `GET` otherwise.
- * - `headers`: the values by their names. If there is a body, its length replaces a `content-length` that is here.
+ * - `headers`: the values by their names. If there is a body, the SDK adds its length as `content-length`, and ignores a `content-length`
+ *   that is here.
  * - `body`: a text, which is sent as UTF-8, or bytes.
  * - `timeoutMs`: the time for the connection, for the head of the answer, and for each piece of its body. The deadline of the call ends
  *   the request in any case.
@@ -88,7 +89,7 @@ export function fetch(url, { method, headers = {}, body, timeoutMs } = {}) {
   if (bytes !== undefined && !(bytes instanceof Uint8Array)) throw new TypeError("the body is neither a string nor a Uint8Array");
   /** @type {Array<[string, Uint8Array]>} */
   const fields = Object.entries(headers).map(([name, value]) => [text(name, "the name of a header").toLowerCase(), encode(text(value, name))]);
-  // Servers refuse a request that has its length twice.
+  // Servers refuse a request with two headers of this name, and the length of the body is added below.
   const sized = bytes === undefined ? fields : fields.filter(([name]) => name !== "content-length");
   if (bytes !== undefined) sized.push(["content-length", encode(String(bytes.length))]);
   try {

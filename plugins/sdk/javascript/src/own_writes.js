@@ -29,7 +29,7 @@ export function wrote(resourceVersion, before) {
 }
 
 /**
- * Forgets all writes. The fake host does it, because it counts its versions from the start again.
+ * Forgets all writes. The fake host calls this function at a reset, because it then counts its versions from the start again.
  *
  * @internal
  */

@@ -10,7 +10,7 @@ class FakeHost {
     this.reset();
   }
 
-  /** Forgets everything, and the plugin forgets what it has written (`isOwnWrite`). */
+  /** Forgets everything, and the plugin forgets its own writes (`isOwnWrite`). */
   reset() {
     forget();
     /** The log: `{ level, message, fields }`. */

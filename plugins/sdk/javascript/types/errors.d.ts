@@ -44,8 +44,8 @@ export function count(value: unknown, name: string): number;
  */
 export function milliseconds(value: unknown, name: string): number;
 /**
- * Checks the result of a function of the plugin, and returns it. Throws if it is a promise or a generator: the host waits for neither, so
- * the work and its errors would be lost.
+ * Checks the result of a function of the plugin, and returns the result. Throws if the result is a promise or a generator: the host waits
+ * for neither, so the work and its errors would be lost.
  *
  * @internal
  * @template T
@@ -55,7 +55,7 @@ export function milliseconds(value: unknown, name: string): number;
  */
 export function settled<T>(result: T, name: string): T;
 /**
- * A value for people: an object as the name of its class.
+ * Returns a text of a value for error messages. The text of an object is the name of its class.
  *
  * @internal
  * @param {unknown} value

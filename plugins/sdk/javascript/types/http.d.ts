@@ -37,7 +37,8 @@ export class Answer {
 }
 /**
  * - `method`: `POST` if there is a body, and `GET` otherwise.
- * - `headers`: the values by their names. If there is a body, its length replaces a `content-length` that is here.
+ * - `headers`: the values by their names. If there is a body, the SDK adds its length as `content-length`, and ignores a `content-length`
+ *   that is here.
  * - `body`: a text, which is sent as UTF-8, or bytes.
  * - `timeoutMs`: the time for the connection, for the head of the answer, and for each piece of its body. The deadline of the call ends
  *   the request in any case.

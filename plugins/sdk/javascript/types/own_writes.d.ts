@@ -8,7 +8,7 @@
  */
 export function wrote(resourceVersion: string | undefined, before?: string): void;
 /**
- * Forgets all writes. The fake host does it, because it counts its versions from the start again.
+ * Forgets all writes. The fake host calls this function at a reset, because it then counts its versions from the start again.
  *
  * @internal
  */

@@ -136,8 +136,8 @@ class App:
         raise AttributeError(f"an App has no `{name}`; it has {known}")
 
     def _check_called(self, uncalled: Mapping[str, Sequence[str]]) -> None:
-        """Raises if the host would never call a function. `uncalled` has the class and the reason by the name of the function. The build
-        calls this method."""
+        """Raises if the plugin has registered a function that the host would never call. `uncalled` maps the names of such functions to a
+        class and a reason. The build calls this method."""
         for function in self._functions:
             if function in uncalled:
                 raise TypeError(f"@app.{function} is registered, and the host would never call it: {uncalled[function][1]}")

@@ -146,7 +146,7 @@ def modify(
 ) -> Resource:
     """Reads an object, changes it and replaces it, again after a conflict.
 
-    `change` changes the parsed object and returns `None`, or returns another one. A result that is no object of Kubernetes is a
+    `change` changes the parsed object and returns `None`, or returns another object. If `change` returns anything else, `modify` raises a
     `TypeError`. If nothing is different afterwards, nothing is sent. Returns the object after the write.
     """
 
@@ -157,7 +157,7 @@ def modify(
         changed = obj if changed is None else changed
         metadata = changed.get("metadata") if isinstance(changed, Mapping) else None
         if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
-            # A lambda returns the value of its call, such as that of `setdefault` and `pop`.
+            # A lambda returns the result of its last call, such as `setdefault` or `pop`.
             raise TypeError(f"the function of modify has returned {changed!r}: return None, or an object with metadata.name")
         return changed if _same(changed, before) else update(gvr, changed, dry_run=dry_run, subresource=subresource)
 

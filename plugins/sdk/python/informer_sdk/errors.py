@@ -156,11 +156,11 @@ def failure(error: BaseException) -> Any:
 
 
 def settled(result: T, name: str) -> T:
-    """Checks the result of a function of the plugin, and returns it. Raises if it is a coroutine or a generator: the host waits for neither,
-    so the code does not run."""
+    """Checks the result of a function of the plugin, and returns the result. Raises if the result is a coroutine or a generator: the host
+    waits for neither, so the code does not run."""
     if inspect.isawaitable(result) or inspect.isasyncgen(result):
         if inspect.iscoroutine(result):
-            # Otherwise Python warns that the coroutine was never awaited.
+            # Without this call, Python warns that the coroutine was never awaited.
             result.close()
         raise PermanentError(f"{name} is async, so its code does not run: functions are synchronous, so remove `async` and `await`")
     if inspect.isgenerator(result):

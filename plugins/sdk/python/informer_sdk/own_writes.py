@@ -24,7 +24,7 @@ def wrote(resource_version: Optional[str], before: Optional[str] = None) -> None
 
 
 def forget() -> None:
-    """Forgets all writes. The fake host does it, because it counts its versions from the start again."""
+    """Forgets all writes. The fake host calls this function at a reset, because it then counts its versions from the start again."""
     _versions.clear()
 
 

@@ -93,8 +93,8 @@ class Host:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets everything, and the plugin forgets what it has written (`is_own_write`)."""
-        # A test imports this module first, and the others later.
+        """Forgets everything, and the plugin forgets its own writes (`is_own_write`)."""
+        # A test imports this module before the other modules of the SDK.
         own_writes = sys.modules.get(f"{__package__}.own_writes")
         if own_writes is not None:
             own_writes.forget()

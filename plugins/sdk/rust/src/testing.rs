@@ -67,7 +67,7 @@ pub struct TestHost {
 // === impl TestHost ===
 
 impl TestHost {
-    /// Makes an empty host. It replaces the state of an earlier host on this thread, and the plugin forgets what it has written
+    /// Makes an empty host. It replaces the state of an earlier host on this thread, and the plugin forgets its own writes
     /// ([`is_own_write`](crate::client::is_own_write)).
     #[expect(
         clippy::new_without_default,

@@ -32,7 +32,8 @@ const (
 	ApiCodeBadArgument uint8 = 1
 	// The plugin has reached a limit, see `retry-after-ms`. Nothing was sent.
 	ApiCodeLimitExceeded uint8 = 2
-	// The answer exceeds the limit of the plugin. If the request was a write, the write was made.
+	// The answer exceeds the limit of the plugin. The same code means that the objects of a page, each with its type, take more
+	// than four times this limit. If the request was a write, the write was made.
 	ApiCodeTooLarge uint8 = 3
 	// 400, 422 and other answers to a request that cannot succeed.
 	ApiCodeInvalid uint8 = 4

@@ -50,8 +50,8 @@ func Millis(delay time.Duration) uint32 {
 	return uint32(min(int64(millis), math.MaxUint32))
 }
 
-// Registered returns why the plugin cannot start: it has registered nothing, or several functions, of which the host would call only the
-// last. register is the name of the function that registers, and what names what it registers.
+// Registered returns an error if the plugin has registered nothing, or if it has registered several functions: the host would call only
+// the last one. register is the name of the function that registers, and what is a noun for the registered function.
 func Registered(present bool, calls int, register, what string) error {
 	if !present {
 		return fmt.Errorf("no %s is registered: call %s from an init function", what, register)

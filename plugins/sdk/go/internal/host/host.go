@@ -2,8 +2,8 @@
 // the author they call a fake, which package informertest provides.
 package host
 
-// Forget makes package client forget its writes. Use calls it, because the next host of a test makes the same versions again. It is nil
-// if the plugin does not import the package.
+// Forget makes package client forget its writes. Function Use calls Forget, because the next host of a test makes the same versions again.
+// Forget is nil if the plugin does not import package client.
 var Forget func()
 
 // Key names an object.

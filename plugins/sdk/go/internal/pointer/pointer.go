@@ -99,8 +99,8 @@ func Equal(a, b *string) bool {
 	return reflect.DeepEqual(before, after)
 }
 
-// parsed returns a value of maps, arrays and numbers. Whole numbers keep their digits, because a float64 has fewer than an int64. As in the
-// host, 1 and 1.0 are different numbers, and 1.0 and 1e0 are the same one.
+// parsed returns a value of maps, arrays and numbers. Whole numbers keep their digits, because a float64 would round large ones. As in the
+// host, 1 and 1.0 are different numbers, and 1.0 and 1e0 are the same number.
 func parsed(text string) (any, error) {
 	var value any
 	decoder := json.NewDecoder(strings.NewReader(text))

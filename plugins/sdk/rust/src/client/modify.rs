@@ -43,8 +43,8 @@ pub fn retry_on_conflict<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Re
 /// ```
 ///
 /// # Errors
-/// Returns [`Error::Api`] if a request fails, with [`ApiCode::Conflict`] after five conflicts. Returns [`Error::Decode`] if `change` leaves
-/// a value that is no JSON object, such as the `null` of `take`. Then nothing is sent.
+/// Returns [`Error::Api`] if a request fails, with [`ApiCode::Conflict`] after five conflicts. Returns [`Error::Decode`] and sends nothing
+/// if the value after `change` is no JSON object, for example because `change` took the object with [`Value::take`].
 pub fn modify(
     gvr: &str,
     key: &ObjectKey,
@@ -59,8 +59,9 @@ pub fn modify(
             return Ok(object);
         }
         if !object.is_object() {
-            let source = serde::ser::Error::custom(format!("it is {object}, and no JSON object"));
-            return Err(Error::Decode { what: "what the change left".to_owned(), source });
+            let source =
+                serde::ser::Error::custom(format!("a JSON object is expected, and this is {object}"));
+            return Err(Error::Decode { what: "the value after the change".to_owned(), source });
         }
         update(gvr, key, &object, options)?.parse()
     })
@@ -129,7 +130,7 @@ mod tests {
         let Err(Error::Decode { what, source }) = &refused else { panic!("{refused:?}") };
         assert_eq!(
             (what.as_str(), source.to_string().as_str()),
-            ("what the change left", "it is null, and no JSON object")
+            ("the value after the change", "a JSON object is expected, and this is null")
         );
         assert!(host.requests().is_empty());
     }

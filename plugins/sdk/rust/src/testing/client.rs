@@ -190,7 +190,8 @@ fn find(gvr: &str, key: &ObjectKey) -> Result<Value, ApiError> {
     found.ok_or_else(|| error(ApiCode::NotFound, 404, format!("{gvr} {key} not found")))
 }
 
-/// Stores the new state of an object as [`keep`] does. An object that is being deleted stays so, and is gone with its last finalizer.
+/// Stores the new state of an object as [`keep`] does. A write does not end a deletion. If the object is being deleted, the removal of its
+/// last finalizer removes the object.
 fn replace(gvr: &str, key: &ObjectKey, found: &Value, mut object: Value, dry_run: bool) -> String {
     let deleted = found.pointer("/metadata/deletionTimestamp").filter(|at| !at.is_null());
     let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
