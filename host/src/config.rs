@@ -67,6 +67,7 @@ pub use written::{Written, WrittenKey};
 
 use context::Context;
 use document::FileKeys;
+pub(crate) use host::read_authorities;
 use include::BYTES;
 use key::Draft;
 pub(crate) use nearest::nearest;
@@ -232,8 +233,8 @@ pub fn schema() -> String {
     format!("{:#}\n", json_schema::schema())
 }
 
-/// Checks a file. Problems are noted; the result is valid only if there are none. `is_whole` is false if a part of what the file includes
-/// could not be read.
+/// Checks a file. Problems are noted; the result is valid only if there are none. `is_whole` is false if an included file, or a part of
+/// it, could not be read.
 fn judged(file: Draft<FileKeys>, is_whole: bool, context: &mut Context<'_, '_>) -> Config {
     let has_watches = !file.is_refused("watch");
     let FileKeys {

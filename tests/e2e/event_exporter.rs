@@ -38,7 +38,7 @@ use tokio::{
 };
 
 /// A receiver of events. It answers with the given statuses first, and then with 200. It answers 503 to each event whose name begins
-/// with `poison`. The body of the answer to an event whose name begins with `endless` has no end.
+/// with `poison`. If the name of an event begins with `endless`, the body of the answer has no end.
 #[derive(Clone)]
 struct Receiver {
     url: String,
@@ -91,7 +91,7 @@ async fn take(State(told): State<Arc<Told>>, headers: HeaderMap, body: String) -
     if is_endless { (status, Body::from_stream(drops())).into_response() } else { status.into_response() }
 }
 
-/// A body without an end. It is never silent for long, so no limit on silence ends it.
+/// A body without an end. It sends a byte every 100 ms, so that no limit on the time between two bytes ends the answer.
 fn drops() -> impl Stream<Item = Result<Bytes, Infallible>> {
     unfold(interval(Duration::from_millis(100)), |mut next| async move {
         next.tick().await;
@@ -269,8 +269,8 @@ async fn a_template_that_loops_makes_a_dead_letter_and_the_other_receivers_get_t
     host.stop().await;
 }
 
-/// A call with a receiver that never ends its answer must end before its deadline. Otherwise the host stops the call, and the event is
-/// sent again and again.
+/// If a receiver never ends its answer, the call must still end before its deadline. The host repeats a call that misses its deadline, and
+/// each repeated call would send the event again.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_without_an_end_counts_by_its_status_and_delays_the_next_event_by_seconds() {
     let (server, state) = (DevServer::start(Config::default()).await.unwrap(), TempDir::new().unwrap());
@@ -287,7 +287,7 @@ async fn an_answer_without_an_end_counts_by_its_status_and_delays_the_next_event
     host.stop().await;
 }
 
-/// Each client writes the texts of its events as it likes.
+/// A client may write any texts into its events.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_event_about_an_object_that_no_resource_has_arrives_without_labels() {
     let (server, state) = (DevServer::start(Config::default()).await.unwrap(), TempDir::new().unwrap());

@@ -16,7 +16,7 @@ use k8s_openapi::api::{
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-/// A file of the plugin as it is shipped, with the component that was built for the tests, and with these lines after the file.
+/// A shipped file of the plugin with these lines at its end. The component is the one that was built for the tests.
 async fn shipped(file: &str, lines: &str) -> String {
     let built = tokio::task::spawn_blocking(|| ready_made("janitor")).await.unwrap();
     let text = fs::read_to_string(format!("../plugins/janitor/{file}")).unwrap();
@@ -25,7 +25,7 @@ async fn shipped(file: &str, lines: &str) -> String {
     format!("{text}\n{lines}")
 }
 
-/// A host with the [`shipped`] file and these lines.
+/// Starts a host with a [`shipped`] file and these lines, and waits until its caches are complete.
 async fn start(server: &DevServer, file: &str, lines: &str) -> TestHost {
     let host = TestHost::start(&server.url(), &shipped(file, lines).await).await.unwrap();
     host.synced().await;
@@ -42,9 +42,12 @@ async fn names(maps: &Api<ConfigMap>) -> Vec<String> {
     list.items.into_iter().filter_map(|map| map.metadata.name).collect()
 }
 
+/// The reasons of all Events in alphabetical order.
 async fn reasons(events: &Api<Event>) -> Vec<String> {
     let list = events.list(&ListParams::default()).await.unwrap();
-    list.items.into_iter().filter_map(|event| event.reason).collect()
+    let mut reasons: Vec<_> = list.items.into_iter().filter_map(|event| event.reason).collect();
+    reasons.sort();
+    reasons
 }
 
 /// The objects expire at their times, not at an interval. What was annotated before the host started counts as well.
@@ -100,7 +103,7 @@ async fn a_rule_about_labels_applies_when_a_label_changes() {
     host.stop().await;
 }
 
-/// An object that no rule matched has no timer, and nothing of it changes.
+/// No rule matches the object before the reload, so the plugin has no timer for it. The object itself does not change.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_of_a_new_configuration_applies_to_objects_that_exist() {
     let server = DevServer::start(Config::default()).await.unwrap();

@@ -38,8 +38,9 @@ fn add(registry: &Registry, component: &[u8]) -> Digest {
     registry.add_component("acme/echo", "1", component, ECHO)
 }
 
-/// Writes a file whose plugin has this tag, and returns the path of the file. A host with this file keeps what it pulls.
-fn write(directory: &TempDir, registry: &Registry, tag: &str) -> PathBuf {
+/// Writes a configuration file whose plugin has this tag, and returns its path. A host with this file keeps pulled components in the
+/// directory.
+fn choose(directory: &TempDir, registry: &Registry, tag: &str) -> PathBuf {
     let (file, cache) = (directory.path().join("informer.toml"), directory.path().join("cache"));
     let toml = plugin(registry, "").replace("/acme/echo:1", &format!("/acme/echo:{tag}"));
     let host = format!("[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n");
@@ -47,7 +48,20 @@ fn write(directory: &TempDir, registry: &Registry, tag: &str) -> PathBuf {
     file
 }
 
-/// Starts a host that looks tags up often, and keeps what it pulls in this directory.
+/// Starts a host with a configuration file whose plugin has the tag 1, and waits until this version serves. The registry also has the
+/// tag 2.
+async fn start_file(directory: &TempDir) -> (DevServer, Registry, TestHost) {
+    let (server, registry) =
+        (DevServer::start(informer_devserver::Config::default()).await.unwrap(), Registry::start().await);
+    add(&registry, &version(1));
+    registry.add_component("acme/echo", "2", &version(2), ECHO);
+    let file = choose(directory, &registry, "1");
+    let host = TestHost::start_file(&server.url(), &file).await.unwrap();
+    serving(&host, &version(1)).await;
+    (server, registry, host)
+}
+
+/// Starts a host that looks tags up often, and keeps pulled components in this directory.
 async fn start(server: &DevServer, toml: &str, directory: &TempDir) -> TestHost {
     let cache = directory.path().join("cache");
     let adjust = move |config: &mut Config| {
@@ -149,49 +163,39 @@ async fn a_host_that_has_the_component_starts_and_serves_without_the_registry() 
 /// The second source answers only after the file names the first source again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pull_that_ends_after_the_source_changed_installs_nothing() {
-    let (server, registry) =
-        (DevServer::start(informer_devserver::Config::default()).await.unwrap(), Registry::start().await);
     let directory = TempDir::new().unwrap();
-    let first = add(&registry, &version(1));
-    registry.add_component("acme/echo", "2", &version(2), ECHO);
-    let file = write(&directory, &registry, "1");
-    let host = TestHost::start_file(&server.url(), &file).await.unwrap();
-    serving(&host, &version(1)).await;
-    let swaps = host.plugin("echo")["calls"]["swaps"].clone();
+    let (_server, registry, host) = start_file(&directory).await;
+    let before = host.plugin("echo");
     registry.set(|faults| faults.silent = true);
 
-    write(&directory, &registry, "2");
+    choose(&directory, &registry, "2");
     let is_pulled = || registry.requests().iter().any(|(request, _)| request.ends_with("/manifests/2"));
     host.until("a pull of the second source", |_| is_pulled()).await;
-    write(&directory, &registry, "1");
+    choose(&directory, &registry, "1");
     let source = || host.plugin("echo")["source"].as_str().unwrap_or_default().to_owned();
     host.until("the first source", |_| source().ends_with("/acme/echo:1")).await;
     registry.set(|faults| faults.silent = false);
 
-    let artifact = first.to_string();
-    host.until("a pull of the first source", |_| host.plugin("echo")["pull"]["artifact"] == artifact).await;
+    let artifact = &before["pull"]["artifact"];
+    assert!(artifact.is_string(), "{before:#}");
+    host.until("a pull of the first source", |_| host.plugin("echo")["pull"]["artifact"] == *artifact).await;
     let plugin = host.plugin("echo");
     assert_eq!(plugin["version"]["digest"], digest(&version(1)));
-    assert_eq!((&plugin["calls"]["swaps"], plugin["refused"].is_null()), (&swaps, true), "{plugin:#}");
+    let swaps = (&plugin["calls"]["swaps"], &before["calls"]["swaps"]);
+    assert!(swaps.0 == swaps.1 && plugin["refused"].is_null(), "{plugin:#}");
     host.stop().await;
 }
 
-/// A host that starts uses such a component too.
+/// The host uses the component that it pulled earlier, as it also does when it starts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_source_that_was_pulled_before_is_served_without_the_registry() {
-    let (server, registry) =
-        (DevServer::start(informer_devserver::Config::default()).await.unwrap(), Registry::start().await);
     let directory = TempDir::new().unwrap();
-    add(&registry, &version(1));
-    registry.add_component("acme/echo", "2", &version(2), ECHO);
-    let file = write(&directory, &registry, "1");
-    let host = TestHost::start_file(&server.url(), &file).await.unwrap();
-    serving(&host, &version(1)).await;
-    write(&directory, &registry, "2");
+    let (_server, registry, host) = start_file(&directory).await;
+    choose(&directory, &registry, "2");
     serving(&host, &version(2)).await;
     registry.set(|faults| faults.status = Some(503));
 
-    write(&directory, &registry, "1");
+    choose(&directory, &registry, "1");
 
     serving(&host, &version(1)).await;
     host.until("no refusal", |_| host.plugin("echo")["refused"].is_null()).await;
@@ -299,16 +303,7 @@ async fn a_locked_host_pulls_exactly_what_the_lock_file_names() {
         (DevServer::start(informer_devserver::Config::default()).await.unwrap(), Registry::start().await);
     let directory = TempDir::new().unwrap();
     let (first, second) = (add(&registry, &version(1)), add(&registry, &version(2)));
-    let (file, lock) = (directory.path().join("informer.toml"), directory.path().join("informer.lock"));
-    let cache = directory.path().join("cache");
-    fs::write(
-        &file,
-        format!(
-            "[host]\nadmin = \"off\"\nstate-dir = \"off\"\ncache-dir = {cache:?}\n{}",
-            plugin(&registry, "")
-        ),
-    )
-    .unwrap();
+    let (file, lock) = (choose(&directory, &registry, "1"), directory.path().join("informer.lock"));
     let write = |entries: &[(&str, Digest)]| {
         let entries = entries.iter().map(|(tag, digest)| {
             let source = format!("oci://{}/acme/echo:{tag}", registry.host());

@@ -80,7 +80,7 @@ impl Cluster {
         (web.metadata.generation.unwrap(), markers.into_iter().map(|marker| marker.name).collect())
     }
 
-    /// A host with the [`shipped`] fragment.
+    /// Starts a host with the [`shipped`] fragment, and waits until its caches are complete.
     async fn host(&self, state: &Path, adjust: impl FnOnce(String) -> String) -> TestHost {
         let host = TestHost::start_in(&self.server.url(), state, &shipped(adjust).await).await.unwrap();
         host.synced().await;
@@ -88,7 +88,7 @@ impl Cluster {
     }
 }
 
-/// The fragment of the plugin as it is shipped, with the component that was built for the tests.
+/// The shipped fragment of the plugin after `adjust`. The component is the one that was built for the tests.
 async fn shipped(adjust: impl FnOnce(String) -> String) -> String {
     let built = tokio::task::spawn_blocking(|| ready_made("reloader")).await.unwrap();
     let text = fs::read_to_string("../plugins/reloader/informer.toml").unwrap();
@@ -257,8 +257,8 @@ async fn a_change_rolls_once_also_after_a_restart_and_nothing_else_rolls() {
     assert_eq!(plain.metadata.generation, Some(1));
 }
 
-/// The plugin remembers the sources of a workload from the first comparison on. Without a comparison at the reload, the next change of
-/// a source would be the first state that the plugin sees, and would roll nothing.
+/// The plugin compares a source with the state that it saw first. Without a comparison at the reload, the plugin would see the source for
+/// the first time after the change, and would roll nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_setting_of_a_new_configuration_applies_to_workloads_that_exist() {
     let cluster = Cluster::start().await;

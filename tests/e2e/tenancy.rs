@@ -73,9 +73,9 @@ async fn a_changed_spec_is_applied_and_a_refused_one_leaves_the_spec_before_in_f
     stage.stop().await;
 }
 
-/// The component of the source before stays in service, and the status does not claim that the present source does.
+/// The component of the previous source stays in service, and the status says that the component of the present source does not serve.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_source_that_cannot_be_pulled_is_reported_and_the_version_before_stays() {
+async fn a_source_that_cannot_be_pulled_is_reported_and_the_previous_version_stays() {
     let stage = Stage::start("").await;
     stage.create("shop", "echo", &stage.echo(json!({}))).await;
     stage.condition("shop", "echo", "Loaded", "True", "Loaded").await;
@@ -93,9 +93,9 @@ async fn a_source_that_cannot_be_pulled_is_reported_and_the_version_before_stays
     stage.stop().await;
 }
 
-/// The host may see no more of the deletion than the UID of the next object.
+/// The UID of the next object may be the only sign of the deletion.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_is_created_anew_has_no_dead_letters_of_the_one_before() {
+async fn an_object_that_is_created_anew_has_no_dead_letters_of_the_deleted_object() {
     let stage = Stage::start("").await;
     let shop = stage.configmaps("shop").await;
     let trap = |on: Value| {

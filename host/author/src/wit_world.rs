@@ -176,8 +176,8 @@ impl World {
             && host.is_some_and(|host| self.exports_of(*host).iter().any(|name| name == interface))
     }
 
-    /// If the world exports `handler` and `batch-handler`, says that the host calls only one of them, and what would be right. Otherwise
-    /// returns `None`.
+    /// Describes the fault of a world that exports both `handler` and `batch-handler`, and what would be right: the host calls only one of
+    /// them. Returns `None` if the world does not export both.
     pub(crate) fn both(&self) -> Option<String> {
         let mut exports = self.exported_interfaces();
         if ![HANDLER, BATCHES].iter().all(|name| exports.iter().any(|found| found == name)) {
@@ -198,14 +198,14 @@ impl World {
         ))
     }
 
-    /// Says that the world does not export an interface, and which worlds do.
+    /// Describes that the world does not export an interface, and names the worlds that export it.
     fn not_exported(&self, interface: &str) -> String {
         let is_optional = |name: &String| OPTIONAL.contains(&name.as_str());
         let worlds = self.nearest(|exports| {
             exports.iter().any(|name| name == interface) && !exports.iter().any(is_optional)
         });
         let right = if worlds.is_empty() {
-            "no world of the WIT files does; `informer wit wit --replace` writes those of this version"
+            "no world of the WIT files does; `informer wit wit --replace` writes the files of this version"
                 .to_owned()
         } else {
             format!("choose the world {}, or remove the function", worlds.join(" or "))
@@ -213,8 +213,8 @@ impl World {
         format!("the world `{}` of informer-plugin.toml does not export `{interface}`; {right}", self.name())
     }
 
-    /// The worlds whose sorted exports fit, each with its exports. If several worlds have the same exports, the result has only the one
-    /// that lacks the fewest imports of this world. If that is true for several of them, it has the one with the fewest imports.
+    /// The worlds whose sorted exports satisfy `fits`, each with its exports. If several worlds have the same exports, the world that lacks
+    /// the fewest imports of this world wins. If several worlds lack the same number, the world with the fewest imports wins.
     #[expect(clippy::indexing_slicing, reason = "an id of a `Resolve` is in its arena")]
     fn nearest(&self, fits: impl Fn(&[String]) -> bool) -> Vec<String> {
         let own = &self.resolve.worlds[self.id].imports;

@@ -146,12 +146,14 @@ impl Client {
             format!("no host answers at {address}; is `informer run` running, and is this its [host] admin address?")
         })?;
         let host = Identity::read(&head.headers);
-        let program = if host.is_some() { "host" } else { "program" };
+        let (is_host, checked) = (host.is_some(), self.check(host));
+        let program = if is_host { "host" } else { "program" };
         let refusal = refusal(head.status, &text).map(|why| format!("the {program} at {address} {why}"));
-        match (self.check(host), refusal) {
+        match (checked, refusal) {
             (Ok(()), None) => {}
             (Ok(()), Some(refusal)) => bail!("{refusal}"),
-            (Err(other), Some(refusal)) if program == "program" => return Err(other.context(refusal)),
+            // The refusal of a program that is no host, such as a proxy, explains the wrong address.
+            (Err(other), Some(refusal)) if !is_host => return Err(other.context(refusal)),
             (Err(other), _) => return Err(other),
         }
         let json: Value =
@@ -215,8 +217,8 @@ async fn exchange(
     answered
 }
 
-/// Describes the refusal of a request; `None` if it succeeded. A host sends its reason as JSON. A proxy, for example, sends another text,
-/// which is shown with the status.
+/// Describes the refusal of a request. Returns `None` if the request succeeded. A host sends its reason as JSON. Another program, such as a
+/// proxy, sends another text. That text is shown with the status.
 fn refusal(status: StatusCode, body: &[u8]) -> Option<String> {
     if status.is_success() {
         return None;

@@ -320,8 +320,8 @@ impl Applier {
         }
     }
 
-    /// Puts the present content of a plugin's file into service, on request, on the threads of the guests. A plugin that is removed
-    /// meanwhile starts no version any more.
+    /// Puts the present content of a plugin's file into service, on request, on the threads of the guests. If the plugin is removed
+    /// meanwhile, the load ends and starts no version.
     ///
     /// # Cancel safety
     /// The load continues if the future is dropped.

@@ -8,20 +8,16 @@ use http::{Uri, uri::Scheme};
 use informer_runtime::capabilities::{
     ApiClient, Fence, HttpClient, HttpConfig, HttpConfigError, Protected, Wire,
 };
-use informer_system::read_file;
 
 use super::blocking::on_a_thread;
 use crate::{
-    config::Host,
+    config::{Host, read_authorities},
     election::{Leadership, NOT_LEADING},
 };
 use control_plane::ControlPlane;
 
 /// The variables that name the API server in every Pod.
 const IN_CLUSTER: (&str, &str) = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT");
-
-/// The most bytes of the file of `http-ca`. The authorities of all browsers together are a quarter of it.
-const AUTHORITY_BYTES: u64 = 1 << 20;
 
 /// Why the HTTP client cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +56,7 @@ pub(crate) async fn http_client(
     let extra_authorities = match &host.http_ca {
         Some(path) => {
             let path = path.clone();
-            let read = on_a_thread(move || match read_file(&path, AUTHORITY_BYTES) {
+            let read = on_a_thread(move || match read_authorities(&path) {
                 Ok(bytes) => Ok(bytes),
                 Err(error) => Err(EgressError::Unreadable { path, source: error.into() }),
             });

@@ -40,7 +40,7 @@ pub(crate) enum Reader {
     When(String),
     /// `read` of `[tenancy]` names the resource: any Plugin object may read it.
     Tenancy,
-    /// The objects are Plugin objects, and `[tenancy]` accepts them: the host itself reads them.
+    /// The host itself reads the objects: they are Plugin objects that `[tenancy]` accepts.
     Host,
 }
 

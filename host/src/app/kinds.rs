@@ -127,8 +127,8 @@ impl Kinds {
     }
 
     /// This configuration of the file, with single resources in the place of patterns. Before the kinds are known, a plugin that
-    /// uses patterns stays as it was `before`, with its watches, or does not run: with fewer subscriptions it would lose what it
-    /// acknowledged.
+    /// uses patterns keeps its configuration and its watches of `before`. If `before` lacks the plugin, the plugin does not run: with
+    /// fewer subscriptions, it would lose its acknowledgements.
     pub(super) fn expanded(&self, file: &Config, before: Option<&Config>) -> Config {
         self.0.wanted.send_replace(has_patterns(file));
         let mut state = self.0.state.lock();
@@ -198,8 +198,8 @@ fn has_patterns(file: &Config) -> bool {
     file.watches.iter().any(|watch| watch.gvr.is_pattern())
 }
 
-/// Adds the earlier watches that plugins which stay as they were need, if the configuration has no other watch of the resource. Without
-/// them the watch of a pattern would later count as a new one, and would not replace the informer that such a plugin uses.
+/// Adds the earlier watches of the plugins that wait for the kinds, if the configuration has no other watch of the resource. Without the
+/// earlier watch, the watch of a pattern would later count as new, and would not replace the informer that the plugin uses.
 fn keep_watches(config: &mut Config, before: &Config, waits: &[String]) {
     let staying: Vec<&Plugin> = config.plugins.iter().filter(|one| waits.contains(&one.name)).collect();
     let is_used = |gvr: &Gvr| {
@@ -261,7 +261,8 @@ mod tests {
         assert_eq!(kinds.unready(), None, "no plugin waits any more");
     }
 
-    /// Otherwise the plugin would keep the informer of the earlier watch for ever, because a watch that is added replaces no informer.
+    /// If the earlier watch were gone, the plugin would keep the informer of that watch for ever, because an added watch replaces no
+    /// informer.
     #[tokio::test]
     async fn the_watches_of_a_plugin_that_stays_as_it_was_stay_too() {
         // Nothing listens there.

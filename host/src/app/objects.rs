@@ -59,8 +59,8 @@ impl Objects {
         Arc::clone(&self.0.state.lock().present)
     }
 
-    /// Replaces the verdicts about objects that must not run yet, whatever the configuration is. They are not among the objects of
-    /// [`set`](Self::set).
+    /// Replaces the verdicts about objects that must not run yet, whatever the configuration is. These objects are not among the
+    /// objects of [`set`](Self::set).
     pub(super) fn hold(&self, held: Vec<Judged>) {
         self.0.state.lock().held = held;
     }
@@ -106,13 +106,13 @@ impl Objects {
         self.0.state.lock().tenancy.clone()
     }
 
-    /// Call it after another informer replaced the informer of a watch. The watch may be that of Plugin objects, and the host may have
-    /// followed them with the informer that has ended.
+    /// Completes [`changed`](Self::changed). Call this function after another informer replaced the informer of a watch: the host may have
+    /// followed Plugin objects with the replaced informer.
     pub(super) fn follow_anew(&self) {
         self.0.changed.notify_waiters();
     }
 
-    /// Completes when `[tenancy]` changes, or an informer of the objects may have ended, after this call.
+    /// Completes when, after this call, `[tenancy]` changes or [`follow_anew`](Self::follow_anew) is called.
     pub(super) fn changed(&self) -> Notified<'_> {
         self.0.changed.notified()
     }

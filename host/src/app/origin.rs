@@ -40,7 +40,7 @@ impl Origin {
         Self { source: plugin.source.clone(), digest: plugin.digest, poll: plugin.poll }
     }
 
-    /// Returns true if both name the same component, even if they look up its tag at other times.
+    /// Returns true if both name the same component, even if the time between two lookups of the tag differs.
     pub(crate) fn is_of_same_component(&self, other: &Self) -> bool {
         (&self.source, self.digest) == (&other.source, other.digest)
     }

@@ -209,8 +209,8 @@ impl Witness for Recorder {
     }
 }
 
-/// The resource version that a request wrote. Returns `None` for a read, and for a dry run: its answer has the version that the object
-/// had before, which the plugin did not write.
+/// The resource version that a request wrote. Returns `None` for a read and for a dry run. The answer to a dry run has the previous
+/// version of the object, which the plugin did not write.
 fn written(request: &ApiRequest, answer: &[u8]) -> Option<String> {
     let is_dry_run = if request.method == Method::DELETE {
         let options = serde_json::from_slice::<DeleteOptions>(&request.body);

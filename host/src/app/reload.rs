@@ -209,7 +209,7 @@ impl Reloader {
             Err(LoadError::Invalid(error)) => {
                 Err(error.problems.iter().map(config::Problem::to_string).collect())
             }
-            // At the start of a host the text of the error helps to make a first file.
+            // The text of this error helps to write a first file. A running host had a file before.
             Err(LoadError::Absent { path }) => Err(vec![format!(
                 "the file {} is missing, so the host keeps the previous configuration; put the file back",
                 path.display()

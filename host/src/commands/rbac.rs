@@ -277,8 +277,8 @@ impl Scopes {
                 verbs.iter().flat_map(|verb| Verb::of(*verb, subresource)).copied().collect();
             self.granted(grants, gvr, subresource, namespaces, &needed);
         }
-        // A repeated Event patches the one that exists. A pattern stands for this resource only if the resource has a watch of its own:
-        // the API server prefers another name of Events.
+        // If an Event repeats, the host patches the existing Event. A pattern stands for this resource only if a [[watch]] names the
+        // resource, because the API server prefers another name of Events.
         let events = events();
         let records = |line: &&WriteGrant| {
             line.gvr == events && line.subresource.is_none() && line.verbs.contains(&WriteVerb::Create)

@@ -103,13 +103,13 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Draft<File
 }
 
 /// Reads the text of a file that the file includes, which [`Problems::begin`] has made the current one, and adds its watches and
-/// plugins to the watches and plugins of the file. Returns false if the text is not TOML, or has a table that is not known and may
-/// have been meant as another one.
+/// plugins to the watches and plugins of the file. Returns false if the text cannot be read as TOML, or has an unknown top-level
+/// key, which may be a misspelled `watch`.
 pub(super) fn read_included(text: &str, file: &mut Draft<FileKeys>, problems: &mut Problems<'_>) -> bool {
     read_into(&INCLUDED, text, file, problems).unwrap_or_default()
 }
 
-/// Returns `None` if the text is not TOML, and otherwise whether each of its keys is known.
+/// Returns `None` if the text cannot be read as TOML. Otherwise returns true if each top-level key is known.
 fn read_into(
     section: &Section<FileKeys>,
     text: &str,

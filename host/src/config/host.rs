@@ -12,7 +12,7 @@ use informer_runtime::{
     EngineConfig,
     capabilities::{HttpClient, HttpConfig},
 };
-use informer_system::{HttpAddress, read_file};
+use informer_system::{FileError, HttpAddress, read_file};
 use ipnet::IpNet;
 
 use super::{
@@ -37,7 +37,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
 /// The duration of a lease that client-go's leader election has by default (E-1).
 const LEASE_DURATION: Duration = Duration::from_secs(15);
 
-/// The most bytes of the file of `http-ca`, as at the start of the host.
+/// The most bytes of the file of `http-ca`. The authorities of all browsers together are a quarter of it.
 const AUTHORITY_BYTES: u64 = 1 << 20;
 
 /// About two thousand notifications with one plugin, in 4 MiB.
@@ -95,9 +95,11 @@ pub struct Host {
     pub compile_timeout: Duration,
     /// The most memory of a process that compiles, in bytes; `None` means the default of [`EngineConfig`]. Never zero.
     pub compile_memory: Option<u64>,
-    /// The most memory of all guests together, in bytes; `None` means a quarter of the memory of the machine. Never zero.
+    /// The most memory of all guests together, in bytes; `None` means a quarter of
+    /// [`memory_bytes`](informer_system::memory::memory_bytes). Never zero.
     pub guest_memory: Option<u64>,
-    /// The most memory of all objects, in bytes; `None` means a quarter of the memory of the machine. Never zero.
+    /// The most memory of all objects, in bytes; `None` means a quarter of
+    /// [`memory_bytes`](informer_system::memory::memory_bytes). Never zero.
     pub cache_memory: Option<u64>,
     /// Networks that no HTTP request of a plugin reaches.
     pub http_deny: Vec<IpNet>,
@@ -201,9 +203,9 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
             .doc(
                 "How much memory a process may use to compile one component, beside the memory of the host. \
                  The process ends after the component, and at most two run at a time. If a component needs \
-                 more, the new version is refused and the version in service stays. The default is three eighths \
-                 of the memory of the machine, or of the container if that has less, but at least 64MiB and at \
-                 most 1GiB.",
+                 more, the new version is refused and the version in service stays. The default is three \
+                 eighths of the available memory, which is the container's limit or the machine's memory, \
+                 whichever is smaller. The default has a minimum of 64MiB and a maximum of 1GiB.",
             ),
         K::<Size>::new("guest-memory", |host| &mut host.guest_memory)
             .within(GUEST_MEMORY)
@@ -213,19 +215,21 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
                  for instances. If a guest needs more, its call fails and is retried. A quarter is divided \
                  equally among the plugins and reserved for them, so a plugin that takes much does not stop \
                  the others. Cached objects, compiled code and the embedded API server are not part of it. \
-                 The default is a quarter of the memory of the machine, or of the container if that has less.",
+                 The default is a quarter of the available memory, which is the container's limit or the \
+                 machine's memory, whichever is smaller.",
             ),
         K::<Size>::new("cache-memory", |host| &mut host.cache_memory)
             .within(GUEST_MEMORY)
             .example("\"1GiB\"")
             .doc(
                 "The maximum memory of all objects: those in caches, and those of pending notifications. \
-                 Above three quarters of this limit, every watch compresses its objects. Above the limit, no \
-                 further watch starts. An eighth above the limit, a watch ends when it receives more, and \
-                 its informer follows the cluster by lists; a quarter above the limit, these lists fail too. \
-                 A list that fails leaves the cache as it was, the status reports the age of the cache, and \
-                 the list is tried again with a backoff. The default is a quarter of the memory of the \
-                 machine, or of the container if that has less.",
+                 Above three quarters of this limit, every watch compresses its objects. Above the limit, \
+                 no further watch starts. An eighth above the limit, a watch ends when it receives more, \
+                 and its informer follows the cluster by lists; a quarter above the limit, these lists fail \
+                 too. A list that fails leaves the cache as it was, the status reports the age of the \
+                 cache, and the list is tried again with a backoff. The default is a quarter of the \
+                 available memory, which is the container's limit or the machine's memory, whichever is \
+                 smaller.",
             ),
         K::<Count>::new("trace", |host| &mut host.trace).within(STEPS).doc(
             "The number of steps to keep for `informer explain`. A step is what one stage decided about an \
@@ -347,7 +351,7 @@ pub(super) fn host(draft: Draft<Host>, context: &mut Context<'_, '_>) -> Host {
     Host { admin, cache_dir, http_ca, state_dir, ..draft.value }
 }
 
-/// Notes the paths with which a host does not start.
+/// Notes the paths that prevent the start of a host.
 fn judge_files(
     draft: &Draft<Host>,
     (admin, http_ca): (Option<&HttpAddress>, Option<&Path>),
@@ -366,10 +370,18 @@ fn judge_files(
     }
 }
 
+/// Reads the file of `http-ca`. Blocks.
+///
+/// # Errors
+/// [`FileError`] if it is no regular file, is too large, or cannot be read.
+pub(crate) fn read_authorities(file: &Path) -> Result<Vec<u8>, FileError> {
+    read_file(file, AUTHORITY_BYTES)
+}
+
 /// The fault of a file that has no certificate authorities, or that cannot be read.
 fn authorities_fault(file: &Path) -> Option<Fault> {
     let (shown, remedy) = (file.display(), "correct the path, or remove the key");
-    let extra_authorities = match read_file(file, AUTHORITY_BYTES) {
+    let extra_authorities = match read_authorities(file) {
         Ok(pem) => pem,
         Err(error) if error.is_absent() => {
             return Some(Fault::new(format!("there is no file at {shown}"), remedy));
@@ -419,7 +431,7 @@ mod tests {
         loaded.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
-    /// A host does not start with such a file.
+    /// Without certificates, the file would prevent the start of a host.
     #[test]
     fn a_file_without_certificates_is_refused_as_certificate_authorities() {
         let directory = TempDir::new().unwrap();

@@ -24,8 +24,8 @@ const FILES: usize = 1000;
 /// The ending of the files of a directory that are read.
 const ENDING: &str = "toml";
 
-/// Reads what a file includes, and adds its watches and plugins. `include` then has the absolute paths. Returns false if a part could
-/// not be read: a watch that is missing may be in that part.
+/// Reads the files that a file includes, and adds their watches and plugins. `include` then has the absolute paths. Returns false if a
+/// file, or a part of it, could not be read: a missing watch may be in this part.
 pub(super) fn include(file: &mut Draft<FileKeys>, context: &mut Context<'_, '_>) -> bool {
     let mut is_whole = !context.problems.has("include");
     let places = file.items("include").to_vec();

@@ -17,7 +17,7 @@ const DROP: &str = "/metadata/managedFields";
 /// A longer period would be as good as never, which is written "0s". client-go raises a shorter period to the minimum (P-9).
 const RESYNC: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(7 * 24 * 60 * 60));
 
-/// How single namespaces are selected.
+/// The remedy for the key `namespaces` of a watch of namespaces.
 pub(super) const OF_NAMESPACES: &str =
     "remove it, or write fields = \"metadata.name=NAME\" for one namespace";
 

@@ -90,8 +90,9 @@ impl Watched {
     }
 }
 
-/// Judges the watches of a file and of what it includes. `None` stands for a `watch` that is no array of tables. `is_whole` is false if
-/// a part of what the file includes could not be read. Then a missing watch is a consequence of another problem, and is not noted.
+/// Judges the watches of a file and of the files that it includes. `None` stands for a `watch` that is no array of tables. `is_whole` is
+/// false if an included file, or a part of it, could not be read. A missing watch is then a consequence of another problem, and is not
+/// noted.
 pub(super) fn watches(
     written: Option<Vec<Draft<Watch>>>,
     is_whole: bool,

@@ -30,7 +30,7 @@ pub(crate) struct Elector {
     role: watch::Sender<Role>,
     /// The failure of the last attempt, which is logged once.
     failure: Option<String>,
-    /// True if a write that got no answer may have acquired the lease, and no later answer shows who holds the lease.
+    /// True if this host may hold the lease without its notice: a write got no answer, and no later answer showed the holder.
     is_uncertain: bool,
 }
 
@@ -142,7 +142,7 @@ impl Elector {
                 attempt
             }
             Ok(Err(error)) => {
-                // An answer decides about the write of this attempt, and not about a write of an earlier attempt.
+                // An answer decides about the write of this attempt. A write of an earlier attempt stays uncertain.
                 self.is_uncertain &= was_uncertain || !is_answer(&error);
                 self.failed(error.to_string(), is_conflict(&error))
             }
@@ -273,8 +273,8 @@ impl Elector {
         tracing::warn!(lease = %self.lease, why, "the lease is not released; it ends by itself");
     }
 
-    /// Frees the lease if an attempt acquired it without the notice of this host, which stops and never leads. Otherwise no host would
-    /// lead before the lease ends.
+    /// Frees the lease if an attempt acquired the lease without the notice of this host. The host stops and never leads, so no host
+    /// would lead before the lease ends.
     async fn release_unnoticed(&self) {
         if !self.is_uncertain {
             return;
@@ -306,7 +306,7 @@ impl Elector {
     }
 }
 
-/// Returns true if the API server decided about the request. Without such an answer, a write may have been executed.
+/// Returns true if the API server refused the request. Any other error leaves open whether a write was executed.
 fn is_answer(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code < 500)
 }

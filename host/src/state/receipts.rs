@@ -201,40 +201,57 @@ fn has_others(
     only: &BTreeSet<Source>,
 ) -> Result<bool, redb::Error> {
     let name = owner.split(UID).next().unwrap_or_default();
-    match transaction.open_table(SUBSCRIPTIONS) {
-        Ok(table) => {
-            for row in table.range((name, "")..)? {
-                let (place, _) = row?;
-                let (other, resource) = place.value();
-                if !other.starts_with(name) {
-                    break;
-                }
-                let is_own = other == owner;
-                let is_kept = only.iter().any(|source| source.to_string() == resource);
-                if is_of(other, name) && !(is_own && is_kept) {
-                    return Ok(true);
-                }
-            }
-        }
-        Err(TableError::TableDoesNotExist(_)) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let table = match transaction.open_table(COMPONENTS) {
-        Ok(table) => table,
-        Err(TableError::TableDoesNotExist(_)) => return Ok(false),
+    let subscriptions = match transaction.open_table(SUBSCRIPTIONS) {
+        Ok(table) => subscriptions_of(&table, name)?,
+        Err(TableError::TableDoesNotExist(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
-    for row in table.range(name..)? {
-        let (other, _) = row?;
-        let other = other.value();
-        if !other.starts_with(name) {
+    let versions = match transaction.open_table(COMPONENTS) {
+        Ok(table) => versions_of(&table, name)?,
+        Err(TableError::TableDoesNotExist(_)) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let is_kept = |resource: &str| only.iter().any(|source| source.to_string() == resource);
+    let has_subscription = subscriptions.iter().any(|(other, resource)| other != owner || !is_kept(resource));
+    Ok(has_subscription || versions.iter().any(|other| other != owner || only.is_empty()))
+}
+
+/// The owner and the resource of each subscription of a plugin, whatever the UID of its object.
+fn subscriptions_of(
+    table: &impl ReadableTable<(&'static str, &'static str), u32>,
+    plugin: &str,
+) -> Result<Vec<(String, String)>, redb::Error> {
+    let mut subscriptions = Vec::new();
+    for row in table.range((plugin, "")..)? {
+        let (place, _) = row?;
+        let (owner, resource) = place.value();
+        if !owner.starts_with(plugin) {
             break;
         }
-        if is_of(other, name) && (other != owner || only.is_empty()) {
-            return Ok(true);
+        if is_of(owner, plugin) {
+            subscriptions.push((owner.to_owned(), resource.to_owned()));
         }
     }
-    Ok(false)
+    Ok(subscriptions)
+}
+
+/// The owner of each recorded version of a plugin, whatever the UID of its object.
+fn versions_of(
+    table: &impl ReadableTable<&'static str, &'static str>,
+    plugin: &str,
+) -> Result<Vec<String>, redb::Error> {
+    let mut owners = Vec::new();
+    for row in table.range(plugin..)? {
+        let (owner, _) = row?;
+        let owner = owner.value();
+        if !owner.starts_with(plugin) {
+            break;
+        }
+        if is_of(owner, plugin) {
+            owners.push(owner.to_owned());
+        }
+    }
+    Ok(owners)
 }
 
 /// Returns true if the owner is the plugin of this name, whatever the UID of its object.
@@ -381,34 +398,17 @@ fn number(transaction: &WriteTransaction, owner: &str, source: &Source) -> Resul
     Ok(number)
 }
 
-/// Removes the receipts of the owners with this plugin that `goes` selects, and the versions that gave them.
+/// Removes the receipts of the owners with this plugin that `goes` selects, and the recorded versions of these owners.
 fn forget_owners(
     transaction: &WriteTransaction,
     plugin: &str,
     goes: impl Fn(&str) -> bool,
 ) -> Result<(), redb::Error> {
-    let mut owners = BTreeSet::new();
-    for row in transaction.open_table(SUBSCRIPTIONS)?.range((plugin, "")..)? {
-        let (place, _) = row?;
-        let (owner, _) = place.value();
-        if !owner.starts_with(plugin) {
-            break;
-        }
-        if is_of(owner, plugin) && goes(owner) {
-            owners.insert(owner.to_owned());
-        }
-    }
-    // A version is written before its first receipt, so its owner may have no subscription here.
-    for row in transaction.open_table(COMPONENTS)?.range(plugin..)? {
-        let (owner, _) = row?;
-        let owner = owner.value();
-        if !owner.starts_with(plugin) {
-            break;
-        }
-        if is_of(owner, plugin) && goes(owner) {
-            owners.insert(owner.to_owned());
-        }
-    }
+    let subscriptions = subscriptions_of(&transaction.open_table(SUBSCRIPTIONS)?, plugin)?;
+    // A version is written before its first receipt, so an owner may have a version and no subscription.
+    let versions = versions_of(&transaction.open_table(COMPONENTS)?, plugin)?;
+    let owners = subscriptions.into_iter().map(|(owner, _)| owner).chain(versions);
+    let owners: BTreeSet<String> = owners.filter(|owner| goes(owner)).collect();
     for owner in &owners {
         forget_resources(transaction, owner, |_| true)?;
         transaction.open_table(COMPONENTS)?.remove(owner.as_str())?;

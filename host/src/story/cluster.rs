@@ -65,7 +65,7 @@ impl Cluster {
     }
 
     pub(super) async fn delete(&self, gvr: &Gvr, key: &ObjectKey) -> anyhow::Result<()> {
-        // A deletion without a policy leaves the dependents of a Job, and kubectl sends this policy.
+        // kubectl sends the same policy. Without a policy, the server would keep the dependents of a Job.
         self.by_key(gvr, key).delete(&key.name, &DeleteParams::background()).await?;
         Ok(())
     }

@@ -173,8 +173,8 @@ fn manifest(text: &str) -> Option<Value> {
     Some(object)
 }
 
-/// Replaces the masks and digests of the host in a Secret or a ConfigMap by keys and values that an API server accepts. The values of the
-/// fields `encoded` are base64.
+/// Replaces the masks and digests of the host in a Secret or a ConfigMap by keys and values that an API server accepts. `encoded` names the
+/// fields whose values are base64.
 fn valid_data(object: &mut Value, encoded: &[&str]) {
     for field in ["data", "binaryData"] {
         let Some(Value::Object(values)) = object.get_mut(field) else { continue };
@@ -192,7 +192,7 @@ fn valid_data(object: &mut Value, encoded: &[&str]) {
     }
 }
 
-/// Makes an older Event one of the core group: an API server accepts a new Event without `eventTime` only there.
+/// Changes an older Event to an Event of the core group. An API server accepts a new Event without `eventTime` only in the core group.
 fn in_core_group(event: &mut Value) {
     let Some(fields) = event.as_object_mut() else { return };
     fields.insert("apiVersion".to_owned(), "v1".into());

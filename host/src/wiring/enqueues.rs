@@ -30,8 +30,8 @@ impl Enqueues {
         enqueues
     }
 
-    /// Makes keys as these subscriptions define from now on. The keys of other resources stay as they are: a notification of a subscription
-    /// that was removed may be pending for any time.
+    /// Makes keys as these subscriptions define from now on. If there are several for one resource, the last one wins. The rules of other
+    /// resources stay, because a notification of a removed subscription may be pending for any time.
     pub(crate) fn set<'a>(&self, subscriptions: impl IntoIterator<Item = &'a Subscription>) {
         self.0.write().extend(subscriptions.into_iter().map(|on| (on.watch.clone(), Rule::of(on))));
     }

@@ -41,7 +41,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
     Ok(component::of_module(Build::read(&core)?, &world)?)
 }
 
-/// The sources of the plugin: each path in the project, and its text without comments.
+/// The sources of the plugin: the path of each source in the project, and its text without comments.
 fn texts(build: &Build<'_>) -> Result<Vec<(String, String)>, BuildError> {
     let mut texts = Vec::new();
     for source in sources(&build.project.join("src"), "c")? {
@@ -52,7 +52,7 @@ fn texts(build: &Build<'_>) -> Result<Vec<(String, String)>, BuildError> {
     Ok(texts)
 }
 
-/// A text of C without its comments. A function in a comment is not defined.
+/// Removes the comments of a C text, because a function in a comment is not defined.
 fn without_comments(text: &str) -> String {
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(['/', '"', '\'']) {
@@ -73,7 +73,7 @@ fn without_comments(text: &str) -> String {
     kept + rest
 }
 
-/// The length of the string or the character at the beginning of a text, or of a slash, which begins no comment.
+/// The length of the string or the character at the beginning of a text. A slash that begins no comment has the length 1.
 fn literal_end(text: &str) -> usize {
     let mut chars = text.char_indices();
     let quote = chars.next().map(|(_, quote)| quote);
@@ -85,7 +85,7 @@ fn literal_end(text: &str) -> usize {
             '\\' => {
                 chars.next();
             }
-            // A literal ends in its line, and a number may have an apostrophe.
+            // A literal ends with its line at the latest: an apostrophe may also be a part of a number.
             '\n' => return at,
             _ if Some(found) == quote => return at + found.len_utf8(),
             _ => {}
@@ -122,7 +122,7 @@ fn check_called(world: &World, texts: &[(String, String)]) -> Result<(), BuildEr
     })
 }
 
-/// Returns true if a text defines or declares a handler with this name. Its call is no definition.
+/// Returns true if a text defines or declares a handler with this name. A call of the handler is no definition.
 fn defines(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text.get(..at).unwrap_or_default().trim_end();
@@ -131,7 +131,7 @@ fn defines(text: &str, name: &str) -> bool {
     })
 }
 
-/// Returns true if the name that ends at an offset is that of a function: its parameters or arguments follow.
+/// Returns true if the name that ends at this offset names a function: parameters or arguments follow.
 fn is_followed(text: &str, end: usize) -> bool {
     text.get(end..).is_some_and(|rest| rest.trim_start().starts_with('('))
 }

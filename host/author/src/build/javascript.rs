@@ -118,9 +118,11 @@ fn esbuild(toolchain: &Path) -> PathBuf {
     programs.find(|program| program.is_file()).unwrap_or_else(|| modules.join(".bin/esbuild"))
 }
 
-/// A module that exports what the source exports. Its evaluation throws in three cases: if an exported interface lacks a function, because
-/// the engine would notice that only when the host calls the function; if the plugin defines a function of an optional interface and does
-/// not export the interface; and if it defines a function of an interface that the world does not export.
+/// A module that exports what the source exports. Its evaluation throws in three cases:
+///
+/// - An exported interface lacks a function. The engine would notice this fault only when the host calls the function.
+/// - The plugin defines a function of an optional interface and does not export the interface.
+/// - The plugin defines a function of an interface that the world does not export.
 fn entry(source: &str, shown: &str, world: &mut World) -> String {
     let of_the_world = world.exported_interfaces();
     let uncalled = world.uncalled().into_iter();

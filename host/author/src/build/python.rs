@@ -82,7 +82,7 @@ pub(super) fn build(build: &Build<'_>) -> Result<Vec<u8>, BuildError> {
 /// The text of the module with the exports. Its evaluation raises if the author has registered a function that the host would never call.
 fn entry(modules: &[String], world: &World) -> String {
     let imports = modules.iter().map(|module| format!("import {SDK_PACKAGE}.{module}\n"));
-    // For the name of each function: the class of its interface, and why the host does not call the function.
+    // Maps each function to the class of its interface and to the reason why the host does not call the function.
     let uncalled = world.uncalled().into_iter().flat_map(|uncalled| {
         let because = (uncalled.interface.to_upper_camel_case(), uncalled.why);
         uncalled.functions.iter().map(move |function| (function.to_snake_case(), because.clone()))
@@ -93,7 +93,7 @@ fn entry(modules: &[String], world: &World) -> String {
     let of_app: Vec<String> = classes.iter().map(|class| format!("app.{class}")).collect();
     let (names, values) = (classes.join(", "), of_app.join(", "));
     let needs = format!(
-        "the world `{}` of informer-plugin.toml needs `{names} = {values}`; write that, or choose another world",
+        "the world `{}` of informer-plugin.toml needs `{names} = {values}`; write this line, or choose another world",
         world.name()
     );
     let text =

@@ -115,8 +115,8 @@ impl Build<'_> {
         world.both().map_or(Ok(()), |problem| Err(BuildError::Project(problem)))
     }
 
-    /// Refuses handlers that the host would never call in a component of the world. `defined` returns how the sources define a function of
-    /// an interface, or `None` if they define none of its functions.
+    /// Refuses handlers that the host would never call in a component of the world. `defined` describes where the sources define a function
+    /// of an interface. It returns `None` if the sources define no function of the interface.
     pub(super) fn check_called(
         world: &World,
         defined: impl Fn(&Uncalled) -> Option<String>,

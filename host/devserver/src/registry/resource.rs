@@ -137,7 +137,7 @@ impl Resource {
 
     /// The values of the selectable fields of a stored object.
     pub(crate) fn field_values(&self, object: &Object) -> Vec<(String, String)> {
-        // Only the core group selects events by their source, but an event that is written in the other group has one too.
+        // Only the core group has the selectable field `source`. An event that a client writes in the other group needs the value too.
         let source = (!self.renames.is_empty()).then(|| "source".to_owned());
         let fields = self.selectable.iter().map(|field| self.stored_field(field)).chain(source);
         let value = |field: String| {
@@ -147,7 +147,7 @@ impl Resource {
         fields.map(value).collect()
     }
 
-    /// The value that kube-apiserver compares with a field selector. For some fields it is not the text in the object.
+    /// The value that kube-apiserver compares with a field selector. For some fields, this value differs from the text in the object.
     fn field_value(&self, field: &str, object: &Object) -> String {
         let at = |path: &str| scalar(object, path);
         let value = match (self.plural.as_str(), field) {

@@ -176,8 +176,8 @@ impl Event {
         }
     }
 
-    /// A deletion at the version `rv`. Watches send `before`: as in kube-apiserver, what an update changes while it removes the last
-    /// finalizer is never stored.
+    /// A deletion at the version `rv`. Watches send `before`. If an update removed the last finalizer, its other changes are never stored,
+    /// as in kube-apiserver.
     pub(super) fn deleted(before: Arc<Stored>, rv: u64) -> Self {
         Self {
             rv,

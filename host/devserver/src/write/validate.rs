@@ -109,8 +109,7 @@ fn finalizers(resource: &Resource, object: &Object, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Returns true if the names of finalizers need a prefix. kube-apiserver requires it in the validation of built-in kinds, except in that
-/// of these kinds.
+/// Returns true if the names of finalizers need a prefix. kube-apiserver requires a prefix for all built-in kinds except the kinds below.
 fn finalizers_need_prefix(resource: &Resource) -> bool {
     const FREE: [(&str, &str); 4] = [
         ("", "events"),

@@ -209,7 +209,7 @@ async fn a_secret_stores_string_data_as_base64() {
     assert_eq!(created.get("stringData"), None);
 }
 
-/// As in kube-apiserver: without the version, a client overwrites what another client wrote.
+/// kube-apiserver has the same rule. Without the version, a client would overwrite the changes of another client.
 #[tokio::test]
 async fn an_update_of_a_lease_must_name_the_version_that_it_replaces() {
     let cluster = Cluster::start().await;

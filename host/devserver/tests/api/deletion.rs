@@ -204,7 +204,7 @@ async fn orphaned_dependents_stay_without_an_owner() {
     assert_eq!(child["metadata"].get("ownerReferences"), None);
 }
 
-/// As in kube-apiserver, where this surprises authors of controllers.
+/// kube-apiserver does the same, which surprises authors of controllers.
 #[tokio::test]
 async fn a_job_that_is_deleted_without_a_policy_leaves_its_dependents() {
     let cluster = collecting().await;

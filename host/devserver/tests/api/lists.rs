@@ -176,8 +176,8 @@ async fn contradictory_parameters_of_a_list_are_refused() {
     }
 }
 
-/// As `ToSelectableFields` of kube-apiserver computes them: an absent boolean is false, an absent number is 0, and two fields have other
-/// names in the object.
+/// `ToSelectableFields` of kube-apiserver computes these values. An absent boolean is false, an absent number is 0, and two fields have
+/// other names in the object.
 #[tokio::test]
 async fn selectable_fields_have_the_values_of_kube_apiserver() {
     let cluster = Cluster::start().await;

@@ -1,4 +1,4 @@
-//! Rules of kube-apiserver that a plugin may break: what it refuses, the embedded server refuses too.
+//! Rules of kube-apiserver that a plugin may break. The embedded server refuses the same objects as kube-apiserver.
 
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ async fn fields_that_only_a_creation_may_set_stay() {
     let labels = json!({"metadata": {"labels": {"a": "b"}}});
     assert_eq!(cluster.patch(&format!("{CONFIG_MAPS}/locked"), MERGE, &labels).await.code, 200);
 
-    // The same values in another form.
+    // These objects have the same values in another form.
     let mut same_role = binding;
     same_role["roleRef"] = json!({"kind": "Role", "name": "reader"});
     locked["binaryData"] = Value::Null;

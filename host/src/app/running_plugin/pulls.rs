@@ -32,7 +32,7 @@ pub(in crate::app) struct Pulls {
 }
 
 struct State {
-    /// The source that the rest is about. A pull from another source that ends late changes nothing.
+    /// The source of the other fields. If the source changes during a pull, the result of the pull changes nothing.
     source: Source,
     /// The artifact that was accepted last.
     artifact: Option<Digest>,
@@ -54,7 +54,8 @@ pub(super) enum Supplied {
     Known,
     /// The registry failed, and the version in service stays. Nothing is known about the component that the plugin should have.
     Unanswered(LoadError),
-    /// As `Unanswered`, but the component was never pulled: the version in service comes from another source, or has another digest.
+    /// The registry failed, and the component that the plugin should have was never pulled. The version in service stays. It comes from
+    /// another source, or has another digest.
     NeverPulled(LoadError),
 }
 

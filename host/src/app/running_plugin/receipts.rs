@@ -122,7 +122,7 @@ impl ReceiptKeeper {
     }
 
     /// Records that the component with this digest gives the receipts from now on, if any are kept. The next start of the host compares
-    /// its component with it.
+    /// the component of the plugin with the recorded component.
     pub(super) fn record(&self, digest: &str) {
         if self.shared.receipts.keeps_any() {
             self.shared.receipts.set_component(digest);

@@ -263,7 +263,8 @@ impl Subscriptions {
                         None => Arc::clone(&filter) as _,
                     }
                 };
-                // A second comparison would mark an object as known whose deletion the first one has delivered.
+                // The successor has compared its objects already. If it delivered the deletion of an object, a second comparison would
+                // mark this object as known again.
                 let is_left = |object: &&Arc<Object>| !listening.is_behind(&object.key());
                 let of_rest = |object: &Arc<Object>| Some(object).filter(is_left).and_then(difference);
                 if !informer.retarget_listener(&listening.registration, config, sink, of_rest) {

@@ -76,9 +76,9 @@ pub(in crate::app) struct Versions {
     /// Notified if the file must be loaded although it looks as before: the configuration names another one, or the
     /// component may be loaded now.
     source_changed: Notify,
-    /// Notified if the plugin should have another component from now on, so that a pull of the one before ends.
+    /// Notified when the plugin should have another component. A pull of the previous component then ends.
     superseded: Notify,
-    /// True from a change of the origin until the first load from it has ended. It is written while `origin` is locked.
+    /// True from a change of the origin until the first load from the new origin has ended. It is written while `origin` is locked.
     is_changing: AtomicBool,
     /// True once a version is in service; it stays true.
     loaded: watch::Sender<bool>,
@@ -268,13 +268,13 @@ impl Versions {
     }
 
     /// Puts the present content of the file into service, unless it is in service already. If that fails, the version in
-    /// service stays. An earlier refusal stays too if the registry does not say whether it still holds. If the origin changes
-    /// meanwhile, the result counts for nothing, and the component of the new origin is loaded.
+    /// service stays. If the registry does not answer, an earlier refusal stays too. If the origin changes before a version is in
+    /// service, the result is dropped, and the component of the new origin is loaded.
     pub(in crate::app) async fn load(&self, look: Look) -> Result<Option<VersionInfo>, LoadError> {
         let _one_at_a_time = self.loading.lock().await;
         loop {
             let origin = self.origin();
-            // The origin changed, perhaps back to what it was. The load begins anew in both cases.
+            // The origin changed. The load begins anew, even if a second change has restored the origin.
             let Some(ended) = self.try_load(look, &origin).await.transpose() else { continue };
             if matches!(ended, Ok(Loaded::Version(_))) || !self.is_superseded(&origin) {
                 let result = self.ended(look, &origin, ended).await;
@@ -287,8 +287,7 @@ impl Versions {
         }
     }
 
-    /// Returns true if the component of a changed origin is being loaded: the version in service, if there is one, comes from the origin
-    /// before.
+    /// Returns true if the component of a changed origin is being loaded. A version in service then comes from the previous origin.
     pub(in crate::app) fn is_changing(&self) -> bool {
         self.is_changing.load(Ordering::Relaxed)
     }
@@ -323,7 +322,7 @@ impl Versions {
                 Ok(None)
             }
             Ok(Loaded::Unanswered(error)) => {
-                // The pin in the lock file is again that of the component that was pulled.
+                // The lock file pins the pulled component again, so the refusal of a component that was never pulled is out of date.
                 self.refused.lock().take_if(|refused| matches!(refused, Refusal::Pull(_)));
                 if look == Look::Requested { Err(error) } else { Ok(None) }
             }
@@ -340,7 +339,7 @@ impl Versions {
         }
     }
 
-    /// Returns `None` if the plugin should have the component of another origin by now, so that this one was not put into service.
+    /// Returns `None` if the plugin should have the component of another origin by now. Then no version was put into service.
     async fn try_load(&self, look: Look, origin: &Origin) -> Result<Option<Loaded>, LoadError> {
         let plugin = &self.plugin;
         let in_service = plugin.version().filter(|_| !plugin.is_outdated());
@@ -401,7 +400,7 @@ impl Versions {
     /// Pulls the component. Returns `None` as soon as the plugin should have the component of another origin, because a registry may take
     /// many minutes to send the rest.
     async fn supplied(&self, wanted: &Wanted<'_>) -> Result<Option<Supplied>, LoadError> {
-        // Before the look at the origin, so that no change is missed.
+        // This call comes before the look at the origin, so that no change is missed.
         let superseded = self.superseded.notified();
         if self.is_superseded(wanted.origin) {
             return Ok(None);
@@ -490,10 +489,10 @@ impl Versions {
         self.keep(origin, refusal(error.to_string()));
     }
 
-    /// Keeps a refusal, unless it is about the component of another origin than the present one. That a component cannot be pulled
-    /// replaces no other refusal of it.
+    /// Keeps a refusal, unless the refusal is about the component of a previous origin. A failed pull replaces no refusal of another
+    /// kind, because it says less about the component.
     fn keep(&self, origin: Option<&Origin>, refusal: Refusal) {
-        // Held until the end, so that a change of the origin forgets the refusal.
+        // Locked until the end, so that a change of the origin comes later and forgets the refusal.
         let present = self.origin.lock();
         let mut refused = self.refused.lock();
         let is_less =

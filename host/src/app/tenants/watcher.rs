@@ -45,8 +45,8 @@ pub(in crate::app) struct Tenants {
     /// What was applied last.
     applied: Vec<(String, Option<i64>)>,
     state: State,
-    /// The plugins of all objects at the last look, and those whose object is gone and whose data is still there: the UID of the
-    /// object by the name of the plugin.
+    /// The UID of each object by the name of its plugin: of all objects at the last look, and of deleted objects whose data is not
+    /// deleted yet.
     uids: BTreeMap<String, String>,
 }
 
@@ -97,7 +97,8 @@ impl Tenants {
         let objects = self.objects.clone();
         loop {
             let changed = objects.changed();
-            // While a change of `[tenancy]` is applied, the current informer may still keep only what plugins read of the objects.
+            // While the host applies a change of `[tenancy]`, the current informer may keep only the fields that plugins read. The host
+            // reads whole objects, so the watcher waits until the change is applied.
             let applied = self.applier.hold().await;
             let tenancy = objects.tenancy();
             self.subscribe(tenancy.as_ref());
@@ -119,7 +120,7 @@ impl Tenants {
 
     /// Subscribes to the objects that `[tenancy]` accepts, and to no others.
     fn subscribe(&mut self, tenancy: Option<&Tenancy>) {
-        // A [[watch]] of these objects may have the same informer, and a change of the [[watch]] replaces it.
+        // A [[watch]] of these objects may share the informer. If the [[watch]] changes, another informer replaces the shared one.
         self.subscriptions.retain(|one| !is_replaced(&self.factory, one.informer()));
         let wanted = [
             (PLUGINS, tenancy.is_some_and(|tenancy| !tenancy.namespaces.is_empty())),
@@ -212,7 +213,7 @@ impl Tenants {
 }
 
 impl Tenants {
-    /// The objects of the earlier look whose kind has another informer now, which has not synced: they may exist.
+    /// The objects of the earlier look that may still exist: their kind has a new informer, which has not synced.
     fn unlisted(&self, synced: &[(SharedInformer, Undecoded)]) -> Vec<Candidate> {
         let is_kind = |informer: &SharedInformer, kind: &str| informer.key().gvr.to_string() == kind;
         let is_unlisted = |one: &&Candidate| {
@@ -223,9 +224,9 @@ impl Tenants {
         self.objects.present().iter().filter(is_unlisted).cloned().collect()
     }
 
-    /// Returns the objects that may run. If an object was deleted and another one has its name now, the plugin of the first one ends and
-    /// its data is deleted before the other one runs, even if the deletion was not seen. An object is refused until the data of the one
-    /// before can be deleted. Returns `None` if the host is stopping.
+    /// Returns the objects that may run. If a new object has the name of a deleted object, this function first ends the plugin of the
+    /// deleted object and deletes its data, even if the watch reported no deletion. If the data cannot be deleted, the new object is held
+    /// back with a refusal, and the next look tries again. Returns `None` if the host is stopping.
     async fn without_predecessors(&mut self, found: Vec<Candidate>) -> Option<Vec<Candidate>> {
         let has_predecessor =
             |one: &Candidate| self.uids.get(&plugin_of(one)).is_some_and(|earlier| earlier != one.0.uid());
@@ -246,7 +247,7 @@ impl Tenants {
                     present.push(one);
                 }
                 Err(error) => {
-                    tracing::warn!(plugin, %error, "the Plugin object does not run yet, because the data of the deleted object of this name cannot be deleted");
+                    tracing::warn!(plugin, %error, "the Plugin object does not run yet, because the data of the deleted object of this name cannot be deleted; the host tries again");
                     held.push(held_back(one, plugin));
                 }
             }
@@ -255,9 +256,8 @@ impl Tenants {
         Some(present)
     }
 
-    /// Deletes the data of objects that are gone, so that ever new names do not fill the disk. `uids` are those of all objects in
-    /// the caches of `synced` and of those that may exist, by the names of their plugins. What cannot be deleted now is deleted after a
-    /// later look.
+    /// Deletes the data of objects that are gone, so that ever new names do not fill the disk. `uids` has the objects in the caches of
+    /// `synced` and the objects that may exist, by the names of their plugins. If data cannot be deleted now, a later look deletes it.
     async fn forget(&mut self, mut uids: BTreeMap<String, String>, synced: &[(SharedInformer, Undecoded)]) {
         for (earlier, uid) in std::mem::take(&mut self.uids) {
             if uids.contains_key(&earlier) {
@@ -281,10 +281,10 @@ fn plugin_of(candidate: &Candidate) -> String {
     host_name(candidate.0.namespace(), candidate.0.name())
 }
 
-/// The verdict about an object that does not run before the data of the one before it is deleted.
+/// The verdict about an object that waits until the data of the deleted object of its name is deleted.
 fn held_back(candidate: Candidate, plugin: String) -> Judged {
-    let message = "the host cannot delete the data of the deleted object of this name, and runs this object only after that; ask the \
-                   operator, because the log of the host has the cause";
+    let message = "the host cannot delete the data of the deleted object of this name, and runs this object only after the deletion; \
+                   ask the operator, because the log of the host has the cause";
     let verdict = Verdict::Refused(Refused::new(Refused::EARLIER_DATA, message));
     Judged { object: candidate.0, name: plugin, verdict }
 }
@@ -332,26 +332,93 @@ mod tests {
     use super::*;
     use crate::{
         app::{App, Options, applier::tests::config},
-        config::{Access, definitions},
-        connect::connect,
+        config::{Access, Config, definitions},
+        connect::{Connection, connect},
         state::KeyValues,
     };
 
     const TENANCY: &str = "[tenancy]\nnamespaces = [\"shop\"]\ncluster-plugins = true\nread = [\"v1/configmaps\"]\n\
                            registries = [\"ghcr.io/acme/*\"]\n";
 
-    /// Installs the definition of ClusterPlugins, and not that of Plugins.
-    async fn install(client: &kube::Client) {
+    /// Time for something that must happen, on a busy machine.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// A host, and a watcher beside the watcher of the host. Both share [`Objects`] unless a test replaces its own.
+    struct Stage {
+        server: DevServer,
+        app: App,
+        tenants: Tenants,
+    }
+
+    impl Stage {
+        /// Starts a host at a server without the definitions of Plugins and ClusterPlugins.
+        async fn start(config: Config) -> Self {
+            Self::start_at(server().await, config).await
+        }
+
+        async fn start_at(server: DevServer, config: Config) -> Self {
+            let connection = connection(&server).await;
+            let client = connection.client.clone();
+            let options = Options { connection: Some(connection), ..Options::default() };
+            let app = App::start(config, options).await.unwrap();
+            let (applier, factory) = (Arc::clone(&app.applier), Arc::clone(&app.factory));
+            let tenants = Tenants::new(applier, factory, client, app.state.clone());
+            Self { server, app, tenants }
+        }
+
+        /// The informer of a kind that the watcher follows.
+        fn informer(&self, kind: &str) -> SharedInformer {
+            let mut informers = self.tenants.subscriptions.iter().map(Subscription::informer);
+            informers.find(|informer| informer.key().gvr.to_string() == kind).unwrap().clone()
+        }
+
+        /// The names of the plugins of all objects that are present.
+        fn present(&self) -> Vec<String> {
+            self.tenants.objects.present().iter().map(plugin_of).collect()
+        }
+
+        async fn stop(self) {
+            self.app.stop().await;
+            self.server.shutdown().await;
+        }
+    }
+
+    async fn server() -> DevServer {
+        DevServer::start(informer_devserver::Config::default()).await.unwrap()
+    }
+
+    async fn connection(server: &DevServer) -> Connection {
+        connect(&Access::Server(server.url().parse().unwrap())).await.unwrap()
+    }
+
+    /// A server with the definition of ClusterPlugins, and without the definition of Plugins.
+    async fn server_with_definition() -> DevServer {
+        let server = server().await;
         let named = |one: &&Value| one["metadata"]["name"] == "clusterplugins.informer.dev";
         let definition = definitions().iter().find(named).unwrap().to_string();
         let request = http::Request::post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
             .header("content-type", "application/json")
             .body(definition.into_bytes());
-        client.request::<Value>(request.unwrap()).await.unwrap();
+        connection(&server).await.client.request::<Value>(request.unwrap()).await.unwrap();
+        server
+    }
+
+    async fn synced(informer: &SharedInformer) {
+        assert!(timeout(PATIENCE, informer.wait_synced()).await.unwrap());
     }
 
     fn place(plugin: &str) -> Place {
         Place { plugin: plugin.into(), bucket: "b".into() }
+    }
+
+    /// The key-values of the host, with one value of each of these plugins.
+    async fn values<const N: usize>(app: &App, plugins: [&str; N]) -> KeyValues {
+        let values = KeyValues::new(app.state.clone());
+        for plugin in plugins {
+            let change = vec![("k".to_owned(), Some(b"v".to_vec()))];
+            values.change(place(plugin), change, Quota(1000)).await.unwrap();
+        }
+        values
     }
 
     /// Objects with the UID `one`, by the names of their plugins.
@@ -366,21 +433,12 @@ mod tests {
         Candidate(Arc::new(Object::new(&header, Body::Raw("{}".into())).unwrap()))
     }
 
-    /// As after a relist, in which nothing shows that the first object was deleted.
+    /// After a relist, only the UID of the new object shows that the first object was deleted.
     #[tokio::test]
-    async fn an_object_that_was_created_anew_runs_once_the_data_of_the_one_before_is_deleted() {
-        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
-        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
-        let client = connection.client.clone();
-        let options = Options { connection: Some(connection), ..Options::default() };
-        let app = App::start(config(TENANCY), options).await.unwrap();
-        let values = KeyValues::new(app.state.clone());
-        for plugin in ["shop/a", "shop/b"] {
-            let change = vec![("k".to_owned(), Some(b"v".to_vec()))];
-            values.change(place(plugin), change, Quota(1000)).await.unwrap();
-        }
-        let mut tenants =
-            Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
+    async fn an_object_that_was_created_anew_runs_once_the_data_of_the_deleted_object_is_gone() {
+        let mut stage = Stage::start(config(TENANCY)).await;
+        let values = values(&stage.app, ["shop/a", "shop/b"]).await;
+        let tenants = &mut stage.tenants;
         tenants.uids = uids(["shop/a", "shop/b"]);
         let found = || vec![object("a", "two"), object("b", "one")];
         let plugins = |present: Vec<Candidate>| present.iter().map(plugin_of).collect::<Vec<_>>();
@@ -395,24 +453,19 @@ mod tests {
         tenants.state = State::open(Some(Path::new("/dev/null/state")));
         let present = tenants.without_predecessors(found()).await.unwrap();
         assert_eq!((plugins(present), kept("shop/a").await), (vec!["shop/b".to_owned()], true));
-        assert!(is_held(&tenants), "its status has the reason");
+        assert!(is_held(tenants), "its status has the reason");
 
-        tenants.state = app.state.clone();
+        tenants.state = stage.app.state.clone();
         let present = tenants.without_predecessors(found()).await.unwrap();
         assert_eq!(plugins(present), ["shop/b", "shop/a"]);
         assert_eq!((kept("shop/a").await, kept("shop/b").await), (false, true));
-        assert!(!is_held(&tenants));
-        app.stop().await;
-        server.shutdown().await;
+        assert!(!is_held(tenants));
+        stage.stop().await;
     }
 
-    /// A plugin that subscribes to the objects shares the informer with the host, until its [[watch]] gets another one.
+    /// A plugin that subscribes to the objects shares the informer with the host until the [[watch]] gets another informer.
     #[tokio::test]
     async fn the_objects_are_followed_after_another_informer_replaces_the_one_that_a_plugin_shares() {
-        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
-        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
-        let client = connection.client.clone();
-        install(&client).await;
         let with = |fields: &str| {
             let mut config = config(&format!("[[watch]]\ngvr = \"{CLUSTER_PLUGINS}\"\n{fields}\n{TENANCY}"));
             let mut on = config.plugins[0].subscriptions[0].clone();
@@ -420,120 +473,88 @@ mod tests {
             config.plugins[0].subscriptions.push(on);
             config
         };
-        let options = Options { connection: Some(connection), ..Options::default() };
-        let app = App::start(with(""), options).await.unwrap();
-        let mut tenants =
-            Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
-        let tenancy = tenants.objects.tenancy().unwrap();
-        tenants.subscribe(Some(&tenancy));
-        let of = |tenants: &Tenants| {
-            let mut informers = tenants.subscriptions.iter().map(Subscription::informer);
-            informers.find(|informer| informer.key().gvr.to_string() == CLUSTER_PLUGINS).unwrap().clone()
+        let mut stage = Stage::start_at(server_with_definition().await, with("")).await;
+        let objects = stage.tenants.objects.clone();
+        let tenancy = objects.tenancy().unwrap();
+        stage.tenants.subscribe(Some(&tenancy));
+        let shared = stage.informer(CLUSTER_PLUGINS);
+        synced(&shared).await;
+        let apply = async |app: &App, fields: &str| {
+            let changed = objects.changed();
+            app.apply(with(fields)).await.unwrap();
+            timeout(PATIENCE, changed).await.expect("the watcher is woken");
         };
-        let shared = of(&tenants);
-        assert!(timeout(Duration::from_secs(60), shared.wait_synced()).await.unwrap());
 
-        let objects = tenants.objects.clone();
-        let changed = objects.changed();
-        app.apply(with("fields = \"metadata.name!=x\"")).await.unwrap();
-        timeout(Duration::from_secs(60), changed).await.expect("the watcher is woken");
-
+        apply(&stage.app, "fields = \"metadata.name!=x\"").await;
         assert!(shared.has_ended(), "the informer of the changed watch has replaced it");
-        tenants.subscribe(Some(&tenancy));
-        let own = of(&tenants);
-        assert!(timeout(Duration::from_secs(60), own.wait_synced()).await.unwrap());
+        stage.tenants.subscribe(Some(&tenancy));
+        let own = stage.informer(CLUSTER_PLUGINS);
+        synced(&own).await;
 
-        let changed = objects.changed();
-        app.apply(with("fields = \"metadata.name!=y\"")).await.unwrap();
-        assert!(app.factory.superseded().iter().all(|one| !one.is(&own)), "no informer replaces it");
-        timeout(Duration::from_secs(60), changed).await.expect("the watcher is woken");
+        apply(&stage.app, "fields = \"metadata.name!=y\"").await;
+        assert!(stage.app.factory.superseded().iter().all(|one| !one.is(&own)), "no informer replaces it");
+        assert!(!own.has_ended());
 
-        // The new informer has the key of the own one.
-        let changed = objects.changed();
-        app.apply(with("")).await.unwrap();
-        timeout(Duration::from_secs(60), changed).await.expect("the watcher is woken");
-        tenants.subscribe(Some(&tenancy));
-        let current = of(&tenants);
+        // The next informer of the [[watch]] has the key of the host's own informer.
+        apply(&stage.app, "").await;
+        stage.tenants.subscribe(Some(&tenancy));
+        let current = stage.informer(CLUSTER_PLUGINS);
         assert!(!current.is(&own) && current.has_synced() && !current.has_ended());
-        app.stop().await;
-        server.shutdown().await;
+        stage.stop().await;
     }
 
     /// The informer that a plugin uses may keep less than the host reads, until the change of `[tenancy]` supersedes it.
     #[tokio::test]
     async fn the_objects_are_not_followed_before_a_change_of_tenancy_is_applied() {
-        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
-        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
-        let client = connection.client.clone();
-        let options = Options { connection: Some(connection), ..Options::default() };
-        let app = App::start(config(""), options).await.unwrap();
-        let mut tenants =
-            Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
-        // The watcher of the host sets the others.
+        let mut stage = Stage::start(config("")).await;
+        let (tenants, applier) = (&mut stage.tenants, &stage.app.applier);
+        // The watcher of the host sets the objects that both watchers share.
         tenants.objects = Objects::default();
-        let applied = app.applier.hold().await;
+        let applied = applier.hold().await;
         tenants.objects.choose(&config(TENANCY));
 
-        // This runs as far as it can.
+        // The watcher goes on until it waits for the configuration that is being applied.
         timeout(Duration::ZERO, tenants.follow()).await.unwrap_err();
         assert!(tenants.subscriptions.is_empty());
 
         drop(applied);
-        let is_followed = || app.factory.informers().iter().any(|one| is_plugin_resource(&one.key().gvr));
-        let followed = async {
-            while !is_followed() {
-                sleep(Duration::from_millis(10)).await;
+        // The second hold is granted after the watcher has released the first one.
+        let released = async {
+            select! {
+                biased;
+                () = tenants.follow() => {}
+                _ = applier.hold() => {}
             }
         };
-        select! {
-            () = tenants.follow() => {}
-            found = timeout(Duration::from_secs(60), followed) => found.unwrap(),
-        }
+        timeout(PATIENCE, released).await.unwrap();
         assert_eq!(tenants.subscriptions.len(), 2);
-        app.stop().await;
-        server.shutdown().await;
+        stage.stop().await;
     }
 
     #[tokio::test]
     async fn the_objects_of_a_kind_stay_until_its_next_informer_has_synced() {
-        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
-        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
-        let client = connection.client.clone();
-        install(&client).await;
-        let options = Options { connection: Some(connection), ..Options::default() };
-        let app = App::start(config(TENANCY), options).await.unwrap();
-        let mut tenants =
-            Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
-        // The watcher of the host sets the others.
-        tenants.objects = Objects::default();
-        let tenancy = app.applier.objects().tenancy().unwrap();
-        tenants.subscribe(Some(&tenancy));
-        let synced = async {
-            let mut informers = tenants.subscriptions.iter().map(Subscription::informer);
-            let informer = informers.find(|one| one.key().gvr.to_string() == CLUSTER_PLUGINS).unwrap();
-            informer.wait_synced().await
-        };
-        assert!(timeout(Duration::from_secs(60), synced).await.unwrap());
-        // The definition of Plugins is not installed, so their informer does not sync.
-        tenants.objects.set(vec![object("a", "one")]);
+        let mut stage = Stage::start_at(server_with_definition().await, config(TENANCY)).await;
+        let tenancy = stage.tenants.objects.tenancy().unwrap();
+        // The watcher of the host sets the objects that both watchers share.
+        stage.tenants.objects = Objects::default();
+        stage.tenants.subscribe(Some(&tenancy));
+        synced(&stage.informer(CLUSTER_PLUGINS)).await;
+        // The server lacks the definition of Plugins, so their informer does not sync.
+        stage.tenants.objects.set(vec![object("a", "one")]);
 
-        tenants.look(&tenancy).await;
+        stage.tenants.look(&tenancy).await;
 
-        assert_eq!(tenants.objects.present().iter().map(plugin_of).collect::<Vec<_>>(), ["shop/a"]);
-        tenants.subscriptions.retain(|one| one.informer().key().gvr.to_string() != PLUGINS);
-        tenants.look(&tenancy).await;
-        assert!(tenants.objects.present().is_empty(), "no kind is followed that the object could have");
-        app.stop().await;
-        server.shutdown().await;
+        assert_eq!(stage.present(), ["shop/a"]);
+        stage.tenants.subscriptions.retain(|one| one.informer().key().gvr.to_string() != PLUGINS);
+        stage.tenants.look(&tenancy).await;
+        assert_eq!(stage.present(), [""; 0], "the watcher does not follow the kind of the object any more");
+        stage.stop().await;
     }
 
-    /// As after `[tenancy]` was removed and is back: the lists of both kinds begin anew.
+    /// The lists of both kinds begin anew, as after `[tenancy]` was removed and restored.
     #[tokio::test]
     async fn the_data_of_an_object_stays_while_its_list_is_not_complete_or_it_cannot_be_decoded() {
-        let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
-        let connection = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap();
-        let client = connection.client.clone();
-        install(&client).await;
+        let server = server_with_definition().await;
         let bad = json!({
             "apiVersion": "informer.dev/v1alpha1",
             "kind": "ClusterPlugin",
@@ -541,34 +562,22 @@ mod tests {
             "spec": {"source": "oci://ghcr.io/acme/a:1", "on": [{"watch": "v1/configmaps"}]},
         });
         server.load(vec![bad]).unwrap();
-        let options = Options { connection: Some(connection), ..Options::default() };
-        let app = App::start(config(TENANCY), options).await.unwrap();
-        let values = KeyValues::new(app.state.clone());
-        for plugin in ["shop/a", "cluster:bad", "cluster:gone"] {
-            let change = vec![("k".to_owned(), Some(b"v".to_vec()))];
-            values.change(place(plugin), change, Quota(1000)).await.unwrap();
-        }
-        let mut tenants =
-            Tenants::new(Arc::clone(&app.applier), Arc::clone(&app.factory), client, app.state.clone());
-        tenants.uids = uids(["shop/a", "cluster:bad", "cluster:gone"]);
-        tenants.applied = vec![("uid of a".to_owned(), Some(1))];
-        let tenancy = tenants.objects.tenancy().unwrap();
-        tenants.subscribe(Some(&tenancy));
-        let of = |kind: &str| {
-            let mut informers = tenants.subscriptions.iter().map(Subscription::informer);
-            informers.find(|informer| informer.key().gvr.to_string() == kind).unwrap().clone()
-        };
-        assert!(timeout(Duration::from_secs(60), of(CLUSTER_PLUGINS).wait_synced()).await.unwrap());
-        assert!(!of(PLUGINS).has_synced());
+        let mut stage = Stage::start_at(server, config(TENANCY)).await;
+        let values = values(&stage.app, ["shop/a", "cluster:bad", "cluster:gone"]).await;
+        stage.tenants.uids = uids(["shop/a", "cluster:bad", "cluster:gone"]);
+        stage.tenants.applied = vec![("uid of a".to_owned(), Some(1))];
+        let tenancy = stage.tenants.objects.tenancy().unwrap();
+        stage.tenants.subscribe(Some(&tenancy));
+        synced(&stage.informer(CLUSTER_PLUGINS)).await;
+        assert!(!stage.informer(PLUGINS).has_synced());
 
-        tenants.look(&tenancy).await;
+        stage.tenants.look(&tenancy).await;
 
         let kept = async |plugin: &str| values.exists(place(plugin), "k".to_owned()).await.unwrap();
         let kept = [kept("shop/a").await, kept("cluster:bad").await, kept("cluster:gone").await];
         assert_eq!(kept, [true, true, false]);
         let undecided = uids(["cluster:bad", "shop/a"]);
-        assert_eq!(tenants.uids, undecided, "a later list decides whether they exist");
-        app.stop().await;
-        server.shutdown().await;
+        assert_eq!(stage.tenants.uids, undecided, "a later list decides whether they exist");
+        stage.stop().await;
     }
 }

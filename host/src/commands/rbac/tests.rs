@@ -341,7 +341,8 @@ fn a_pattern_is_a_rule_for_all_resources_of_its_groups() {
     );
 }
 
-/// The host raises the count of an Event that repeats. Without a watch of this resource, the pattern does not stand for it.
+/// If an Event repeats, the host raises the count of the existing Event. Without a [[watch]] of this resource, the pattern does not stand
+/// for the resource.
 #[test]
 fn a_pattern_that_stands_for_events_needs_the_verb_for_a_repeated_event() {
     let unwatched = |gvr: &str| {

@@ -109,7 +109,7 @@ impl Scope<'_> {
         // receives again.
         if on.whole_if.is_some() {
             faults.push(format!(
-                "{what}: [tenancy] does not allow `whole-if`, which needs `when`; remove it, or write reads = [\"all\"] instead of both"
+                "{what}: [tenancy] does not allow `whole-if`, because it does not allow `when`; remove `whole-if`, or write reads = [\"all\"] in place of `reads` and `whole-if`"
             ));
         }
     }

@@ -193,7 +193,7 @@ fn larger_limits_than_tenancy_has_are_refused() {
         (
             "shop",
             json!({"on": [{"watch": "v1/configmaps", "reads": ["/data"], "whole-if": "object.data.a == 'b'"}]}),
-            "does not allow `whole-if`, which needs `when`",
+            "does not allow `whole-if`, because it does not allow `when`",
         ),
         ("", json!({"grant": {"write": ["delete v1/configmaps"], "read": ["v1/services"]}}), "v1/services"),
     ] {

@@ -11,7 +11,7 @@ use informer_devserver::DevServer;
 use kube::client::Body;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::{sync::Notify, task::JoinHandle};
 
 use super::*;
 use crate::{config::Access, connect::connect};
@@ -73,8 +73,10 @@ struct InMemory {
     is_down: Arc<AtomicBool>,
     /// If true, it answers no request.
     is_silent: Arc<AtomicBool>,
-    /// If true, it executes each write and does not answer it.
+    /// If true, the server executes each write and does not answer it.
     answers_no_write: Arc<AtomicBool>,
+    /// Notified after each request that the server has executed or refused.
+    handled: Arc<Notify>,
 }
 
 impl InMemory {
@@ -89,6 +91,7 @@ impl InMemory {
                 let (head, body) = request.into_parts();
                 let body = body.collect().await?.to_bytes();
                 let (code, document) = own.answer(&head.method, &body);
+                own.handled.notify_one();
                 if head.method != Method::GET && own.answers_no_write.load(Ordering::SeqCst) {
                     std::future::pending::<()>().await;
                 }
@@ -121,6 +124,16 @@ impl InMemory {
         written["metadata"]["resourceVersion"] = next.to_string().into();
         *lease = Some(written.clone());
         (200, written)
+    }
+
+    /// Waits until the requests so far have led to this state of the server.
+    async fn until(&self, is_so: impl Fn(&Self) -> bool) {
+        let waiting = async {
+            while !is_so(self) {
+                self.handled.notified().await;
+            }
+        };
+        timeout(SOON, waiting).await.unwrap();
     }
 
     fn spec(&self) -> Value {
@@ -218,17 +231,15 @@ async fn a_host_that_stops_keeps_its_lease_until_its_work_has_ended_and_competes
     server.shutdown().await;
 }
 
-/// Otherwise no host would lead before the lease ends (E-8).
+/// If the host kept the lease, no host would lead before the lease ends (E-8).
 #[tokio::test(start_paused = true)]
 async fn a_host_that_stops_before_it_leads_frees_a_lease_that_it_acquired_without_an_answer() {
     let server = InMemory::default();
     server.answers_no_write.store(true, Ordering::SeqCst);
     let host = Host::start(server.client(), "a");
-    while server.lease.lock().is_none() {
-        sleep(Duration::from_millis(100)).await;
-    }
+    server.until(|server| server.lease.lock().is_some()).await;
 
-    // The attempt ends without an answer, and the host stops before the next one.
+    // The attempt ends without an answer, and the host stops before the next attempt.
     host.stop.cancel();
     server.answers_no_write.store(false, Ordering::SeqCst);
     timeout(SOON, host.task).await.unwrap().unwrap();
@@ -237,15 +248,13 @@ async fn a_host_that_stops_before_it_leads_frees_a_lease_that_it_acquired_withou
     assert_eq!(server.spec()["holderIdentity"], Value::Null);
 }
 
-/// It cannot hold the lease, and a server that does not answer would delay the stop.
+/// Such a host cannot hold the lease. A request to a server that does not answer would delay the stop.
 #[tokio::test(start_paused = true)]
 async fn a_host_that_stops_and_has_written_no_lease_sends_no_further_request() {
     let server = InMemory::default();
     server.is_down.store(true, Ordering::SeqCst);
     let host = Host::start(server.client(), "a");
-    while server.methods.lock().is_empty() {
-        sleep(Duration::from_millis(100)).await;
-    }
+    server.until(|server| !server.methods.lock().is_empty()).await;
 
     host.stop.cancel();
     timeout(SOON, host.task).await.unwrap().unwrap();

@@ -6,8 +6,9 @@ use crate::{object::Object, registry::Resource, selector::is_label_key, status::
 
 /// The most bytes of all values of a ConfigMap or a Secret.
 const MAX_DATA_BYTES: usize = 1024 * 1024;
-/// The most bytes of a word of an Event, and of its note.
+/// The most bytes of a word of an Event, such as its reason.
 const MAX_WORD_BYTES: usize = 128;
+/// The most bytes of the note of an Event.
 const MAX_NOTE_BYTES: usize = 1024;
 
 /// The group of roles and their bindings.
@@ -94,7 +95,7 @@ fn data(resource: &Resource, object: &Object, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The length of the bytes that a text in base64 means. Padding and line breaks mean none.
+/// The number of bytes that a text in base64 encodes. Padding and line breaks encode no byte.
 fn decoded_bytes(base64: &str) -> usize {
     base64.bytes().filter(|byte| !matches!(byte, b'=' | b'\r' | b'\n')).count() * 3 / 4
 }
@@ -115,7 +116,7 @@ fn budget(object: &Object, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks what both groups require of an Event. An Event with `eventTime` is one of the newer form, which has to name its reporter.
+/// Checks the rules that both groups have for an Event. An Event with `eventTime` has the newer form, and must name its reporter.
 fn event(object: &Object, fields: &EventFields, causes: &mut Vec<Cause>) {
     let EventFields { about, controller, note } = *fields;
     let has_time = !object.text_at(&["eventTime"]).is_empty();
@@ -152,7 +153,7 @@ fn event(object: &Object, fields: &EventFields, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks what `events.k8s.io` requires besides.
+/// Checks the further rules of `events.k8s.io`.
 fn new_event(object: &Object, causes: &mut Vec<Cause>) {
     if object.text_at(&["eventTime"]).is_empty() {
         causes.push(Cause::required("eventTime", ""));

@@ -438,7 +438,7 @@ async fn a_changed_filter_compares_an_object_that_the_informer_has_not_reached_o
         assert!(subscriptions.listen(claim, &on, None));
     }
     assert_eq!(offered() - before, cached, "one deletion for each object");
-    // The object is gone.
+    // The succession ends after the change of the filter.
     assert!(subscriptions.caught_up(&stage.informer));
 
     assert_eq!(offered() - before, cached, "the plugin has received this deletion already");

@@ -1,6 +1,6 @@
 //! How long a refusal stays, and what a host does that stands by.
 
-use std::fs;
+use std::{fs, net::SocketAddr};
 
 use informer_devserver::DevServer;
 use informer_dispatch::Initial;
@@ -14,7 +14,7 @@ use kube::{
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     time::{sleep, timeout},
 };
 
@@ -93,6 +93,35 @@ impl Host {
     }
 }
 
+/// A registry that accepts connections and answers no request.
+struct SilentRegistry {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl SilentRegistry {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        Self { listener, address }
+    }
+
+    /// A configuration with this registry, whose plugin has this source.
+    fn config(&self, source: &str) -> Config {
+        config(source, "", &format!("[[registry]]\nhost = \"{}\"\ninsecure = true\n", self.address))
+    }
+
+    /// The source of a component in this registry.
+    fn source(&self) -> String {
+        format!("oci://{}/acme/echo:1", self.address)
+    }
+
+    /// Waits for a pull. The pull waits for an answer until the connection is dropped.
+    async fn pull(&self) -> TcpStream {
+        timeout(PATIENCE, self.listener.accept()).await.unwrap().unwrap().0
+    }
+}
+
 /// One plugin with this source and this grant; `tables` stand before it.
 fn config(source: &str, grant: &str, tables: &str) -> Config {
     let text = format!(
@@ -165,7 +194,7 @@ async fn a_refusal_stays_while_the_registry_does_not_answer() {
     host.end().await;
 }
 
-/// Nothing else shows that the version in service comes from the source before.
+/// Only this refusal shows that the version in service comes from the previous source.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_that_was_never_pulled_is_refused_until_the_plugin_has_another_one() {
     let host = Host::start().await;
@@ -186,17 +215,13 @@ async fn a_source_that_was_never_pulled_is_refused_until_the_plugin_has_another_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pull_that_fails_after_the_source_changed_is_no_failure_of_the_new_source() {
     let host = Host::start().await;
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let registry = format!("[[registry]]\nhost = \"{address}\"\ninsecure = true\n");
-    let source = format!("oci://{address}/acme/echo:1");
-    host.app.apply(config(&source, "", &registry)).await.unwrap();
-    // The pull waits for an answer.
-    let connection = timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+    let registry = SilentRegistry::start().await;
+    host.app.apply(registry.config(&registry.source())).await.unwrap();
+    let connection = registry.pull().await;
 
-    host.app.apply(config(&host.file(), "", &registry)).await.unwrap();
-    drop((listener, connection));
-    // One load waits for the other: this one ends after the late pull.
+    host.app.apply(registry.config(&host.file())).await.unwrap();
+    drop((registry, connection));
+    // Loads run one after the other: this load ends after the late pull.
     let plugin = host.plugin();
     let loaded = timeout(PATIENCE, plugin.versions().load(Look::Changed)).await.unwrap();
 
@@ -206,18 +231,16 @@ async fn a_pull_that_fails_after_the_source_changed_is_no_failure_of_the_new_sou
     host.end().await;
 }
 
-/// The registry would have a minute for the manifest, and ten minutes for the component.
+/// The limits of a pull are a minute for the manifest and ten minutes for the component.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_source_is_loaded_although_the_registry_of_the_one_before_hangs() {
+async fn a_changed_source_is_loaded_although_the_registry_of_the_previous_source_hangs() {
     let host = Host::start().await;
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let registry = format!("[[registry]]\nhost = \"{address}\"\ninsecure = true\n");
-    host.app.apply(config(&format!("oci://{address}/acme/echo:1"), "", &registry)).await.unwrap();
-    let _connection = timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
-    assert!(host.plugin().versions().is_changing(), "the version in service comes from the source before");
+    let registry = SilentRegistry::start().await;
+    host.app.apply(registry.config(&registry.source())).await.unwrap();
+    let _connection = registry.pull().await;
+    assert!(host.plugin().versions().is_changing(), "the version in service comes from the previous source");
 
-    host.app.apply(config(&host.file(), "", &registry)).await.unwrap();
+    host.app.apply(registry.config(&host.file())).await.unwrap();
 
     let plugin = host.plugin();
     let loaded = timeout(PATIENCE / 2, plugin.versions().load(Look::Changed)).await.unwrap();
@@ -226,15 +249,13 @@ async fn a_changed_source_is_loaded_although_the_registry_of_the_one_before_hang
     host.end().await;
 }
 
-/// The pull ended when the source changed, so nothing was pulled from the source that is back.
+/// The first change cancels the pull of the source, and the second change restores the source.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_source_that_changes_twice_and_is_what_it_was_is_pulled_again() {
+async fn a_source_that_changes_and_is_restored_is_pulled_again() {
     let host = Host::start().await;
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let registry = format!("[[registry]]\nhost = \"{address}\"\ninsecure = true\n");
-    host.app.apply(config(&format!("oci://{address}/acme/echo:1"), "", &registry)).await.unwrap();
-    let _first = timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+    let registry = SilentRegistry::start().await;
+    host.app.apply(registry.config(&registry.source())).await.unwrap();
+    let _first = registry.pull().await;
 
     let plugin = host.plugin();
     let present = plugin.versions().origin();
@@ -242,18 +263,18 @@ async fn a_source_that_changes_twice_and_is_what_it_was_is_pulled_again() {
     plugin.versions().set_origin(other);
     plugin.versions().set_origin(present);
 
-    let _second = timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+    let _second = registry.pull().await;
     assert!(plugin.versions().is_changing(), "the version in service is that of the file");
     host.end().await;
 }
 
-/// The next start of the host compares its component with the recorded one, and delivers every object if they differ and
-/// `on-reload = "replay"` requires that.
+/// The next start of the host compares its component with the recorded component. If they differ and the plugin has
+/// `on-reload = "replay"`, the host delivers every object.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_version_in_service_is_recorded_when_a_changed_subscription_begins_to_keep_receipts() {
     let host = Host::start().await;
     let plugin = host.plugin();
-    // The first version is recorded before this, if there are receipts by then.
+    // The host would have recorded the first version by now, but this plugin keeps no receipts yet.
     timeout(PATIENCE, plugin.serving()).await.unwrap();
     let kept = KeptReceipts::new(host.app.state.clone(), "a", "");
     assert_eq!(kept.component().unwrap(), None);
@@ -295,7 +316,7 @@ async fn a_host_that_stands_by_compiles_a_component_once_and_serves_it_when_it_l
     host.end().await;
 }
 
-/// The load of a slow registry may take many minutes, and the caller does not wait for its end.
+/// A load from a slow registry may take many minutes. The caller does not wait for the end of the load.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_requested_load_ends_when_the_plugin_is_removed() {
     let host = Host::start().await;
