@@ -175,7 +175,7 @@ impl Packer {
             return None;
         }
         *state = State::Training;
-        Some(recent.alive().collect())
+        Some(recent.samples())
     }
 
     /// Trains the dictionary: a tenth of a second of work, for a thread that may block.
@@ -243,6 +243,18 @@ impl Recent {
             self.bytes -= if alive { 0 } else { *held };
             alive
         });
+    }
+
+    /// The oldest objects, up to the one that reaches [`MAX_SAMPLE_BYTES`]. When memory becomes tight, the list has every object of the
+    /// cache, and training copies its samples.
+    fn samples(&self) -> Vec<Arc<Object>> {
+        let mut bytes = 0;
+        let has_room = |object: &Arc<Object>| {
+            let before = bytes;
+            bytes += object.memory_bytes();
+            before < MAX_SAMPLE_BYTES
+        };
+        self.alive().take_while(has_room).collect()
     }
 
     fn alive(&self) -> impl Iterator<Item = Arc<Object>> {

@@ -68,10 +68,12 @@ pub struct InformerKey {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WatchListMode {
     /// It requests a streaming list (KEP-3157). If that fails, it requests a plain list this time. If the failure shows
-    /// that the server lacks streaming lists, all informers of this group and version request plain lists for an hour (D-3).
+    /// that the server lacks streaming lists, all informers of this group and version request plain lists for an hour (D-3). After a
+    /// list without a resource version it requests a plain list.
     #[default]
     Auto,
-    /// It requests a streaming list each time. If that fails, it requests a plain list this time.
+    /// It requests a streaming list each time. If that fails, it requests a plain list this time. After a list without a
+    /// resource version it requests a plain list.
     On,
     /// It requests plain lists.
     Off,

@@ -1,9 +1,9 @@
 //! Feeds the delta queue with all changes of one collection: lists, watches, resumes and relists.
 //!
 //! A run is one list and the watches that follow it. A watch that ends normally is reopened where it ended,
-//! without a list. Anything that leaves a gap, or may leave one, ends the run; after a backoff the next run
-//! starts with a list at the last resource version seen. A reflector is stopped by dropping its future, at any
-//! await.
+//! without a list. If the server sends no versions, each watch follows a list of its own. Anything that leaves a
+//! gap, or may leave one, ends the run; after a backoff the next run starts with a list at the last resource version
+//! seen. A reflector is stopped by dropping its future, at any await.
 
 mod backoff;
 mod consistency_check;
@@ -69,19 +69,25 @@ impl Reflector {
 
     /// One run. Returns the reason for its end.
     async fn list_and_watch(&mut self) -> ReflectorError {
-        let mut streamed = match self.first_state().await {
-            Ok(streamed) => streamed,
-            Err(error) => return error,
-        };
         loop {
-            let end = match streamed.take() {
-                Some(watch) => self.run_watch(watch).await,
-                None => self.watch().await,
+            let mut streamed = match self.first_state().await {
+                Ok(streamed) => streamed,
+                Err(error) => return error,
             };
-            match end {
-                WatchEnd::Resume => {}
-                WatchEnd::ResumeLater(error) => self.backoff.wait_after(&error, &self.target).await,
-                WatchEnd::Over(error) => return error,
+            loop {
+                let end = match streamed.take() {
+                    Some(watch) => self.run_watch(watch).await,
+                    None => self.watch().await,
+                };
+                match end {
+                    WatchEnd::Resume => {}
+                    WatchEnd::ResumeLater(error) => self.backoff.wait_after(&error, &self.target).await,
+                    WatchEnd::Over(error) => return error,
+                }
+                // Some aggregated API servers send no versions. Only a list finds what was deleted between two watches.
+                if !self.state.can_resume() {
+                    break;
+                }
             }
         }
     }

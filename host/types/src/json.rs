@@ -9,8 +9,8 @@ mod tree;
 
 use std::{borrow::Borrow, cmp::Reverse, collections::HashMap, fmt, str::FromStr};
 
-use digest::digests_differ;
 pub use digest::{TooMuchToHash, stand_in};
+use digest::{digests_differ, stands_for};
 pub use digest_form::DigestForm;
 pub use locate::locate;
 pub use part::{Part, PartsError, Reads, identity};
@@ -82,16 +82,30 @@ impl fmt::Display for Pointer {
 /// # Errors
 /// The errors of [`locate()`].
 pub fn differs(old: &str, new: &str, pointers: &[Pointer]) -> Result<bool, InvalidJson> {
-    any_differs(old, new, pointers, |_| None)
+    any_differs(old, new, pointers, |_| None, |left, right| same(Some(left), Some(right)))
 }
 
-/// Returns true if one of the parts differs between two texts. Each range of a text is compared at most once as a value and
-/// once as a digest of each form, however many pointers lead into it.
+/// Compares like [`differs()`], but a digest that stands for a value in the other text is equal to that value. It is meant for a
+/// whole object and a partial one. An author can write a text that looks like a digest, so two whole objects are compared by
+/// [`differs()`].
+///
+/// # Errors
+/// The errors of [`locate()`].
+pub fn differs_from_digests(old: &str, new: &str, pointers: &[Pointer]) -> Result<bool, InvalidJson> {
+    let is_same = |left: &str, right: &str| -> Result<bool, InvalidJson> {
+        Ok(same(Some(left), Some(right))? || stands_for(left, right))
+    };
+    any_differs(old, new, pointers, |_| None, is_same)
+}
+
+/// Returns true if one of the parts differs between two texts. `is_same` compares the texts of values. Each range of a text is
+/// compared at most once as a value and once as a digest of each form, however many pointers lead into it.
 fn any_differs<P: Borrow<Pointer>>(
     old: &str,
     new: &str,
     parts: &[P],
     digest: impl Fn(&P) -> Option<DigestForm>,
+    is_same: impl Fn(&str, &str) -> Result<bool, InvalidJson>,
 ) -> Result<bool, InvalidJson> {
     let (in_old, in_new) = (locate(old, parts)?, locate(new, parts)?);
     let mut present = Vec::with_capacity(parts.len());
@@ -113,7 +127,7 @@ fn any_differs<P: Borrow<Pointer>>(
         let (left, right) = (old.get(left).unwrap_or_default(), new.get(right).unwrap_or_default());
         let differ = match digest {
             Some(form) => digests_differ(form, left, right),
-            None => !same(Some(left), Some(right))?,
+            None => !is_same(left, right)?,
         };
         if differ {
             return Ok(true);
@@ -122,7 +136,8 @@ fn any_differs<P: Borrow<Pointer>>(
     Ok(false)
 }
 
-/// Returns true if two JSON objects differ in a member whose name is not in `except`. Members are compared as by [`differs()`].
+/// Returns true if two JSON objects differ in a member whose name is not in `except`. Members are compared as JSON; a
+/// digest differs from the value that it stands for.
 ///
 /// # Errors
 /// [`InvalidJson`] if a text is no JSON object.

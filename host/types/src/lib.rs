@@ -66,7 +66,8 @@ pub use histogram::Histogram;
 pub use index_path::{IndexPath, IndexPaths};
 pub use json::{
     DigestForm, InvalidJson, InvalidPointer, NotJson, Part, PartTree, PartsError, Pointer, RawString, Reads,
-    Scanner, TooMuchToHash, container_length, differs, identity, locate, members_differ, stand_in,
+    Scanner, TooMuchToHash, container_length, differs, differs_from_digests, identity, locate,
+    members_differ, stand_in,
 };
 pub use key::{InvalidKey, ObjectKey};
 pub use name::{is_namespace, is_object_name};

@@ -133,6 +133,22 @@ fn objects_from_before_the_dictionary_are_compressed_too() {
     assert!(objects.first().unwrap().raw().is_none());
 }
 
+/// When memory becomes tight, the whole cache is registered at once. Training copies its samples.
+#[test]
+fn the_samples_of_a_large_cache_are_bounded() {
+    let packer = Packer::default();
+    let each = 64 << 10;
+    let objects: Vec<_> = (0..200).map(|_| object(&"x".repeat(each))).collect();
+    objects.iter().for_each(|object| packer.admit(object, true));
+    assert!(objects.len() * each > 3 * MAX_SAMPLE_BYTES);
+
+    let samples = packer.take_samples().unwrap();
+
+    let bytes: usize = samples.iter().map(|object| object.memory_bytes()).sum();
+    assert!((MAX_SAMPLE_BYTES..MAX_SAMPLE_BYTES + 2 * each).contains(&bytes), "{bytes}");
+    assert!(Arc::ptr_eq(&samples[0], &objects[0]));
+}
+
 #[test]
 fn many_states_of_a_few_objects_are_not_enough_samples() {
     let packer = Packer::default();

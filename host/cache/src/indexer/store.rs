@@ -157,12 +157,11 @@ impl Present {
     }
 }
 
-/// Returns true for the same state of the same object (D-5). Without resource versions, two states cannot be identified
-/// as the same. The content counts, too: after a change of a CRD or an upgrade of the API server, the server sends another
-/// form of the stored object, with new defaults for example, at the same resource version.
+/// Returns true for the same state of the same object (D-5). The content counts, too: after a change of a CRD or an upgrade of
+/// the API server, the server sends another form of the stored object, with new defaults for example, at the same resource
+/// version. If the server sends no resource versions, the content alone decides.
 pub(crate) fn is_unchanged(old: &Arc<Object>, new: &Arc<Object>) -> bool {
-    !new.resource_version().is_empty()
-        && old.resource_version() == new.resource_version()
+    old.resource_version() == new.resource_version()
         && old.uid() == new.uid()
         && (Arc::ptr_eq(old, new) || has_same_content(old, new))
 }

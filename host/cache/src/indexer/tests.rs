@@ -207,12 +207,14 @@ fn a_read_during_a_replacement_has_either_the_old_or_the_new_list() {
     });
 }
 
+/// A server without versions sends every object again in each watch (R-29).
 #[test]
-fn objects_without_a_version_are_never_taken_as_unchanged() {
+fn without_versions_an_object_is_unchanged_if_its_content_is_the_same() {
     let indexer = Indexer::default();
     indexer.put(object("", "x", "", "{}"));
 
-    assert!(matches!(indexer.put(object("", "x", "", "{}")), Present::Changed { .. }));
+    assert!(matches!(indexer.put(object("", "x", "", "{}")), Present::Unchanged(_)));
+    assert!(matches!(indexer.put(object("", "x", "", r#"{"a":1}"#)), Present::Changed { .. }));
 }
 
 /// The server may send another form of a stored object, for example with new defaults of its CRD (D-5).

@@ -13,6 +13,8 @@ pub(crate) struct ListState {
     unavailable: bool,
     /// True if the server has no watch cache.
     always_paged: bool,
+    /// True if the last list had no version.
+    unversioned: bool,
     /// The configured page size.
     page_size: Option<u32>,
 }
@@ -50,7 +52,7 @@ impl ListState {
     /// The resource version of a streaming list: the last one seen, or the most recent. Never "0", which would
     /// allow any state.
     pub(crate) fn stream_version(&self) -> &str {
-        if self.unavailable { "" } else { &self.last_version }
+        if self.unavailable || !self.can_resume() { "" } else { &self.last_version }
     }
 
     /// The page size of the next list. A list at a concrete version has no limit, so that the server's watch cache can
@@ -63,6 +65,17 @@ impl ListState {
     /// The last resource version seen, verbatim.
     pub(crate) fn last_version(&self) -> &str {
         &self.last_version
+    }
+
+    /// Returns true if a watch can begin where the last one ended. A watch from no version, or from "0", begins with the current
+    /// state, which does not show what was deleted before.
+    pub(crate) fn can_resume(&self) -> bool {
+        !matches!(self.last_version.as_str(), "" | "0")
+    }
+
+    /// Returns true if the server sends no versions. Such a server cannot mark the end of a streaming list, because the mark has a version.
+    pub(crate) fn is_unversioned(&self) -> bool {
+        self.unversioned
     }
 
     /// Records a resource version. The latest one received is used; versions are not compared.
@@ -80,6 +93,7 @@ impl ListState {
     pub(crate) fn listed(&mut self, resource_version: &str, paged: bool) {
         self.always_paged |= paged && self.list_version() == "0";
         self.unavailable = false;
+        self.unversioned = resource_version.is_empty();
         self.observe(resource_version);
     }
 }
@@ -138,6 +152,9 @@ mod tests {
         assert!(state.version_unavailable());
         assert!(!state.version_unavailable());
         assert_eq!(state.stream_version(), "");
+
+        state.listed("0", false);
+        assert_eq!((state.stream_version(), state.can_resume()), ("", false));
     }
 
     /// A paged answer to the first list means that the server has no watch cache.

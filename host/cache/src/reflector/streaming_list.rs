@@ -83,6 +83,13 @@ impl StreamingList<'_> {
     pub(super) fn is_wanted(&self) -> bool {
         match self.mode {
             WatchListMode::Off => false,
+            // A list precedes each watch of such a server, and each streaming list would wait for its end mark in vain.
+            WatchListMode::Auto | WatchListMode::On if self.state.is_unversioned() => {
+                let reason =
+                    "the server sends no resource versions, so it cannot mark the end of a streaming list";
+                self.target.cell.plain_lists_because(reason.to_owned());
+                false
+            }
             WatchListMode::On => true,
             WatchListMode::Auto => {
                 let api_root = self.target.list_watch.collection.informer.gvr.api_root();

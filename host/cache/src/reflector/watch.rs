@@ -23,8 +23,8 @@ use crate::{
 /// A watch that ends sooner than this and without an event is an error.
 const VERY_SHORT: Duration = Duration::from_secs(1);
 
-/// The shortest time from the opening of a watch to the opening of the next one, if the first delivered no object: a server may
-/// end every watch as soon as it is open. client-go has no such limit.
+/// The shortest time from the opening of a watch to the next request, if the watch delivered no object or the server sends no
+/// versions: a server may end every watch as soon as it is open. client-go has no such limit.
 const REOPEN_SPACING: Duration = Duration::from_secs(1);
 
 /// A server may end a watch this much later than requested. After that the connection counts as half open.
@@ -105,7 +105,9 @@ impl<'a> Follower<'a> {
     ) -> WatchEnd {
         let mut follower = Self { target, state, internal_errors, watch, burst: Vec::new() };
         let end = follower.follow().await;
-        if matches!(end, WatchEnd::Resume) && follower.watch.objects == 0 {
+        // Without a version, each watch delivers all objects again.
+        let delivered = follower.watch.objects > 0 && follower.state.can_resume();
+        if matches!(end, WatchEnd::Resume) && !delivered {
             tokio::time::sleep_until(follower.watch.opened + REOPEN_SPACING).await;
         }
         end

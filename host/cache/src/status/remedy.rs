@@ -41,7 +41,7 @@ pub(super) fn remedy(class: ErrorClass, key: &InformerKey) -> Option<String> {
             "raise [cluster] list-size if this host has the memory, or watch less: `namespaces`, `labels` and `fields` of [[watch]]"
         }
         ErrorClass::CacheFull => {
-            "raise [host] cache-memory if this host has the memory, or cache less: `namespaces`, `labels`, `fields`, `keep` and `drop` of [[watch]]"
+            "raise [host] cache-memory if this host has the memory, or cache less: `namespaces`, `labels`, `fields`, `keep` and `drop` of [[watch]]; restart the host then, because a changed [[watch]] needs room for both caches"
         }
         ErrorClass::Bug => "the informer starts again by itself; report the bug with the log of this host",
     };

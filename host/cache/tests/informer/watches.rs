@@ -185,12 +185,35 @@ async fn a_synthetic_snapshot_does_not_move_the_version() {
     let script = Script::new();
     script.list(Answer::list("", &[]));
     script.watch(Answer::watch(&[event("ADDED", pod("a", "55")), event("ADDED", pod("b", "32"))]));
+    script.list(Answer::list("", &[pod("a", "55"), pod("b", "32")]));
     script.watch(Answer::watch(&[event("ADDED", pod("a", "55")), event("MODIFIED", pod("b", "56"))]));
     let world = World::start(script);
 
     world.watches(3).await;
 
     assert_eq!(world.watch_versions(), ["", "", "56"]);
+    assert_eq!(world.list_versions(), ["0", "0"]);
+}
+
+/// A watch without a version starts with the current state, so it shows no deletion before its start.
+#[tokio::test(start_paused = true)]
+async fn without_versions_a_list_finds_what_was_deleted_between_two_watches() {
+    for version in ["", "0"] {
+        let script = Script::new();
+        script.list(Answer::list(version, &[pod("a", ""), pod("b", "")]));
+        script.watch(Answer::watch(&[event("ADDED", pod("a", "")), event("ADDED", pod("b", ""))]));
+        script.list(Answer::list(version, &[pod("b", "")]));
+        let world = World::start(script);
+
+        world.receives(&["add shop/a@ initial", "add shop/b@ initial", "delete shop/a@ relist?"]).await;
+        world.watches(2).await;
+
+        assert_eq!(world.list_versions(), ["0", "0"]);
+        assert_eq!(world.cached(), ["shop/b@"]);
+        assert_eq!(world.informer.status().counters.failures, 0);
+        let requests = world.script.requests();
+        assert!(requests[2].at - requests[1].at >= Duration::from_secs(1), "{requests:?}");
+    }
 }
 
 /// Unchanged objects are not delivered (P-6).

@@ -68,6 +68,16 @@ pub(super) fn digests_differ(form: DigestForm, left: &str, right: &str) -> bool 
     left != right && !(may_be_equal && digest(form, left) == digest(form, right))
 }
 
+/// Returns true if one of two texts is a digest that stands for the other one. A cache may keep one state of an object whole and
+/// digests of the next state.
+pub(super) fn stands_for(left: &str, right: &str) -> bool {
+    DigestForm::ALL.into_iter().any(|form| match (kept_digest(form, left), kept_digest(form, right)) {
+        (Some(kept), None) => form.hash(right) == kept,
+        (None, Some(kept)) => form.hash(left) == kept,
+        (Some(_), Some(_)) | (None, None) => false,
+    })
+}
+
 /// The digest of a JSON text in hexadecimal digits. The text that stands for a value has the digest of that value.
 fn digest(form: DigestForm, value: &str) -> String {
     kept_digest(form, value).map_or_else(|| form.hash(value), str::to_owned)

@@ -10,7 +10,7 @@ use std::{
 use super::{
     DigestForm, InvalidJson, InvalidPointer, Pointer, any_differs,
     digest::{Digests, TooMuchToHash},
-    locate,
+    locate, same,
 };
 
 /// The parts that identify an object and its version. A cache keeps these parts of every object.
@@ -100,13 +100,13 @@ impl Part {
         Ok(found.into_iter().zip(parts).map(text).collect())
     }
 
-    /// Returns true if one of the parts differs between two texts. Values are compared as by [`differs()`](super::differs()), digests as
-    /// texts.
+    /// Returns true if one of the parts differs between two texts. Values are compared as JSON, digests as texts. A value differs from a
+    /// digest that stands for it, because a reader of the value cannot use the digest.
     ///
     /// # Errors
     /// The errors of [`locate()`].
     pub fn differ(parts: &[Self], old: &str, new: &str) -> Result<bool, InvalidJson> {
-        any_differs(old, new, parts, Self::digest)
+        any_differs(old, new, parts, Self::digest, |left, right| same(Some(left), Some(right)))
     }
 
     /// The fewest parts that answer every query that `parts` answer. A digest becomes the value if another part is above or

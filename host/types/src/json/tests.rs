@@ -102,6 +102,29 @@ fn values_are_compared_by_meaning_not_by_spelling() {
     }
 }
 
+/// A cache keeps an object whole while a condition holds, and digests of it otherwise.
+#[test]
+fn a_value_of_a_whole_object_does_not_differ_from_a_digest_that_stands_for_it() {
+    let (one, other) = (r#"{"a":"MQ=="}"#, r#"{"a":"Mg=="}"#);
+    let data = |value: &str| format!(r#"{{"data":{value}}}"#);
+    for form in DigestForm::ALL {
+        let digest = |value: &str| data(&stand_in(form, value));
+        for (left, right, expected) in [
+            (data(one), digest(one), false),
+            (digest(one), data(one), false),
+            (data(one), digest(other), true),
+            (digest(one), data(other), true),
+            (digest(one), digest(other), true),
+        ] {
+            let data = [pointer("/data")];
+            assert_eq!(differs_from_digests(&left, &right, &data).unwrap(), expected, "{left} {right}");
+            assert!(differs(&left, &right, &data).unwrap(), "an author may have written it: {left} {right}");
+            // A reader of the value cannot use the digest.
+            assert!(Part::differ(&data.map(Part::from), &left, &right).unwrap(), "{left} {right}");
+        }
+    }
+}
+
 #[test]
 fn a_text_that_is_not_a_pointer_is_refused_with_a_remedy() {
     assert!("spec".parse::<Pointer>().unwrap_err().to_string().contains("must start with `/`"));

@@ -189,6 +189,24 @@ async fn missing_support_is_remembered_for_all_informers_of_the_server() {
     }
 }
 
+/// The end mark has a version, so a server without versions never ends a streaming list.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_sends_no_versions_receives_no_further_request_for_a_streaming_list() {
+    for mode in [WatchListMode::Auto, WatchListMode::On] {
+        let script = Script::new();
+        script.watch(Answer::error(500, "InternalError", "busy"));
+        script.list(Answer::list("", &[pod("a", "")]));
+        script.watch(Answer::watch(&[event("ADDED", pod("a", ""))]));
+        script.list(Answer::list("", &[pod("a", "")]));
+        let world = start_in(mode, script);
+
+        asks(&world, &["stream@", "list@0", "watch@", "list@0", "watch@"]).await;
+
+        let why = world.informer.status().reflectors[0].plain_lists_because.clone().unwrap();
+        assert!(why.contains("no resource versions"), "{why}");
+    }
+}
+
 /// Missing support is remembered for an hour (D-3).
 #[tokio::test(start_paused = true)]
 async fn after_an_hour_streaming_lists_are_tried_again() {
