@@ -383,6 +383,10 @@ impl<S: NotificationSink> Filter<S> {
                 receipts.skipped(source, old, new);
             }
             Change::Deleted { object, .. } if is_about_changes => receipts.forgotten(source, object),
+            // The deletion may pass, also if it is found out only after a restart.
+            change @ Change::Added { object } if is_about_changes && self.config.events.delete => {
+                receipts.begun(&ObjectRef { source: source.clone(), key: object.key() }, change);
+            }
             _ => {}
         }
     }
@@ -480,19 +484,25 @@ impl<S: NotificationSink> Filter<S> {
         }
     }
 
+    /// Returns false for an update to another state that is no change by [`Changed`].
     fn has_changed(&self, change: &Change, stats: &mut FilterStats) -> bool {
         let (false, Change::Updated { old, new }) = (self.config.changed.is_empty(), change) else {
             return true;
         };
         let same = old.resource_version() == new.resource_version() && old.uid() == new.uid();
-        if Arc::ptr_eq(old, new) || same {
+        if Arc::ptr_eq(old, new) || same && !new.resource_version().is_empty() {
             return true;
         }
         let (Ok(before), Ok(after)) = (old.json(), new.json()) else {
             stats.unreadable += 1;
             return true;
         };
-        self.config.changed.differ(&before, &after).unwrap_or_else(|_| {
+        // Some servers send no versions. Only the content shows then that this is the same state.
+        if same && *before == *after {
+            return true;
+        }
+        let one_is_partial = old.is_partial() != new.is_partial();
+        self.config.changed.differ(&before, &after, one_is_partial).unwrap_or_else(|_| {
             stats.unreadable += 1;
             true
         })

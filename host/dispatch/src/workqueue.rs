@@ -112,8 +112,8 @@ impl RateLimitingQueue {
     }
 
     /// Makes a key due after a delay, or at once if the delay is zero. The newest setting wins, over an earlier delay and over a
-    /// retry: a key that is ready waits again. A key in flight is handed out once more after its call. The capacity does not
-    /// apply.
+    /// retry: a key that is ready waits again. A key in flight is handed out once more after its call. If this call fails, a retry that
+    /// is due earlier does not replace the delay. The capacity does not apply.
     ///
     /// # Errors
     /// [`AddError::TooLong`]: nothing was changed.

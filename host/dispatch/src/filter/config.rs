@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use informer_types::{
-    AnnotationSelector, Change, FieldSelector, InvalidJson, LabelSelector, Pointer, differs, locate,
-    members_differ,
+    AnnotationSelector, Change, FieldSelector, InvalidJson, LabelSelector, Pointer, differs,
+    differs_from_digests, locate, members_differ,
 };
 
 use super::when::{Subject, When};
@@ -124,9 +124,17 @@ impl Changed {
         !self.generation && self.pointers.is_empty()
     }
 
-    /// Returns true if an update from one text to the other is a change.
-    pub(super) fn differ(&self, old: &str, new: &str) -> Result<bool, InvalidJson> {
-        Ok((self.generation && self.generation_differs(old, new)?) || differs(old, new, &self.pointers)?)
+    /// Returns true if an update from one text to the other is a change. `one_is_partial` is true if one of the texts is whole and the
+    /// other one may have digests.
+    pub(super) fn differ(&self, old: &str, new: &str, one_is_partial: bool) -> Result<bool, InvalidJson> {
+        if self.generation && self.generation_differs(old, new)? {
+            return Ok(true);
+        }
+        if one_is_partial {
+            differs_from_digests(old, new, &self.pointers)
+        } else {
+            differs(old, new, &self.pointers)
+        }
     }
 
     fn generation_differs(&self, old: &str, new: &str) -> Result<bool, InvalidJson> {

@@ -248,6 +248,18 @@ fn changed_does_not_apply_to_an_update_without_a_newer_state() {
     assert_eq!(spec.receives(update(&one, &again), Cause::Relist), ["a1>a1 relist"]);
 }
 
+/// Some aggregated API servers send objects without versions.
+#[test]
+fn changed_compares_the_contents_of_objects_without_versions() {
+    let changed = changed(&["/spec"]);
+    let spec = Subscription::new(FilterConfig { changed, ..FilterConfig::default() });
+    let state = |n: u32, status: u32| object("", &format!(r#"{{"spec":{{"n":{n}}},"status":{status}}}"#));
+
+    assert_eq!(spec.receives(update(&state(1, 1), &state(1, 2)), Cause::Live), NOTHING);
+    assert_eq!(spec.receives(update(&state(1, 2), &state(2, 2)), Cause::Live), [">"]);
+    assert_eq!(spec.receives(update(&state(2, 2), &state(2, 2)), Cause::Relist), ["> relist"]);
+}
+
 #[test]
 fn a_body_that_cannot_be_read_withholds_nothing_and_is_counted() {
     let broken = |rv: &str| {

@@ -121,8 +121,13 @@ impl Merging {
         }
     }
 
-    pub(super) fn is_behind(&self) -> bool {
-        self.behind
+    /// Returns true if changes would merge now although each was requested. `pending` is the present number of pending
+    /// notifications: it may have become smaller since the last offer.
+    pub(super) fn is_behind(&self, pending: usize) -> bool {
+        match self.mode {
+            DeliveryMode::Latest => false,
+            DeliveryMode::Every { capacity } => self.behind && pending > capacity.get() / 2,
+        }
     }
 
     /// Called before a notification is accepted. Returns true if the queue falls behind now, so that everything pending has to
@@ -142,8 +147,6 @@ impl Merging {
 
     /// Called after a notification was handed out, and before one is accepted. Changes no longer merge once there is room again.
     pub(super) fn catch_up(&mut self, pending: usize) {
-        if let DeliveryMode::Every { capacity } = self.mode {
-            self.behind &= pending > capacity.get() / 2;
-        }
+        self.behind = self.is_behind(pending);
     }
 }

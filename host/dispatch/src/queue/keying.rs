@@ -104,25 +104,19 @@ impl Keying {
     }
 
     /// A version is in service. If it has no reconciler, the keys of the workqueue are held. If it has only a reconciler, the
-    /// keys of undecided notifications are added. If it has a handler, these keys are dropped. If it has neither, they stay.
+    /// keys of undecided notifications are added. If it has a handler, these keys are dropped.
     ///
     /// Returns false if there were more keys than are kept: those of the pending notifications have to be added then.
     pub(super) fn decide(&mut self, handles: bool, reconciles: bool) -> bool {
         let undecided = std::mem::take(&mut self.undecided);
         let is_complete = !undecided.is_full;
-        self.mode = match (handles, reconciles) {
-            (true, _) => Mode::Handlers,
-            (false, true) => Mode::Keys,
-            (false, false) => self.mode,
-        };
+        self.mode = if handles { Mode::Handlers } else { Mode::Keys };
         if self.mode == Mode::Keys {
             for (key, lane) in undecided.order {
                 let version = undecided.noted.get(&key).and_then(|noted| noted.version.clone());
                 // Keys that are too long become dead letters with their notifications.
                 self.queue.enqueue(&key.to_string(), lane, &EventTrace::default(), version).ok();
             }
-        } else if self.mode == Mode::Undecided {
-            self.undecided = undecided;
         }
         self.hold(!reconciles);
         is_complete

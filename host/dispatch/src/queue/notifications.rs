@@ -211,7 +211,7 @@ impl Notifications {
             dead_letters,
             dead_letters_evicted,
             paused: self.keyed.circuit.paused,
-            behind: self.merging.is_behind(),
+            behind: self.merging.is_behind(self.pending),
             quarantine: self.keyed.circuit.quarantine(now),
             quarantines: self.keyed.circuit.opened(),
             ..self.counts.clone()

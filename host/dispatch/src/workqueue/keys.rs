@@ -63,6 +63,8 @@ pub(super) struct Key {
     lane: Lane,
     /// The lane that the key enters when its delay is over.
     due_lane: Lane,
+    /// When a scheduled key is due. The delay of a retry may end earlier, and then the key waits for this time again.
+    scheduled: Option<Instant>,
     /// Failed calls in a row.
     failed: u32,
     /// The key was to be reconciled again, but the queue is shut down.
@@ -173,8 +175,8 @@ impl Keys {
     }
 
     /// Makes a key due after a delay. The delay replaces an earlier delay, and a ready key waits again. A key in flight is handed out
-    /// once more after the delay, but not before its call ends. The failures of a key that is not in flight are forgotten. If `own`, the
-    /// guest chose the key, which counts against the capacity.
+    /// once more after the delay, but not before its call ends, and also if a retry of that call came earlier. The failures of a key that
+    /// is not in flight are forgotten. If `own`, the guest chose the key, which counts against the capacity.
     pub(super) fn schedule(
         &mut self,
         key: &str,
@@ -193,6 +195,9 @@ impl Keys {
         };
         self.withdraw(id);
         self.wait(id, delay, Lane::Live, now);
+        if let Some(slot) = self.keyed.get_mut(id) {
+            slot.payload.scheduled = slot.due();
+        }
         Ok(())
     }
 
@@ -348,6 +353,7 @@ impl Keys {
         self.keyed.leave_lane(id);
         let Some(slot) = self.keyed.get_mut(id) else { return };
         self.counts.depth -= usize::from(slot.payload.dirty.take().is_some());
+        slot.payload.scheduled = None;
         if slot.in_flight_since().is_none() {
             slot.payload.failed = 0;
             self.limiter.forget(&slot.key);
@@ -387,6 +393,17 @@ impl Keys {
         while let Some((id, due)) = self.keyed.pop_due(now) {
             let lane = self.keyed.get(id).map_or(Lane::Live, |slot| slot.payload.due_lane);
             self.mark(id, lane, due);
+            self.keep_schedule(id, due);
+        }
+    }
+
+    /// A delay ended at `due`. If a retry ended it before the time for which the key was scheduled, the key waits for that time.
+    fn keep_schedule(&mut self, id: SlotId, due: Instant) {
+        let Some(slot) = self.keyed.get_mut(id) else { return };
+        let scheduled = slot.payload.scheduled.filter(|at| *at > due);
+        slot.payload.scheduled = scheduled;
+        if let Some(at) = scheduled {
+            self.keyed.wait_until(id, at);
         }
     }
 

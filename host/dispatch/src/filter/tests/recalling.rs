@@ -291,3 +291,32 @@ fn the_receipt_of_an_object_goes_with_a_deletion_that_is_withheld() {
         assert_eq!(recalling.writes(), Some(Write::Gone));
     }
 }
+
+/// The plugin has to receive the deletion after a restart too.
+#[test]
+fn an_object_whose_addition_is_withheld_has_a_receipt_if_its_deletion_may_pass() {
+    let one = state("a1", "web", "1");
+    let begun = Some(Write::Begun(receipt(&one).begun()));
+    let when = |text: &str| FilterConfig { when: Some(text.parse().unwrap()), ..FilterConfig::default() };
+    let events = |events| FilterConfig { events, ..FilterConfig::default() };
+    for (config, expected) in [
+        (when("event == 'delete'"), begun.clone()),
+        (events(Events { add: false, update: false, delete: true }), begun),
+        (events(Events { add: false, update: true, delete: false }), None),
+        (when("object.spec.n > 100"), None),
+    ] {
+        let recalling = Recalling::new(config, None);
+        assert_eq!(recalling.receives(add(&one), Cause::Live), NOTHING);
+        assert_eq!(recalling.writes(), expected);
+    }
+}
+
+#[test]
+fn the_deletion_of_an_object_whose_addition_was_withheld_is_delivered_after_a_restart() {
+    let one = state("a1", "web", "1");
+    let config = FilterConfig { when: Some("event == 'delete'".parse().unwrap()), ..FilterConfig::default() };
+
+    let restarted = Recalling::new(config, Some(&one));
+
+    assert_eq!(restarted.ends(), ["-a1? relist"]);
+}

@@ -153,6 +153,18 @@ fn it_keeps_each_change_again_once_half_of_the_bound_is_free() {
     assert_eq!(seen_with_cause(&queue), ["d: +a1 live", "e: +a1 live", "e: a1>a2 live"]);
 }
 
+#[test]
+fn a_queue_is_no_longer_behind_once_enough_objects_are_deleted_before_their_first_call() {
+    let queue = every(4);
+    offer_all(&queue, ["a", "b", "c", "d", "e"].map(|name| added(name, "a1", Cause::Live)));
+    assert!(queue.stats().behind);
+
+    offer_all(&queue, ["a", "b", "c"].map(|name| deleted(name, "a1", true)));
+
+    assert_eq!((queue.stats().pending, queue.stats().behind), (2, false), "no call was made");
+    assert_balanced(&queue);
+}
+
 /// One object that changes during a long call fills the queue, and all its changes merge into one.
 #[test]
 fn merging_alone_may_make_room_and_then_each_change_is_kept_again() {

@@ -294,6 +294,25 @@ async fn a_component_with_both_gets_notifications_and_only_the_keys_that_it_adds
     assert_eq!(keys(&workqueue), ["own"]);
 }
 
+/// No offer and no call comes after the decision, so nothing else corrects the status.
+#[tokio::test]
+async fn a_queue_that_fell_behind_has_caught_up_once_everything_pending_became_keys() {
+    let (workqueue, capacity) = (workqueue(10), NonZeroUsize::new(2).unwrap());
+    let config = QueueConfig { delivery: DeliveryMode::Every { capacity }, ..QueueConfig::default() };
+    let queue = Queue::builder(&config)
+        .with_keys(workqueue.clone(), |_, change| vec![change.object().key().into()])
+        .build();
+    decide(&queue, HANDLER);
+    offer_all(&queue, ["a", "b", "c"].map(|name| added(name, "a1", Cause::Live)));
+    assert!(queue.stats().behind);
+
+    decide(&queue, RECONCILER);
+
+    assert!(!queue.stats().behind);
+    assert_eq!(keys(&workqueue), ["shop/a", "shop/b", "shop/c"]);
+    assert_balanced(&queue);
+}
+
 #[tokio::test]
 async fn a_notification_whose_key_is_too_long_becomes_a_dead_letter() {
     for decided in [true, false] {

@@ -74,6 +74,74 @@ async fn a_failed_call_is_repeated_after_the_delay_that_it_requests_or_after_its
     assert_eq!(drain(&queue), ["tick"]);
 }
 
+/// A handler may set a timer while a call for this timer runs and fails. The retry must not replace the new time.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_is_scheduled_in_flight_is_due_at_its_time_although_a_retry_of_the_call_came_earlier() {
+    let queue = queue(10);
+    queue.raise("tick").unwrap();
+    let work = queue.take().unwrap();
+    queue.schedule("tick", Duration::from_millis(100)).unwrap();
+    work.fail(&failure(), false);
+
+    after(10).await;
+    queue.take().unwrap().fail(&failure(), false);
+    after(20).await;
+    queue.take().unwrap().succeed();
+    after(69).await;
+    assert_eq!(queue.waiting(), 0);
+    after(1).await;
+    assert_eq!(drain(&queue), ["tick"], "100 ms have passed since it was scheduled");
+    after(10_000).await;
+    assert_eq!((queue.waiting(), queue.keys()), (0, 0));
+}
+
+/// The retry of the failed call is the only further call.
+#[tokio::test(start_paused = true)]
+async fn a_time_that_is_cancelled_in_flight_does_not_come_after_a_retry() {
+    let queue = queue(10);
+    for cancelled_in_retry in [false, true] {
+        queue.raise("tick").unwrap();
+        let work = queue.take().unwrap();
+        queue.schedule("tick", Duration::from_millis(100)).unwrap();
+        if !cancelled_in_retry {
+            queue.cancel("tick");
+        }
+        work.fail(&failure(), false);
+        after(10).await;
+        let again = queue.take().unwrap();
+        if cancelled_in_retry {
+            queue.cancel("tick");
+        }
+        again.succeed();
+
+        after(10_000).await;
+        assert_eq!((queue.waiting(), queue.keys()), (0, 0), "{cancelled_in_retry}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_is_ready_and_waits_for_its_time_is_handed_out_once_at_the_shutdown() {
+    for closes in [false, true] {
+        let queue = queue(10);
+        queue.raise("tick").unwrap();
+        let work = queue.take().unwrap();
+        queue.schedule("tick", Duration::from_millis(100)).unwrap();
+        work.fail(&failure(), false);
+        after(10).await;
+        assert_eq!((queue.waiting(), queue.stats().delayed, queue.keys()), (1, 1, 1));
+
+        let left = if closes { queue.close() } else { 0 };
+        queue.shut_down();
+
+        assert_eq!(left, usize::from(closes));
+        assert_eq!(drain(&queue).len(), usize::from(!closes));
+        after(10_000).await;
+        let stats = queue.stats();
+        assert_eq!((queue.waiting(), queue.keys(), stats.depth), (0, 0, 0));
+        assert_eq!(stats.discarded, u64::from(closes));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn scheduling_a_key_that_waits_for_a_retry_forgets_its_failures() {
     let queue = queue(10);
