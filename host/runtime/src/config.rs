@@ -35,7 +35,8 @@ pub struct PluginConfig {
 
 /// The trial of a new version. The plugin goes back to the last good version if more than `share` of the first `calls` calls fail, or if
 /// the first five calls all fail. A call fails if it traps, exceeds its deadline, its memory or its number of calls to the host, or if
-/// `start` fails. An error that a handler returns is an answer and does not count.
+/// `start` fails. An error that a handler returns is an answer and does not count. If the last good version does not start, the new version
+/// stays in service, and its trial begins anew after 30 seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialConfig {
     /// The number of first calls that count. 0 turns the trial off.

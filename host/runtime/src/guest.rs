@@ -126,6 +126,7 @@ impl Guest {
             Arc::clone(&config),
             output.clone(),
             Arc::clone(&counters.http),
+            clock.revocation(),
         );
         Self {
             wasi,
@@ -140,19 +141,7 @@ impl Guest {
             query: LastQuery::default(),
             config_table: ConfigTable::default(),
             buckets: 0,
-            call: CallState {
-                allowed: Duration::ZERO,
-                clock: Arc::new(clock),
-                attempt: Attempt::default(),
-                handles: false,
-                again: None,
-                trace: None,
-                host_calls: 0,
-                received_bytes: 0,
-                sent_bytes: 0,
-                objects: Objects::default(),
-                lists: OpenLists::default(),
-            },
+            call: CallState::new(clock),
             symbols: None,
             engine: engine.clone(),
         }
@@ -230,6 +219,23 @@ impl WasiHttpView for Guest {
 // === impl CallState ===
 
 impl CallState {
+    /// No call is in flight yet.
+    fn new(clock: CallClock) -> Self {
+        Self {
+            allowed: Duration::ZERO,
+            clock: Arc::new(clock),
+            attempt: Attempt::default(),
+            handles: false,
+            again: None,
+            trace: None,
+            host_calls: 0,
+            received_bytes: 0,
+            sent_bytes: 0,
+            objects: Objects::default(),
+            lists: OpenLists::default(),
+        }
+    }
+
     fn renew(&mut self) {
         self.objects.renew();
         self.lists.renew();

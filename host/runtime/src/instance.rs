@@ -3,6 +3,7 @@
 use std::{pin::pin, sync::Arc, time::Instant};
 
 use informer_types::Failure;
+use tokio::time;
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use crate::{
@@ -30,7 +31,7 @@ pub(crate) struct Instance {
     clock: Arc<CallClock>,
     /// Calls for notifications, batches, keys and signals. `describe` and `start` do not count.
     pub(crate) calls: u64,
-    pub(crate) idle_since: Instant,
+    pub(crate) idle_since: time::Instant,
     /// True while a call runs, and after a call that left the store unusable.
     spoiled: bool,
 }
@@ -65,7 +66,7 @@ impl Instance {
         };
         let exports = finish(&mut store, instantiated).await?;
         store.data().counters.instances.created.increment();
-        Ok(Self { store, exports, clock, calls: 0, idle_since: Instant::now(), spoiled: false })
+        Ok(Self { store, exports, clock, calls: 0, idle_since: time::Instant::now(), spoiled: false })
     }
 
     /// Makes a call. The instance may serve again if [`Instance::usable`] returns true.

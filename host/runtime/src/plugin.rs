@@ -221,20 +221,21 @@ impl Plugin {
         }
     }
 
-    /// Stops instances that had no call for the idle timeout, until `stop` is cancelled. Run it beside the deliveries;
-    /// without it, idle instances stay.
+    /// Stops instances that had no call for the idle timeout, and sooner those that had none at all, until `stop` is cancelled. Run it
+    /// beside the deliveries; without it, idle instances stay.
     pub async fn expire_idle(&self, stop: CancellationToken) {
         let (shortest, longest) = IDLE_CHECKS;
         let expire = async {
             loop {
                 // Read each time: a reload may change it.
                 let idle_timeout = match &self.shared.load().config.instance {
-                    InstancePolicy::Warm { idle_timeout, .. } => Some(*idle_timeout),
-                    InstancePolicy::Fresh => None,
+                    InstancePolicy::Warm { idle_timeout, .. } => *idle_timeout,
+                    // The only instance that can be idle is the one that the load made: it had no call yet.
+                    InstancePolicy::Fresh => longest,
                 };
-                sleep(idle_timeout.map_or(longest, |timeout| (timeout / 2).clamp(shortest, longest))).await;
-                if let Some((version, timeout)) = self.version.load_full().zip(idle_timeout) {
-                    self.by_turns(version.drop_idle(timeout)).await;
+                sleep((idle_timeout / 2).clamp(shortest, longest)).await;
+                if let Some(version) = self.version.load_full() {
+                    self.by_turns(version.drop_idle(idle_timeout)).await;
                 }
             }
         };
@@ -278,7 +279,7 @@ impl Plugin {
                 Ok(instance) => call_instance(&version, instance, work).await,
                 Err(failure) => Err(failure),
             };
-            if let Some((last_good, why)) = version.trial.judge(result.as_ref().err()) {
+            if let Some((last_good, why)) = version.trial.judge(result.as_ref().err(), Instant::now()) {
                 Box::pin(self.go_back(&version, last_good, why)).await;
             }
             return Some(result);

@@ -72,7 +72,7 @@ impl Plugin {
     /// and the result is `None`.
     ///
     /// A revoked grant may be used until the version is replaced, and by calls in flight until the new deadline has passed,
-    /// including their waits. After that no code of the guest runs with it: the call ends with
+    /// including their waits. After that no code of the guest runs and no request is sent with the grant: the call ends with
     /// [`FailureKind::Deadline`](informer_types::FailureKind::Deadline). A call that waits in the host at that time is not
     /// woken. It ends when its wait ends, at its own deadline at the latest, and occupies its worker until then.
     ///
@@ -211,7 +211,7 @@ impl Plugin {
                 timeout(STOPPED_WITHIN, failed.retire()).await.ok();
             }
             Err(error) => {
-                tracing::error!(plugin, why, %error, "the new version failed its trial, and the last good version does not start; the new version stays in service");
+                tracing::error!(plugin, why, %error, "the new version failed its trial, and the last good version does not start; the new version stays in service, and its trial begins anew after a pause");
             }
         }
     }

@@ -1,12 +1,10 @@
 //! One version of a plugin: linked code and its idle instances.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use informer_types::{Failure, FailureKind};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 use wasmtime::component::Linker;
 
 use super::{

@@ -56,6 +56,11 @@ impl CallClock {
         self.made + Duration::from_nanos(self.deadline.load(Relaxed))
     }
 
+    /// The end of the grants of the instance.
+    pub(crate) fn revocation(&self) -> Arc<Revocation> {
+        Arc::clone(&self.revocation)
+    }
+
     /// The time until the deadline.
     pub(crate) fn left(&self) -> Duration {
         self.deadline().saturating_duration_since(Instant::now())

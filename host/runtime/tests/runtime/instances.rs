@@ -100,6 +100,27 @@ async fn an_idle_instance_is_stopped_and_the_next_call_makes_another() {
     expiring.await.unwrap();
 }
 
+/// The instance of the load would keep its memory, and its first call would come with the configuration files of the load.
+#[tokio::test]
+async fn a_fresh_instance_that_had_no_call_yet_is_stopped_too() {
+    let running = Setup::new("{}").policy(InstancePolicy::Fresh).load("echo").await;
+    let stop = CancellationToken::new();
+    let (plugin, stopped) = (running.plugin.clone(), stop.clone());
+    let expiring = tokio::spawn(async move { plugin.expire_idle(stopped).await });
+    // The task begins its first pause.
+    tokio::task::yield_now().await;
+
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(60)).await;
+    tokio::time::resume();
+
+    // The instance may wait for a turn: other tests use the same engine.
+    running.log.wait_for("stop", 1).await;
+    assert_eq!(running.plugin.stats().instances.idle, 0);
+    stop.cancel();
+    expiring.await.unwrap();
+}
+
 #[tokio::test]
 async fn at_most_as_many_calls_run_as_there_may_be_instances() {
     let running = Setup::new(r#"{"millis": 300}"#).instances(2).load("slow").await;

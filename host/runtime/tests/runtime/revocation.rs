@@ -1,15 +1,25 @@
 //! Revoked grants.
 
 use std::{
+    io,
+    net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use informer_runtime::{Grants, Limits, LoadError, PluginConfig};
+use futures::future::{BoxFuture, pending};
+use informer_runtime::{
+    Grants, Limits, LoadError, PluginConfig,
+    capabilities::{Directory, HttpConfig, HttpOutcome},
+};
 use informer_types::{FailureKind, Outcome};
+use serde_json::json;
 use tokio::time::timeout;
 
-use crate::host::{PATIENCE, Setup, component};
+use crate::{
+    host::{PATIENCE, Setup, component},
+    http::server::Server,
+};
 
 /// The deadline for a plugin with a hundredth of a processor. A guest that computes until then takes minutes.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -85,6 +95,31 @@ async fn a_version_that_needs_a_revoked_grant_does_not_return() {
         bad.unwrap().digest,
         "the new version stays in service"
     );
+}
+
+/// The version that failed its trial stayed in service, and did not become the last good one.
+#[tokio::test]
+async fn a_version_that_needs_a_revoked_grant_returns_once_the_grant_is_back() {
+    let setup = Setup::new("{}").read(&["v1/pods"]).write(&["* v1/pods"]);
+    let granted = setup.config.clone();
+    let running = setup.load("writer").await;
+    let good = running.plugin.version().unwrap().digest;
+    running.load("trap").await.unwrap();
+    let mut revoked = granted.clone();
+    revoked.grants.write = None;
+    running.plugin.configure(revoked).await.unwrap();
+    for _ in 0..CALLS {
+        running.add_fails("web").await;
+    }
+    assert_eq!(running.plugin.stats().went_back, 0);
+
+    running.plugin.configure(granted).await.unwrap();
+    for _ in 1..CALLS {
+        running.add_fails("web").await;
+    }
+
+    assert_eq!(running.plugin.stats().went_back, 1);
+    assert_eq!(running.plugin.version().unwrap().digest, good);
 }
 
 #[tokio::test]
@@ -234,4 +269,40 @@ async fn configure_reports_a_start_that_fails_after_the_deadline_even_if_only_a_
     assert!(running.plugin.is_outdated() && running.plugin.version().is_some());
     assert!(!call.is_finished());
     call.abort();
+}
+
+/// A list of the endpoints of the API server that never arrives. A request waits two seconds for it.
+struct Hangs;
+
+impl Directory for Hangs {
+    fn places(&self) -> BoxFuture<'_, io::Result<Vec<SocketAddr>>> {
+        Box::pin(pending())
+    }
+}
+
+/// The grant ends after one second, while the host still checks the address of the request. By then the guest waits for the answer.
+#[tokio::test]
+async fn a_request_is_not_sent_once_its_grant_has_ended() {
+    let server = Server::start().await;
+    let authority = server.authority();
+    let requests = json!({"requests": [{"authority": authority}]}).to_string();
+    let hangs = HttpConfig { api_server: Some(Arc::new(Hangs)), ..HttpConfig::default() };
+    let setup = Setup::new(&requests).http(&[&format!("http://{authority}/")]).http_config(hangs);
+    let mut config = revoked(&setup.config, &requests);
+    config.limits.deadline = Duration::from_secs(1);
+    let running = setup.load("fetch").await;
+    let call = running.spawn_add("web");
+    let begun = Instant::now();
+    while running.plugin.stats().http.in_flight == 0 {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", running.plugin.stats());
+        tokio::task::yield_now().await;
+    }
+
+    let refused = running.plugin.configure(config).await.unwrap_err();
+    let outcome = timeout(PATIENCE, call).await.unwrap().unwrap();
+
+    assert!(matches!(refused, LoadError::Imports { .. }), "{refused}");
+    assert!(matches!(&outcome, Outcome::Retry { failure, .. } if failure.kind == FailureKind::Deadline));
+    assert_eq!(server.seen(), Vec::<String>::new());
+    assert_eq!(running.plugin.stats().http.requests, [(HttpOutcome::Denied, 1)].into());
 }

@@ -34,6 +34,26 @@ const NAME_BYTES: usize = 200;
 /// The start of the Event's name if the object's name has no letter and no digit that may be in it.
 const NAMELESS: &str = "object";
 
+/// An event that is not written yet. If it is dropped, because its request failed or the call reached its deadline, the event does not
+/// count.
+struct Unwritten<'a> {
+    spam: &'a SpamFilter,
+    /// The series, if the event was counted in one.
+    counted_in: Option<&'a EventSeries>,
+    /// `None` once the event is written.
+    key: Option<&'a Key>,
+}
+
+impl Drop for Unwritten<'_> {
+    fn drop(&mut self) {
+        let Some(key) = self.key else { return };
+        self.spam.give_back(key);
+        if let Some(series) = self.counted_in {
+            series.take_back(key);
+        }
+    }
+}
+
 /// Records an event: counts it in its series, or creates an Event that starts a series.
 pub(super) async fn record(calls: &mut Calls<'_>, event: ObjectEvent) -> Result<(), ApiError> {
     check(&event)?;
@@ -59,25 +79,40 @@ pub(super) async fn record(calls: &mut Calls<'_>, event: ObjectEvent) -> Result<
         reason: event.reason.clone(),
         action: event.action.clone(),
     };
-    if !calls.0.sources.client.0.spam.admits(&key, Instant::now()) {
-        calls.0.counters.client.lock().events_suppressed += 1;
-        return Ok(());
-    }
-    let written = again_or_new(calls, namespace, key.clone(), &kind, event.note).await;
-    if written.is_err() {
-        calls.0.sources.client.0.spam.give_back(&key);
-    }
-    written
+    within_limit(calls, namespace, key, &kind, event.note).await
 }
 
-async fn again_or_new(
+/// Writes an event, or drops it if there are too many about its object.
+async fn within_limit(
     calls: &mut Calls<'_>,
     namespace: &str,
     key: Key,
     kind: &str,
     note: String,
 ) -> Result<(), ApiError> {
-    let again = calls.0.sources.client.0.series.again(&key, Instant::now());
+    let client = calls.0.sources.client.clone();
+    let (spam, series) = (&client.0.spam, &client.0.series);
+    if !spam.admits(&key, Instant::now()) {
+        calls.0.counters.client.lock().events_suppressed += 1;
+        return Ok(());
+    }
+    let again = series.again(&key, Instant::now());
+    let counted_in = again.is_some().then_some(series);
+    let mut unwritten = Unwritten { spam, counted_in, key: Some(&key) };
+    again_or_new(calls, namespace, again, key.clone(), kind, note).await?;
+    unwritten.key = None;
+    Ok(())
+}
+
+/// Raises the count of a series, or creates an Event. `again` is the name of the Event of the series and its new count.
+async fn again_or_new(
+    calls: &mut Calls<'_>,
+    namespace: &str,
+    again: Option<(String, u32)>,
+    key: Key,
+    kind: &str,
+    note: String,
+) -> Result<(), ApiError> {
     if let Some((name, count)) = again {
         match raise_count(calls, namespace, name, count).await {
             // The server deletes old Events.
@@ -221,7 +256,47 @@ fn micro_time(at: jiff::Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::{num::NonZeroU32, sync::Arc, time::Duration};
+
+    use futures::{
+        FutureExt,
+        future::{BoxFuture, pending},
+    };
+
+    use super::{series::tests::key, *};
+    use crate::{
+        capabilities::{ApiAnswer, ApiClient, ApiFailure, ApiRequest, ClientSource},
+        guest::{Attempt, tests::idle},
+    };
+
+    /// A server that never answers.
+    struct Silent;
+
+    impl ApiClient for Silent {
+        fn send(&self, _: ApiRequest) -> BoxFuture<'_, Result<ApiAnswer, ApiFailure>> {
+            Box::pin(pending())
+        }
+    }
+
+    /// The deadline of a call drops the future of its request.
+    #[tokio::test]
+    async fn an_event_whose_request_is_cut_off_counts_neither_for_the_limit_nor_in_its_series() {
+        let mut guest = idle(|config| config.limits.requests = NonZeroU32::MAX);
+        let client = ClientSource::new(Arc::new(Silent), "host-1");
+        guest.sources.client = client.clone();
+        guest.begin(Duration::from_secs(60), Attempt::default(), None);
+        let key = key("ScaledUp");
+        client.0.series.begin(key.clone(), "web.1".to_owned(), Instant::now());
+        let mut calls = Calls(&mut guest);
+
+        for _ in 0..30 {
+            let writing = within_limit(&mut calls, "shop", key.clone(), "Pod", "two replicas".to_owned());
+            assert!(writing.now_or_never().is_none(), "the server does not answer");
+        }
+
+        assert_eq!(guest.counters.client.lock().requests, 30);
+        assert_eq!(client.0.series.again(&key, Instant::now()), Some(("web.1".to_owned(), 2)));
+    }
 
     #[test]
     fn the_event_of_any_object_has_a_valid_name() {

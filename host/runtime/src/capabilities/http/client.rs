@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use tokio::{io::DuplexStream, sync::Mutex};
 use tokio_rustls::rustls::{
     self, ClientConfig, RootCertStore,
@@ -23,6 +23,9 @@ use super::{
     target::{Host, Target},
 };
 
+/// The bits of an IPv6 address before the IPv4 address inside it (`::ffff:0:0/96`).
+const MAPPED_BITS: u8 = 96;
+
 /// The settings of outgoing HTTP, which the composition root provides.
 pub struct HttpConfig {
     /// Resolves names.
@@ -34,7 +37,7 @@ pub struct HttpConfig {
     pub protected: Vec<Protected>,
     /// Lists further addresses of the API server. `None` means that there is no such list.
     pub api_server: Option<Arc<dyn Directory>>,
-    /// Networks that no plugin reaches.
+    /// Networks that no plugin reaches. A network of IPv4 addresses may have the IPv6 form `::ffff:10.0.0.0/104`.
     pub deny: Vec<IpNet>,
     /// Certificates of authorities trusted in addition to the system's, as PEM.
     pub extra_authorities: Vec<u8>,
@@ -124,7 +127,7 @@ impl HttpClient {
             resolver: config.resolver,
             interfaces: config.interfaces,
             protected: places,
-            deny: config.deny,
+            deny: config.deny.into_iter().map(canonical).collect(),
             extra_authorities: authorities(&config.extra_authorities)?,
             tls: OnceLock::new(),
             reading: Arc::default(),
@@ -224,6 +227,14 @@ impl std::fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HttpClient").field("deny", &self.0.deny).finish_non_exhaustive()
     }
+}
+
+/// The network in the form of the addresses that are compared with it: IPv4 addresses in IPv6 form are compared as IPv4 addresses.
+fn canonical(network: IpNet) -> IpNet {
+    let IpNet::V6(mapped) = network else { return network };
+    let bits = mapped.prefix_len().checked_sub(MAPPED_BITS);
+    let inner = mapped.addr().to_ipv4_mapped().zip(bits);
+    inner.and_then(|(address, bits)| Ipv4Net::new(address, bits).ok()).map_or(network, IpNet::V4)
 }
 
 fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, HttpConfigError> {

@@ -29,7 +29,7 @@ use super::{
     target::{Host, Target},
     traffic::{HttpOutcome, InFlight, Traffic},
 };
-use crate::{LogLevel, PluginConfig, output::Output, request_span::RequestSpan};
+use crate::{LogLevel, PluginConfig, output::Output, request_span::RequestSpan, revocation::Revocation};
 
 /// The time limit for a connection, including TLS.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -67,6 +67,8 @@ pub(crate) struct Exchange {
     config: Arc<PluginConfig>,
     output: Output,
     traffic: Arc<Traffic>,
+    /// The end of the grants of the instance.
+    revocation: Arc<Revocation>,
     /// The deadline of the call in flight.
     pub(crate) deadline: Instant,
     /// The trace of the call in flight, if it is for a sampled event.
@@ -97,10 +99,12 @@ impl Egress {
         config: Arc<PluginConfig>,
         output: Output,
         traffic: Arc<Traffic>,
+        revocation: Arc<Revocation>,
     ) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(FIELDS_BYTES);
-        let hooks = Exchange { client, config, output, traffic, deadline: Instant::now(), trace: None };
+        let deadline = Instant::now();
+        let hooks = Exchange { client, config, output, traffic, revocation, deadline, trace: None };
         Self { context, hooks }
     }
 }
@@ -200,9 +204,12 @@ impl Exchange {
                 self.open(target, &addresses, options.connect_timeout, Ticket::of(&running)).await?
             }
         };
-        // Last: the host may have lost its lease while the connection was opened.
+        // Last: the host may have lost its lease, or the plugin its grant, while the connection was opened.
         if let Some(why) = self.client.closed() {
             return Err(Problem::fenced(why));
+        }
+        if self.revocation.is_due() {
+            return Err(Denied::Revoked.into());
         }
         self.send(target, stream, running, request, options).await
     }

@@ -27,6 +27,8 @@ pub(super) enum Denied {
     UnknownMachine,
     #[error("it is not granted; add it to `http` under [plugin.grant]")]
     NotGranted,
+    #[error("a grant of the plugin was revoked, and the deadline for calls in flight has passed")]
+    Revoked,
     #[error("its path is not below a granted one")]
     Path,
     #[error("its method is not granted for this address")]

@@ -8,6 +8,7 @@ use std::{
     path::Path,
     process::{ExitStatus, Stdio},
     thread::available_parallelism,
+    time::Duration,
 };
 
 use informer_system::end_of;
@@ -201,6 +202,10 @@ fn explain(ended: io::Result<ExitStatus>, last_words: &str, limits: CompileLimit
         return NotCompiled::TooMuchMemory { limit: limits.memory };
     }
     let how = match status.signal() {
+        Some(signal) if signal == Signal::XCPU.as_raw() => {
+            let limit = limits.cpu_seconds.map_or(limits.time, Duration::from_secs);
+            return NotCompiled::TooLong { limit };
+        }
         Some(signal) if signal == Signal::KILL.as_raw() => "it was killed; if the machine or the container ran out of memory, give it more or lower `compile-memory` under [host]".to_owned(),
         Some(signal) if signal == Signal::ABORT.as_raw() => "it aborted".to_owned(),
         Some(signal) => format!("it was ended by signal {signal}"),

@@ -76,11 +76,18 @@ fn confine(task: Task) -> io::Result<()> {
         (Resource::Core, 0),
     ];
     for (resource, most) in limits {
-        // A limit of the host that is lower stays.
-        let most = getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+        setrlimit(resource, lowered(resource, most, getrlimit(resource).maximum))?;
     }
     Ok(())
+}
+
+/// The new limit for a resource. `hard` is the present hard limit, which stays if it is lower.
+fn lowered(resource: Resource, most: u64, hard: Option<u64>) -> Rlimit {
+    let within = |limit: u64| Some(hard.map_or(limit, |hard| hard.min(limit)));
+    // At the hard limit of processor time, the kernel ends the process with SIGKILL, as it does if the machine has no memory left. At
+    // the soft limit, a second earlier, it ends the process with SIGXCPU. By this signal the host recognises the reason.
+    let last = if resource == Resource::Cpu { most.saturating_add(1) } else { most };
+    Rlimit { current: within(most), maximum: within(last) }
 }
 
 /// Ends this process when no process can read its stdout any more. A signal at the death of the parent would come already when
@@ -94,4 +101,24 @@ fn end_with_the_host() -> io::Result<()> {
     };
     thread::Builder::new().name("host".to_owned()).stack_size(64 << 10).spawn(watch)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signal_for_too_much_processor_time_comes_before_the_kill_and_lower_limits_stay() {
+        for (resource, hard, expected) in [
+            (Resource::Cpu, None, (5, 6)),
+            (Resource::Cpu, Some(100), (5, 6)),
+            (Resource::Cpu, Some(3), (3, 3)),
+            (Resource::Data, None, (5, 5)),
+            (Resource::Data, Some(3), (3, 3)),
+        ] {
+            let Rlimit { current, maximum } = lowered(resource, 5, hard);
+
+            assert_eq!((current, maximum), (Some(expected.0), Some(expected.1)), "{resource:?} {hard:?}");
+        }
+    }
 }

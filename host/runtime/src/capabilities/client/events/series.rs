@@ -55,6 +55,15 @@ impl EventSeries {
         Some(again)
     }
 
+    /// Undoes the last [`EventSeries::again`]: the event was not written.
+    pub(super) fn take_back(&self, key: &Key) {
+        let mut all = self.0.lock();
+        if let Some(series) = all.iter_mut().find(|series| series.key == *key) {
+            // Another event may have started the series anew.
+            series.count = series.count.saturating_sub(1).max(1);
+        }
+    }
+
     /// Starts a series. Replaces the series of the same key.
     pub(super) fn begin(&self, key: Key, name: String, now: Instant) {
         let mut all = self.0.lock();
@@ -91,6 +100,13 @@ pub(super) mod tests {
         assert_eq!(series.again(&key("ScaledUp"), minutes(9)), Some(("web.1".to_owned(), 2)));
         assert_eq!(series.again(&key("ScaledDown"), minutes(9)), None, "another reason");
         assert_eq!(series.again(&key("ScaledUp"), minutes(18)), Some(("web.1".to_owned(), 3)));
+        series.take_back(&key("ScaledUp"));
+        series.take_back(&key("ScaledDown"));
+        assert_eq!(
+            series.again(&key("ScaledUp"), minutes(18)),
+            Some(("web.1".to_owned(), 3)),
+            "one was not written"
+        );
         assert_eq!(series.again(&key("ScaledUp"), minutes(28)), None, "ten minutes of silence");
     }
 

@@ -105,6 +105,28 @@ impl Interfaces for Own {
     }
 }
 
+/// Logs and tools print IPv4 addresses in IPv6 form.
+#[tokio::test]
+async fn a_denied_network_in_ipv6_form_denies_the_ipv4_addresses_inside_it() {
+    for (denied, expected) in [
+        ("::ffff:10.9.0.0/112", true),
+        ("::ffff:10.9.1.1/128", true),
+        ("::ffff:10.9.1.2/128", false),
+        ("::ffff:10.8.0.0/112", false),
+        ("::/0", false),
+    ] {
+        let (interfaces, deny) = (Arc::new(Own("10.9.1.1")), vec![denied.parse().unwrap()]);
+        let client = HttpClient::new(HttpConfig { interfaces, deny, ..HttpConfig::default() }).unwrap();
+        for url in ["http://10.9.1.1/", "http://[::ffff:10.9.1.1]/"] {
+            let (grant, target): (HttpGrant, _) = (url.parse().unwrap(), url.parse().unwrap());
+
+            let found = client.addresses(&Target::of(&target).unwrap(), &grant, Ticket::default()).await;
+
+            assert_eq!(found.is_err(), expected, "{denied} {url}");
+        }
+    }
+}
+
 /// Lists these places as the API server's, or fails if there are none.
 struct Endpoints(&'static [&'static str], AtomicUsize);
 

@@ -1,6 +1,6 @@
 //! Programs that are no compiler, in the place of one.
 
-use std::{fs, io::Read, time::Duration};
+use std::{fs, io::Read};
 
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
@@ -107,6 +107,17 @@ async fn a_program_without_memory_is_refused_with_its_limit() {
     assert!(matches!(refused, NotCompiled::TooMuchMemory { .. }), "{refused}");
     let refused = script(&format!("{READ} printf 'M\\0\\0\\0\\0\\0\\0\\0\\0'"), LIMITS).await.unwrap_err();
     assert!(matches!(refused, NotCompiled::TooMuchMemory { .. }), "{refused}");
+}
+
+#[tokio::test]
+async fn a_program_that_used_up_its_processor_time_is_refused_with_its_limit() {
+    for (cpu_seconds, expected) in [(None, PATIENCE), (Some(5), Duration::from_secs(5))] {
+        let limits = CompileLimits { cpu_seconds, ..LIMITS };
+
+        let refused = script("kill -XCPU $$", limits).await.unwrap_err();
+
+        assert!(matches!(refused, NotCompiled::TooLong { limit } if limit == expected), "{refused}");
+    }
 }
 
 #[tokio::test]
