@@ -134,8 +134,13 @@ int64_t informer_integer(informer_value value, int64_t otherwise);
 bool informer_boolean(informer_value value, bool otherwise);
 const char *informer_text(informer_value value, const char *otherwise);
 
-// A text as a JSON string, with quotes.
+// A text as a JSON string, with quotes. The text is made UTF-8 as by informer_utf8.
 const char *informer_json_string(const char *text);
+
+// A text in UTF-8: the replacement character (U+FFFD) stands for each byte that is part of no character, such as the rest of a text that
+// was cut. The SDK does this with texts for people: log lines, failures, Events and the labels of metrics. Any other text that is not
+// UTF-8, such as a key, is a trap, which ends the call.
+const char *informer_utf8(const char *text);
 
 // The value at a JSON pointer in JSON text, as the host or an API server wrote it. If the text is not JSON, the result is some part of the
 // text, or no value.

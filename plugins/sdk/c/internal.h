@@ -31,6 +31,7 @@ void informer_end_call(void);
 const char *informer_given(plugin_string_t text);
 plugin_string_t informer_wire(const char *text);
 plugin_list_string_t informer_wire_all(size_t count, const char *const texts[]);
+// The host receives the names and the values in UTF-8.
 plugin_list_tuple2_string_string_t informer_wire_pairs(size_t count, const informer_pair pairs[]);
 void informer_values_of(plugin_list_option_string_t from, size_t count, informer_value values[]);
 informer_meta informer_meta_of(informer_plugin_types_object_meta_t *meta);
@@ -42,7 +43,7 @@ informer_kind informer_refusal(informer_plugin_types_error_t *error);
 // The kind of an error of the API server.
 informer_kind informer_api_refusal(informer_plugin_client_api_error_t *error);
 
-// A message that outlives the call, because the generated code frees it.
+// A message in UTF-8 that outlives the call, because the generated code frees it.
 plugin_string_t informer_kept(const char *text);
 
 #endif

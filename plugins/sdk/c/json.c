@@ -158,7 +158,47 @@ const char *informer_text(informer_value value, const char *otherwise) {
     return text ? text : otherwise;
 }
 
+// The length of the character of UTF-8 at the beginning of a text. 0 if the text begins with no character.
+static size_t length_of_character(const unsigned char *at) {
+    size_t length = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : *at < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++) {
+        // The second byte excludes longer forms than needed, halves of characters, and numbers above those of Unicode.
+        unsigned char least = i > 1 ? 0x80 : *at == 0xe0 ? 0xa0 : *at == 0xf0 ? 0x90 : 0x80;
+        unsigned char most = i > 1 ? 0xbf : *at == 0xed ? 0x9f : *at == 0xf4 ? 0x8f : 0xbf;
+        if (at[i] < least || at[i] > most) {
+            return 0;
+        }
+    }
+    return length;
+}
+
+const char *informer_utf8(const char *text) {
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length;
+    while (at && *at && (length = length_of_character(at))) {
+        at += length;
+    }
+    if (!at || !*at) {
+        return text;
+    }
+    char *made = informer_allocate(3 * strlen(text) + 1), *out = made;
+    for (at = (const unsigned char *)text; *at;) {
+        length = length_of_character(at);
+        if (length) {
+            memcpy(out, at, length);
+            out += length;
+            at += length;
+        } else {
+            out = utf8(out, 0xfffd);
+            at++;
+        }
+    }
+    *out = 0;
+    return made;
+}
+
 const char *informer_json_string(const char *text) {
+    text = informer_utf8(text);
     char *json = informer_allocate(6 * strlen(text) + 3), *out = json;
     *out++ = '"';
     for (; *text; text++) {

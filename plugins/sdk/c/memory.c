@@ -88,14 +88,17 @@ plugin_list_string_t informer_wire_all(size_t count, const char *const texts[]) 
 plugin_list_tuple2_string_string_t informer_wire_pairs(size_t count, const informer_pair pairs[]) {
     plugin_list_tuple2_string_string_t list = {informer_allocate(count * sizeof(plugin_tuple2_string_string_t)), count};
     for (size_t i = 0; i < count; i++) {
-        list.ptr[i] = (plugin_tuple2_string_string_t){informer_wire(pairs[i].name), informer_wire(pairs[i].value)};
+        list.ptr[i] = (plugin_tuple2_string_string_t){
+            informer_wire(informer_utf8(pairs[i].name)),
+            informer_wire(informer_utf8(pairs[i].value)),
+        };
     }
     return list;
 }
 
 plugin_string_t informer_kept(const char *text) {
     plugin_string_t kept;
-    plugin_string_dup(&kept, text ? text : "");
+    plugin_string_dup(&kept, text ? informer_utf8(text) : "");
     return kept;
 }
 

@@ -97,7 +97,7 @@ informer_kind informer_changed(const informer_object *old, const informer_object
 }
 
 void informer_log_fields(informer_level level, const char *message, size_t count, const informer_pair fields[]) {
-    plugin_string_t line = informer_wire(message);
+    plugin_string_t line = informer_wire(informer_utf8(message));
     plugin_list_tuple2_string_string_t pairs = informer_wire_pairs(count, fields);
     informer_plugin_log_write((informer_plugin_log_level_t)level, &line, &pairs);
 }

@@ -316,9 +316,9 @@ informer_kind informer_record(const char *gvr, informer_key key, bool warning, c
         .gvr = informer_wire(gvr),
         .regarding = wire_key(key),
         .warning = warning,
-        .reason = informer_wire(reason),
-        .action = informer_wire(action),
-        .note = informer_wire(note),
+        .reason = informer_wire(informer_utf8(reason)),
+        .action = informer_wire(informer_utf8(action)),
+        .note = informer_wire(informer_utf8(note)),
     };
     informer_plugin_client_api_error_t refused;
     return HOST(informer_plugin_client_record_event(&event, &refused)) ? INFORMER_OK : informer_api_refusal(&refused);

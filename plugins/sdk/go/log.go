@@ -30,7 +30,7 @@ func (handler LogHandler) Handle(_ context.Context, record slog.Record) error {
 		fields = appended(fields, handler.prefix, attribute)
 		return true
 	})
-	host.Log(wire(record.Level), record.Message, fields)
+	host.Log(wire(record.Level), host.UTF8(record.Message), fields)
 	return nil
 }
 
@@ -57,7 +57,7 @@ func appended(fields [][2]string, prefix string, attribute slog.Attr) [][2]strin
 		if attribute.Key == "" {
 			return fields
 		}
-		return append(fields, [2]string{prefix + attribute.Key, value.String()})
+		return append(fields, [2]string{host.UTF8(prefix + attribute.Key), host.UTF8(value.String())})
 	}
 	prefix += strings.TrimPrefix(attribute.Key+".", ".")
 	for _, member := range value.Group() {

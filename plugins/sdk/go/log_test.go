@@ -8,7 +8,9 @@ import (
 	"time"
 
 	informer "github.com/informer-host/informer/plugins/sdk/go"
+	"github.com/informer-host/informer/plugins/sdk/go/client"
 	"github.com/informer-host/informer/plugins/sdk/go/informertest"
+	"github.com/informer-host/informer/plugins/sdk/go/metrics"
 )
 
 func TestAttributesOfSlogAreFieldsOfTheLine(t *testing.T) {
@@ -28,6 +30,23 @@ func TestAttributesOfSlogAreFieldsOfTheLine(t *testing.T) {
 		"INFO of the package log",
 	}
 	if got := host.Lines(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTextForPeopleIsUTF8(t *testing.T) {
+	host := informertest.New(t)
+
+	slog.Info("cut \xe2\x82", "a\xff", "\xffb")
+	if err := metrics.Add("seen", 1, metrics.Label{"kind", "x\xff"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Record(client.Event{GVR: "v1/pods", Regarding: informer.Key{Name: "web"}, Reason: "Cut", Action: "Cut", Note: "\xc3"}); err != nil {
+		t.Fatal(err)
+	}
+
+	got := slices.Concat(host.Lines(), host.Metrics(), host.Requests())
+	if want := []string{"INFO cut \uFFFD a\uFFFD=\uFFFDb", "add seen kind=x\uFFFD 1", "event v1/pods web Cut Cut \uFFFD"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

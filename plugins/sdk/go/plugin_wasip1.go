@@ -7,6 +7,7 @@ import (
 	_ "github.com/informer-host/informer/plugins/sdk/go/bindings/exports_plugin" // exports the interface plugin
 	"github.com/informer-host/informer/plugins/sdk/go/bindings/informer_plugin_plugin"
 	"github.com/informer-host/informer/plugins/sdk/go/bindings/wit/types"
+	"github.com/informer-host/informer/plugins/sdk/go/internal/failure"
 )
 
 func init() {
@@ -17,7 +18,7 @@ func init() {
 	}
 	export.Start = func(config string) types.Result[types.Unit, string] {
 		if err := started(Config(config)); err != nil {
-			return types.Err[types.Unit](err.Error())
+			return types.Err[types.Unit](failure.Text(err))
 		}
 		return types.Ok[types.Unit, string](types.Unit{})
 	}

@@ -4,6 +4,7 @@
 
 // `__export_name__` has a meaning for WebAssembly only.
 #pragma GCC diagnostic ignored "-Wattributes"
+#include "../json.c"
 #include "../memory.c"
 
 static int wrong;
@@ -44,7 +45,30 @@ static void a_failure_of_an_earlier_call_does_not_show_what_stands_in_its_memory
     informer_end_call();
 }
 
+static bool is(const char *text, const char *expected) {
+    return !strcmp(informer_utf8(text), expected);
+}
+
+static void a_text_for_people_is_utf_8(void) {
+    informer_collecting = false;
+    const char *whole = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
+    check(informer_utf8(whole) == whole && !informer_utf8(NULL), "a text of characters stays");
+    check(is("cut \xe2\x82", "cut \xef\xbf\xbd\xef\xbf\xbd") && is("\xff" "a", "\xef\xbf\xbd" "a"), "a character that was cut");
+    check(is("\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd") && is("\xe0\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd") &&
+              is("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd") && is("\xf5", "\xef\xbf\xbd"),
+          "a long form, half a surrogate pair, and a number above those of Unicode");
+    check(!strcmp(informer_json_string("\xff\""), "\"\xef\xbf\xbd\\\"\""), "a JSON string");
+
+    plugin_string_t failure = informer_kept("bad \xff");
+    check(!strcmp((char *)failure.ptr, "bad \xef\xbf\xbd"), "the text of a failure");
+    plugin_list_tuple2_string_string_t fields = informer_wire_pairs(1, &(informer_pair){"a\xff", "\xff" "b"});
+    check(!strcmp((char *)fields.ptr[0].f0.ptr, "a\xef\xbf\xbd") && !strcmp((char *)fields.ptr[0].f1.ptr, "\xef\xbf\xbd" "b"),
+          "the fields of a line");
+    informer_end_call();
+}
+
 int main(void) {
+    a_text_for_people_is_utf_8();
     a_failure_of_an_earlier_call_does_not_show_what_stands_in_its_memory_now();
     return wrong ? 1 : 0;
 }

@@ -25,8 +25,8 @@ func Record(event Event) error {
 		GVR:       event.GVR,
 		Regarding: host.Key(event.Regarding),
 		Warning:   event.Warning,
-		Reason:    event.Reason,
-		Action:    event.Action,
-		Note:      event.Note,
+		Reason:    host.UTF8(event.Reason),
+		Action:    host.UTF8(event.Action),
+		Note:      host.UTF8(event.Note),
 	}))
 }

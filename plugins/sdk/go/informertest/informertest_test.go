@@ -4,6 +4,7 @@ package informertest_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	informer "github.com/informer-host/informer/plugins/sdk/go"
@@ -178,6 +179,40 @@ func TestAnObjectWithAFinalizerStaysUntilTheFinalizerIsRemoved(t *testing.T) {
 	}
 	if _, err := client.Get(maps, key); !errors.Is(err, informer.NotFound) {
 		t.Error("the object is gone with its last finalizer", err)
+	}
+}
+
+func TestANewObjectGetsItsUIDAndItsGeneratedNameFromTheServer(t *testing.T) {
+	informertest.New(t)
+	made := func() map[string]any {
+		return map[string]any{"metadata": map[string]any{"namespace": "default", "generateName": "job-", "uid": "of a copied object"}}
+	}
+
+	first, err := client.Create(maps, made())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := client.Create(maps, made())
+	if err != nil {
+		t.Fatal("the server makes another name", err)
+	}
+	if !strings.HasPrefix(first.Name, "job-") || first.Name == second.Name || first.Name == "job-" {
+		t.Error(first.Name, second.Name)
+	}
+	if first.UID == second.UID || first.UID == "of a copied object" || first.UID == "" {
+		t.Error(first.UID, second.UID)
+	}
+	if found, err := client.Get(maps, first.Key()); err != nil || found.UID != first.UID {
+		t.Error(found, err)
+	}
+}
+
+func TestACreationWithAVersionOrWithoutANameIsRefused(t *testing.T) {
+	informertest.New(t)
+	for _, metadata := range []map[string]any{{"name": "a", "resourceVersion": "7"}, {}} {
+		if _, err := client.Create(maps, map[string]any{"metadata": metadata}); !errors.Is(err, informer.Invalid) {
+			t.Error(metadata, err)
+		}
 	}
 }
 

@@ -73,10 +73,41 @@ func (f fake) Create(gvr, namespace, body string, options host.WriteOptions) (st
 	if refused != nil {
 		return "", refused
 	}
+	if versionOf(object) != "" {
+		return "", &host.Error{Kind: "invalid", Message: "resourceVersion should not be set on objects to be created", Status: 400}
+	}
+	if key.Name, refused = f.nameOfNew(object); refused != nil {
+		return "", refused
+	}
 	if _, exists := f.objects[gvr][key]; exists {
 		return "", &host.Error{Kind: "already-exists", Message: fmt.Sprintf("%q already exists", key.Name), Status: 409}
 	}
-	return f.kept(gvr, object, options), nil
+	return f.made(gvr, object, options), nil
+}
+
+// nameOfNew is the name of a new object. If the object has none, it gets one that begins with its generateName.
+func (f fake) nameOfNew(object map[string]any) (string, *host.Error) {
+	if name := metadataOf(object, "name"); name != "" {
+		return name, nil
+	}
+	base := metadataOf(object, "generateName")
+	if base == "" {
+		message := "metadata.name: Required value: name or generateName is required"
+		return "", &host.Error{Kind: "invalid", Message: message, Status: 422}
+	}
+	name := fmt.Sprintf("%s%05d", base, f.version+1)
+	object["metadata"].(map[string]any)["name"] = name
+	return name, nil
+}
+
+// made keeps a new object without the fields that only the server writes.
+func (f fake) made(gvr string, object map[string]any, options host.WriteOptions) string {
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		for _, name := range ofServer {
+			delete(metadata, name)
+		}
+	}
+	return f.kept(gvr, object, options)
 }
 
 func (f fake) Update(gvr string, key host.Key, body string, options host.WriteOptions) (string, *host.Error) {
@@ -115,7 +146,7 @@ func (f fake) Patch(gvr string, key host.Key, kind host.PatchKind, body string, 
 	old, ok := f.objects[gvr][key]
 	switch {
 	case !ok && kind == host.ApplyPatch:
-		return f.kept(gvr, patch, options), nil
+		return f.made(gvr, patch, options), nil
 	case !ok:
 		return "", missing(gvr, key)
 	}

@@ -28,7 +28,7 @@ func Observe(histogram string, value float64, labels ...Label) error {
 func wire(labels []Label) [][2]string {
 	pairs := make([][2]string, len(labels))
 	for i, label := range labels {
-		pairs[i] = label
+		pairs[i] = [2]string{host.UTF8(label[0]), host.UTF8(label[1])}
 	}
 	return pairs
 }

@@ -29,9 +29,9 @@ func init() {
 		}
 		switch {
 		case failure.IsTerminal(err):
-			return types.Err[wit.Outcome](wit.MakeReconcileErrorTerminal(err.Error()))
+			return types.Err[wit.Outcome](wit.MakeReconcileErrorTerminal(failure.Text(err)))
 		case err != nil:
-			return types.Err[wit.Outcome](wit.MakeReconcileErrorRetry(err.Error()))
+			return types.Err[wit.Outcome](wit.MakeReconcileErrorRetry(failure.Text(err)))
 		case result.RequeueAfter > 0:
 			return types.Ok[wit.Outcome, wit.ReconcileError](wit.MakeOutcomeRequeueAfter(failure.Millis(result.RequeueAfter)))
 		case result.Requeue:

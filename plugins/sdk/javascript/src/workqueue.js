@@ -67,5 +67,8 @@ export function length() {
 
 /** @param {ObjectName} key */
 function wire(key) {
-  return typeof key === "string" ? text(key, "key") : formatKey(key);
+  if (typeof key === "string") return text(key, "key");
+  const { of, metadata } = /** @type {any} */ (key ?? {});
+  // `parseKey` gives the resource of the key, without which it is another key.
+  return typeof of === "string" && metadata === undefined ? `${text(of, "of")} ${formatKey(key)}` : formatKey(key);
 }

@@ -129,6 +129,48 @@ test("a write does not change the fields of the server", () => {
   assert.deepEqual([kept("web").metadata.uid, kept("web").metadata.deletionTimestamp], [uid, deletionTimestamp]);
 });
 
+test("a deleted object without finalizers stays after a write", () => {
+  const deletionTimestamp = "2026-01-01T00:00:00Z";
+  host.put(PODS, pod("web", "shop", { deletionTimestamp }));
+
+  client.mergePatch(PODS, "shop/web", { spec: { x: 2 } });
+
+  assert.deepEqual([kept("web").spec.x, kept("web").metadata.deletionTimestamp], [2, deletionTimestamp]);
+});
+
+test("a new object gets its UID and its generated name from the server", () => {
+  const made = { metadata: { namespace: "shop", generateName: "job-", uid: "of a copied object" } };
+
+  const [first, second] = [client.create(PODS, made), client.create(PODS, made)].map(({ metadata }) => metadata);
+
+  assert.match(first.name, /^job-.+/);
+  assert.notEqual(first.name, second.name);
+  assert.ok(first.uid !== second.uid && first.uid !== made.metadata.uid && first.uid !== undefined, first.uid);
+  assert.equal(kept(first.name).metadata.uid, first.uid);
+});
+
+test("a creation with a version or without a name is refused", () => {
+  for (const [metadata, status] of [[{ name: "a", resourceVersion: "7" }, 400], [{}, 422]]) {
+    assert.throws(() => client.create(PODS, { metadata }), { name: "ApiError", code: "invalid", status });
+  }
+});
+
+test("the index `namespace` of cluster-scoped objects has one empty value", () => {
+  for (const name of ["n1", "n2"]) host.put("v1/nodes", { metadata: { name } });
+
+  assert.deepEqual([...lister.indexValues("v1/nodes", "namespace")], [{ value: "", objects: 2 }]);
+});
+
+test("a function of a bucket is refused, and one that the host does not have cannot be", () => {
+  const bucket = keyvalue.open("counts");
+  host.refuse("keyvalue.set", { tag: "other", val: "the quota is used up" });
+
+  assert.throws(() => bucket.set("n", 1), (error) => error instanceof HostError && /the quota is used up/.test(error.message));
+  bucket.set("n", 1);
+  assert.equal(bucket.get("n"), 1);
+  assert.throws(() => host.refuse("client.udpate", new Error("no")), /the fake host has no client.udpate; it has client.create, /);
+});
+
 test("the object that `put` returns is a copy", () => {
   host.put(PODS, pod("web")).spec.x = 2;
 

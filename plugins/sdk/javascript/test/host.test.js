@@ -263,3 +263,12 @@ test("the small interfaces pass their values on", () => {
   assert.deepEqual(parseKey("shop/web"), { namespace: "shop", name: "web" });
   assert.throws(() => parseKey("v1/pods "), TypeError);
 });
+
+test("a parsed key is added to the workqueue with its resource", () => {
+  const keys = ["v1/pods shop/web", "apps/v1/ReplicaSet shop/web", "v1/nodes n1", "shop/web"];
+
+  for (const key of keys) workqueue.add(parseKey(key));
+  workqueue.add({ ...pod("web"), of: "a field" });
+
+  assert.deepEqual(host.keys.map(({ key }) => key), [...keys, "shop/web"]);
+});

@@ -36,9 +36,24 @@ export class Cluster {
 
   create(gvr, namespace, json, { dryRun = false } = {}) {
     const object = parse(json);
+    if (differs(object.metadata.resourceVersion, "")) throw api("invalid", "resourceVersion should not be set on objects to be created", 400);
     if (namespace !== "") object.metadata.namespace = namespace;
+    object.metadata.name = this.#nameOfNew(object.metadata);
     const key = keyText(object.metadata);
     if (this.of(gvr).has(key)) throw api("already-exists", `${gvr} ${key} exists`, 409);
+    return this.#make(gvr, object, dryRun);
+  }
+
+  /** The name of a new object. If the object has none, its name begins with `generateName`. */
+  #nameOfNew({ name = "", generateName = "" }) {
+    if (name !== "") return name;
+    if (generateName === "") throw api("invalid", "metadata.name: Required value: name or generateName is required", 422);
+    return generateName + String(this.version + 1).padStart(5, "0");
+  }
+
+  /** Keeps a new object without the fields that only the server writes. */
+  #make(gvr, object, dryRun) {
+    for (const field of OF_SERVER) delete object.metadata[field];
     return dryRun ? object : this.put(gvr, object);
   }
 
@@ -52,7 +67,7 @@ export class Cluster {
   patch(gvr, key, kind, json, { dryRun = false } = {}) {
     if (kind !== "merge" && kind !== "apply") throw api("invalid", `the fake host has no patch of the kind ${kind}`, 400);
     const body = parse(json);
-    if (kind === "apply" && !this.of(gvr).has(keyText(key))) return dryRun ? body : this.put(gvr, body);
+    if (kind === "apply" && !this.of(gvr).has(keyText(key))) return this.#make(gvr, body, dryRun);
     const found = this.find(gvr, key);
     const { uid, resourceVersion } = body.metadata ?? {};
     expects(found, { resourceVersion });
@@ -62,7 +77,7 @@ export class Cluster {
 
   /**
    * Puts an object in the place of another one. The fields of the server stay as they are. An object that is being deleted is gone with its
-   * last finalizer.
+   * last finalizer. One that had no finalizer stays: a pod, for example, waits for the kubelet.
    */
   #replace(gvr, found, object, dryRun) {
     const metadata = { ...object.metadata };
@@ -71,7 +86,8 @@ export class Cluster {
       else metadata[name] = found.metadata[name];
     }
     if (dryRun) return { ...object, metadata };
-    if (metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0) return this.put(gvr, { ...object, metadata });
+    const ends = metadata.deletionTimestamp !== undefined && hasFinalizers(found) && !hasFinalizers({ metadata });
+    if (!ends) return this.put(gvr, { ...object, metadata });
     this.of(gvr).delete(keyText(metadata));
     return object;
   }
@@ -81,7 +97,7 @@ export class Cluster {
     const { metadata } = found;
     expects(found, { uid, resourceVersion });
     if (dryRun) return;
-    if ((metadata.finalizers ?? []).length === 0) this.of(gvr).delete(keyText(key));
+    if (!hasFinalizers(found)) this.of(gvr).delete(keyText(key));
     else this.put(gvr, { ...found, metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } });
   }
 
@@ -114,6 +130,10 @@ function requirements(labels, refused) {
     if (label === undefined) throw refused("the fake host knows only label selectors like a=b,c=d");
     return [label, value];
   });
+}
+
+function hasFinalizers({ metadata }) {
+  return (metadata.finalizers ?? []).length > 0;
 }
 
 /** Refuses a write to another object, or to another version, than the one that the request expects. */

@@ -46,8 +46,12 @@ class FakeHost {
     return this.cluster.put(gvr, object);
   }
 
-  /** The next calls of a function of the host, like `client.update`, are refused, each with one of the errors. */
+  /**
+   * The next calls of a function of the host, like `client.update` or `keyvalue.set`, are refused, each with one of the errors. Throws if
+   * the host has no such function.
+   */
   refuse(name, ...errors) {
+    if (!FUNCTIONS.has(name)) throw new TypeError(`the fake host has no ${name}; it has ${[...FUNCTIONS].sort().join(", ")}`);
     this.refusals.set(name, errors);
   }
 
@@ -169,7 +173,7 @@ const lister = {
   indexValues(gvr, index, namespace, after, limit) {
     if (index !== "namespace") throw refusal({ code: "invalid", message: "the fake host has no index but `namespace`" });
     const objects = [...host.cluster.of(gvr).values()].map(({ metadata }) => metadata.namespace ?? "");
-    const values = [...new Set(objects)].filter((value) => value > (after ?? "") && (namespace ?? value) === value).sort();
+    const values = [...new Set(objects)].filter((value) => (after === null || value > after) && (namespace ?? value) === value).sort();
     const counted = values.map((value) => ({ value, objects: objects.filter((other) => other === value).length }));
     return counted.slice(0, limit === 0 ? 500 : limit);
   },
@@ -222,6 +226,9 @@ const metrics = Object.fromEntries(["counterAdd", "gaugeSet", "histogramObserve"
   return [kind, record];
 }));
 
+/** The functions that a test can refuse. */
+const FUNCTIONS = new Set(["get", "set", "exists", "delete", "listKeys"].map((method) => `keyvalue.${method}`));
+
 function open(name) {
   // A plugin keeps what it has opened over a `reset`.
   const values = () => {
@@ -229,8 +236,7 @@ function open(name) {
     return host.buckets.get(name);
   };
   values();
-  return {
-    values,
+  const functions = counted("keyvalue", {
     get: (key) => values().get(key) ?? null,
     set: (key, value) => void values().set(key, value),
     exists: (key) => values().has(key),
@@ -240,7 +246,8 @@ function open(name) {
       const end = Number(cursor ?? 0) + 2;
       return { keys: keys.slice(end - 2, end), cursor: end < keys.length ? String(end) : null };
     },
-  };
+  });
+  return { values, ...functions };
 }
 
 function increment({ values }, key, delta) {
@@ -267,8 +274,11 @@ export const interfaces = {
   "informer:plugin/objects@0.2.0": counted("objects", objects),
   "informer:plugin/timer@0.2.0": counted("timer", timer),
   "informer:plugin/workqueue@0.2.0": counted("workqueue", workqueue),
-  "wasi:config/store@0.2.0-rc.1": { get: (name) => host.config[name] ?? null, getAll: () => Object.entries(host.config) },
-  "wasi:keyvalue/atomics@0.2.0-draft": { increment },
+  "wasi:config/store@0.2.0-rc.1": counted("config", {
+    get: (name) => host.config[name] ?? null,
+    getAll: () => Object.entries(host.config),
+  }),
+  "wasi:keyvalue/atomics@0.2.0-draft": counted("keyvalue", { increment }),
   "wasi:keyvalue/store@0.2.0-draft": counted("keyvalue", { open }),
   ...http((request, body) => {
     host.requests.push({ request, body });
@@ -278,10 +288,13 @@ export const interfaces = {
 
 /** Counts the calls, and refuses those that the test wants refused. */
 function counted(name, functions) {
-  const wrap = ([method, run]) => [method, (...args) => {
-    host.called(`${name}.${method}`);
-    return run(...args);
-  }];
+  const wrap = ([method, run]) => {
+    FUNCTIONS.add(`${name}.${method}`);
+    return [method, (...args) => {
+      host.called(`${name}.${method}`);
+      return run(...args);
+    }];
+  };
   return Object.fromEntries(Object.entries(functions).map(wrap));
 }
 

@@ -86,6 +86,10 @@ def host_error(code: str, message: str = "refused") -> Err:
     return Err(_types["Error"](_ErrorCode[code.upper().replace("-", "_")], message))
 
 
+# The functions that a test can refuse.
+_functions = {f"wasi_keyvalue_store.{name}" for name in ("get", "set", "exists", "delete", "list_keys")}
+
+
 class Host:
     """The fake host."""
 
@@ -134,7 +138,10 @@ class Host:
         return copy.deepcopy(kept)
 
     def refuse(self, name: str, *errors: Err) -> None:
-        """The next calls of a function, like `client.update`, are refused, each with one of the errors."""
+        """The next calls of a function, like `client.update`, are refused, each with one of the errors. Raises a `ValueError` if the host
+        has no such function."""
+        if name not in _functions:
+            raise ValueError(f"the fake host has no {name}; it has {', '.join(sorted(_functions))}")
         self._refusals[name] = list(errors)
 
     def start(self, plugin: Any, config: Optional[Dict[str, Any]] = None) -> Optional[str]:
@@ -207,6 +214,8 @@ class Host:
         return found
 
     def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        _functions.add(name)
+
         def run(*args: Any) -> Any:
             self.calls.append(name)
             errors = self._refusals.get(name)
@@ -332,30 +341,43 @@ def _holds(found: Any, uid: Optional[str], version: Optional[str]) -> None:
 
 
 def _kept(gvr: str, obj: Any, dry_run: bool) -> str:
-    """Keeps an object unless the write is a dry run. An object that is being deleted is gone without its last finalizer."""
-    metadata = obj["metadata"]
-    if dry_run:
-        return json.dumps(obj)
-    if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
-        host.of(gvr).pop(_key(metadata), None)
-        return json.dumps(obj)
-    return json.dumps(host.put(gvr, obj))
+    """Keeps an object unless the write is a dry run."""
+    return json.dumps(obj if dry_run else host.put(gvr, obj))
+
+
+def _made(gvr: str, obj: Any, dry_run: bool) -> str:
+    """Keeps a new object without the fields that only the server writes."""
+    metadata = {name: value for name, value in obj["metadata"].items() if name not in _OF_SERVER}
+    return _kept(gvr, {**obj, "metadata": metadata}, dry_run)
 
 
 def _replaced(gvr: str, found: Any, obj: Any, dry_run: bool) -> str:
-    """Keeps the new state of an object. The fields of the server stay as they are."""
+    """Keeps the new state of an object. The fields of the server stay as they are. An object that is being deleted is gone with its last
+    finalizer. One that had no finalizer stays: a pod, for example, waits for the kubelet."""
     metadata = {name: value for name, value in obj["metadata"].items() if name not in _OF_SERVER}
     metadata.update((name, value) for name, value in found["metadata"].items() if name in _OF_SERVER)
-    return _kept(gvr, {**obj, "metadata": metadata}, dry_run)
+    obj = {**obj, "metadata": metadata}
+    finalized = found["metadata"].get("finalizers") and not metadata.get("finalizers")
+    if dry_run or not finalized or "deletionTimestamp" not in metadata:
+        return _kept(gvr, obj, dry_run)
+    host.of(gvr).pop(_key(metadata), None)
+    return json.dumps(obj)
 
 
 def _create(gvr: str, namespace: str, text: str, options: Any) -> str:
     obj = json.loads(text)
+    metadata = obj["metadata"]
+    if metadata.get("resourceVersion"):
+        raise api_error("invalid", "resourceVersion should not be set on objects to be created", 400)
     if namespace:
-        obj["metadata"]["namespace"] = namespace
-    if _key(obj["metadata"]) in host.of(gvr):
+        metadata["namespace"] = namespace
+    if not metadata.get("name"):
+        if not metadata.get("generateName"):
+            raise api_error("invalid", "metadata.name: Required value: name or generateName is required", 422)
+        metadata["name"] = f"{metadata['generateName']}{host._version + 1:05}"
+    if _key(metadata) in host.of(gvr):
         raise api_error("already-exists", "it exists", 409)
-    return _kept(gvr, obj, options.dry_run)
+    return _made(gvr, obj, options.dry_run)
 
 
 def _update(gvr: str, key: Any, text: str, options: Any) -> str:
@@ -369,7 +391,7 @@ def _patch(gvr: str, key: Any, kind: Any, text: str, options: Any) -> str:
     if kind not in (_PatchKind.APPLY, _PatchKind.MERGE):
         raise api_error("invalid", f"the fake host has no patch of the kind {kind.name}", 415)
     if kind is _PatchKind.APPLY and _wire_key(key) not in host.of(gvr):
-        return _kept(gvr, _merged({}, body), options.dry_run)
+        return _made(gvr, _merged({}, body), options.dry_run)
     found, sent = _find(gvr, key), body.get("metadata") or {}
     _holds(found, None, sent.get("resourceVersion") or None)
     if (sent.get("uid") or None) not in (None, found["metadata"].get("uid")):
@@ -404,14 +426,18 @@ def _delete(gvr: str, key: Any, options: Any) -> None:
 class _Bucket:
     def __init__(self, name: str) -> None:
         self.values = host._buckets.setdefault(name, {})
-        self.get = self.values.get
-        self.set = self.values.__setitem__
-        self.exists = self.values.__contains__
+        values = self.values
+        functions: Dict[str, Callable[..., Any]] = {
+            "get": values.get,
+            "set": values.__setitem__,
+            "exists": values.__contains__,
+            "delete": lambda key: values.pop(key, None),
+            "list_keys": self._list_keys,
+        }
+        for function, run in functions.items():
+            setattr(self, function, host._counted(f"wasi_keyvalue_store.{function}", run))
 
-    def delete(self, key: str) -> None:
-        self.values.pop(key, None)
-
-    def list_keys(self, cursor: Optional[int]) -> Any:
+    def _list_keys(self, cursor: Optional[int]) -> Any:
         keys, end = sorted(self.values), (cursor or 0) + 2
         return SimpleNamespace(keys=keys[end - 2 : end], cursor=end if end < len(keys) else None)
 
@@ -433,7 +459,7 @@ def _index_values(gvr: str, index: str, namespace: Optional[str], after: Optiona
     if index != "namespace":
         raise host_error("invalid", "the fake host has no index but `namespace`")
     counts = Counter(obj["metadata"].get("namespace", "") for obj in host.of(gvr).values())
-    behind = sorted(value for value in counts if value > (after or "") and namespace in (None, value))
+    behind = sorted(value for value in counts if (after is None or value > after) and namespace in (None, value))
     return [SimpleNamespace(value=value, objects=counts[value]) for value in behind[: limit or 500]]
 
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from informer_sdk.testing import host
+from informer_sdk.testing import host, host_error
 
 from informer_sdk import ApiError, App, HostError, client, is_own_write, keyvalue, lister
 
@@ -142,6 +142,47 @@ class FakeHost(unittest.TestCase):
         self.assertIsNotNone(lister.get(PODS, "shop/web"))
         client.merge_patch(PODS, "shop/web", {"metadata": {"finalizers": None}})
         self.assertIsNone(lister.get(PODS, "shop/web"), "the last finalizer is removed")
+
+    def test_a_deleted_object_without_finalizers_stays_after_a_write(self):
+        host.put(PODS, pod("web", deletionTimestamp="2026-01-01T00:00:00Z"))
+
+        client.merge_patch(PODS, "shop/web", {"spec": {"x": 2}})
+
+        found = lister.get(PODS, "shop/web")
+        self.assertEqual((found["spec"], found["metadata"]["deletionTimestamp"]), ({"x": 2}, "2026-01-01T00:00:00Z"))
+
+    def test_a_new_object_gets_its_uid_and_its_generated_name_from_the_server(self):
+        made = {"metadata": {"namespace": "shop", "generateName": "job-", "uid": "of a copied object"}}
+
+        first, second = (client.create(PODS, made)["metadata"] for _ in range(2))
+
+        self.assertRegex(first["name"], "^job-.+")
+        self.assertNotEqual(first["name"], second["name"])
+        self.assertEqual(len({first["uid"], second["uid"], "of a copied object"}), 3)
+        self.assertEqual(lister.get(PODS, f"shop/{first['name']}")["metadata"], first)
+
+    def test_a_creation_with_a_version_or_without_a_name_is_refused(self):
+        for metadata, status in (({"name": "a", "resourceVersion": "7"}, 400), ({}, 422)):
+            self.assertEqual(self.refused("invalid", client.create, PODS, {"metadata": metadata}).status, status)
+
+    def test_the_index_namespace_of_cluster_scoped_objects_has_one_empty_value(self):
+        for name in ("n1", "n2"):
+            host.put("v1/nodes", {"metadata": {"name": name}})
+
+        self.assertEqual([(found.value, found.objects) for found in lister.index_values("v1/nodes", "namespace")], [("", 2)])
+
+    def test_a_function_of_a_bucket_is_refused_and_one_that_the_host_does_not_have_cannot_be(self):
+        with keyvalue.open("counts") as bucket:
+            host.refuse("wasi_keyvalue_store.set", host_error("limit-exceeded", "the quota is used up"))
+            with self.assertRaisesRegex(HostError, "the quota is used up"):
+                bucket.set("n", 1)
+
+            bucket.set("n", 1)
+            self.assertEqual((bucket.get("n"), "n" in bucket, list(bucket.keys())), (1, True, ["n"]))
+            bucket.delete("n")
+            self.assertNotIn("n", bucket)
+        with self.assertRaisesRegex(ValueError, "the fake host has no client.udpate; it has "):
+            host.refuse("client.udpate", host_error("invalid"))
 
     def test_patches_that_it_does_not_know_are_refused_and_apply_creates(self):
         self.assertEqual(version(client.apply(PODS, pod("web"))), "2")

@@ -24,11 +24,11 @@ func Of(call func(ctx context.Context) error) Result {
 // Failure returns an error as the host receives it.
 func Failure(err error) informer_plugin_types.Failure {
 	if failure.IsTerminal(err) {
-		return informer_plugin_types.MakeFailurePermanent(err.Error())
+		return informer_plugin_types.MakeFailurePermanent(failure.Text(err))
 	}
 	if delay, ok := failure.Delay(err); ok {
-		again := types.Tuple2[string, uint32]{F0: err.Error(), F1: failure.Millis(delay)}
+		again := types.Tuple2[string, uint32]{F0: failure.Text(err), F1: failure.Millis(delay)}
 		return informer_plugin_types.MakeFailureRetryAfter(again)
 	}
-	return informer_plugin_types.MakeFailureRetry(err.Error())
+	return informer_plugin_types.MakeFailureRetry(failure.Text(err))
 }

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/informer-host/informer/plugins/sdk/go/internal/host"
 )
 
 // Terminal is an error that another attempt cannot mend.
@@ -40,6 +42,9 @@ func Delay(err error) (time.Duration, bool) {
 	}
 	return 0, false
 }
+
+// Text is the text of an error, as the host receives it.
+func Text(err error) string { return host.UTF8(err.Error()) }
 
 // Millis is the delay in milliseconds, rounded up, so that a short delay does not become zero.
 func Millis(delay time.Duration) uint32 {

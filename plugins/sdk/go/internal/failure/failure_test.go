@@ -44,6 +44,12 @@ func TestAMarkIsFoundBelowOtherErrors(t *testing.T) {
 	}
 }
 
+func TestTheTextOfAnErrorIsUTF8(t *testing.T) {
+	if got := Text(fmt.Errorf("bad value %s", "a\xff")); got != "bad value a\uFFFD" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestAPluginThatRegistersNothingOrTwiceDoesNotStart(t *testing.T) {
 	for calls, want := range map[int]string{
 		0: "no handler is registered: call handler.Register from an init function",

@@ -2,6 +2,12 @@
 // the author they call a fake, which package informertest provides.
 package host
 
+import "strings"
+
+// UTF8 returns a text for people in UTF-8. The replacement character stands for bytes that are part of no character, such as the rest of a
+// text that was cut. The host would end the call with a trap for such bytes.
+func UTF8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
 // Forget makes package client forget its writes. Function Use calls Forget, because the next host of a test makes the same versions again.
 // Forget is nil if the plugin does not import package client.
 var Forget func()

@@ -10,6 +10,9 @@ use crate::bindings::informer::plugin::client::{
 };
 use crate::bindings::informer::plugin::types::ObjectKey;
 
+/// The fields of the metadata that only the server writes. A request does not change them.
+const OF_SERVER: [&str; 3] = ["uid", "creationTimestamp", "deletionTimestamp"];
+
 pub(crate) fn get(gvr: &str, key: &ObjectKey, _subresource: &str) -> Result<String, ApiError> {
     next_failure()?;
     find(gvr, key).map(|object| object.to_string())
@@ -39,18 +42,22 @@ pub(crate) fn create(
     options: WriteOptions<'_>,
 ) -> Result<String, ApiError> {
     let mut object = parse(object)?;
-    let name = meta(&object).name;
-    let key = ObjectKey::new(namespace, name);
-    note("create", gvr, &key, &object, options.dry_run);
+    let sent = meta(&object);
+    note("create", gvr, &ObjectKey::new(namespace, sent.name.as_str()), &object, options.dry_run);
     next_write_failure()?;
+    if !sent.resource_version.is_empty() {
+        let message = "resourceVersion should not be set on objects to be created";
+        return Err(error(ApiCode::Invalid, 400, message.to_owned()));
+    }
+    let key = ObjectKey::new(namespace, name_of_new(&object)?);
     if find(gvr, &key).is_ok() {
         return Err(error(ApiCode::AlreadyExists, 409, format!("{gvr} {key} already exists")));
     }
     if let Some(object) = object.as_object_mut() {
         let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Default::default()));
-        merge(metadata, &serde_json::json!({"namespace": namespace}), Arrays::Replaced);
+        merge(metadata, &serde_json::json!({"namespace": namespace, "name": key.name}), Arrays::Replaced);
     }
-    Ok(keep(gvr, &key, object, options.dry_run))
+    Ok(make(gvr, &key, object, options.dry_run))
 }
 
 pub(crate) fn update(
@@ -102,6 +109,9 @@ pub(crate) fn patch(
     let arrays = if kind == PatchKind::StrategicMerge { Arrays::Merged } else { Arrays::Replaced };
     let found = object.clone();
     merge(&mut object, &body, arrays);
+    if found.is_null() {
+        return Ok(make(gvr, key, object, options.dry_run));
+    }
     Ok(replace(gvr, key, &found, object, options.dry_run))
 }
 
@@ -190,15 +200,42 @@ fn find(gvr: &str, key: &ObjectKey) -> Result<Value, ApiError> {
     found.ok_or_else(|| error(ApiCode::NotFound, 404, format!("{gvr} {key} not found")))
 }
 
-/// Stores the new state of an object as [`keep`] does. A write does not end a deletion. If the object is being deleted, the removal of its
-/// last finalizer removes the object.
-fn replace(gvr: &str, key: &ObjectKey, found: &Value, mut object: Value, dry_run: bool) -> String {
-    let deleted = found.pointer("/metadata/deletionTimestamp").filter(|at| !at.is_null());
-    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
-    if let (Some(at), Some(metadata)) = (deleted, metadata) {
-        metadata.insert("deletionTimestamp".to_owned(), at.clone());
+/// The name of a new object. If the object has none, its name begins with `generateName`.
+fn name_of_new(object: &Value) -> Result<String, ApiError> {
+    let name = meta(object).name;
+    let base = object.pointer("/metadata/generateName").and_then(Value::as_str).unwrap_or_default();
+    match (name.is_empty(), base.is_empty()) {
+        (false, _) => Ok(name),
+        (true, false) => Ok(with_state(|state| format!("{base}{:05}", state.last_version + 1))),
+        (true, true) => {
+            let message = "metadata.name: Required value: name or generateName is required";
+            Err(error(ApiCode::Invalid, 422, message.to_owned()))
+        }
     }
-    let is_gone = deleted.is_some() && has_finalizers(found) && !has_finalizers(&object);
+}
+
+/// Stores a new object as [`keep`] does, with a UID that no other object has.
+fn make(gvr: &str, key: &ObjectKey, mut object: Value, dry_run: bool) -> String {
+    let uid = with_state(|state| format!("uid-{}", state.last_version + 1));
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|field, _| !OF_SERVER.contains(&field.as_str()));
+        metadata.insert("uid".to_owned(), Value::String(uid));
+    }
+    keep(gvr, key, object, dry_run)
+}
+
+/// Stores the new state of an object as [`keep`] does. The fields of the server stay as they are. If the object is being deleted, the
+/// removal of its last finalizer removes the object.
+fn replace(gvr: &str, key: &ObjectKey, found: &Value, mut object: Value, dry_run: bool) -> String {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        for field in OF_SERVER {
+            match found.get("metadata").and_then(|metadata| metadata.get(field)) {
+                Some(value) => metadata.insert(field.to_owned(), value.clone()),
+                None => metadata.remove(field),
+            };
+        }
+    }
+    let is_gone = meta(found).deleting && has_finalizers(found) && !has_finalizers(&object);
     let text = keep(gvr, key, object, dry_run);
     if is_gone && !dry_run {
         with_state(|state| state.resource(gvr).remove(key));

@@ -264,6 +264,50 @@ fn a_write_may_name_the_version_and_the_uid_that_it_is_about() {
 }
 
 #[test]
+fn a_new_object_gets_its_uid_and_its_generated_name_from_the_server() {
+    let _host = TestHost::new();
+    let made = json!({"metadata": {"generateName": "job-", "uid": "of a copied object"}});
+    let create = || -> Value {
+        requests::create(PODS, "default", &made, &WriteOptions::new()).unwrap().parse().unwrap()
+    };
+    let text = |object: &Value, field: &str| object["metadata"][field].as_str().unwrap().to_owned();
+
+    let (first, second) = (create(), create());
+
+    let (name, uid) = (text(&first, "name"), text(&first, "uid"));
+    assert!(name.starts_with("job-") && name.len() > 4 && name != text(&second, "name"), "{first} {second}");
+    assert!(uid != "of a copied object" && uid != text(&second, "uid"), "{first} {second}");
+    let key = ObjectKey::new("default", name.as_str());
+    assert_eq!(reads::get::<Value>(PODS, &key).unwrap(), Some(first));
+    let without = json!({"metadata": {"namespace": "default", "name": name}});
+    let updated: Value =
+        requests::update(PODS, &key, &without, &WriteOptions::new()).unwrap().parse().unwrap();
+    assert_eq!(text(&updated, "uid"), uid, "a write does not change the UID");
+    let applied = requests::patch(
+        PODS,
+        &ObjectKey::new("default", "new"),
+        &Patch::apply(json!({"metadata": {"namespace": "default", "name": "new"}})),
+        &WriteOptions::new(),
+    );
+    assert!(!text(&applied.unwrap().parse().unwrap(), "uid").is_empty());
+}
+
+#[test]
+fn a_creation_with_a_version_or_without_a_name_is_refused() {
+    let _host = TestHost::new();
+    let create = |metadata: Value| {
+        let object = json!({"metadata": metadata});
+        let created = requests::create(PODS, "default", &object, &WriteOptions::new());
+        created.map(|_| ()).map_err(|error| error.api_code())
+    };
+
+    assert_eq!(create(json!({"name": "a", "resourceVersion": "7"})), Err(Some(ApiCode::Invalid)));
+    assert_eq!(create(json!({})), Err(Some(ApiCode::Invalid)));
+    assert_eq!(create(json!({"name": "a"})), Ok(()));
+    assert_eq!(create(json!({"name": "a"})), Err(Some(ApiCode::AlreadyExists)));
+}
+
+#[test]
 fn an_object_with_finalizers_stays_until_the_last_one_is_removed() {
     const MINE: &str = "example.com/cleanup";
     let host = TestHost::new();
