@@ -131,14 +131,14 @@ impl Controller for Reloader {
             return Ok(again);
         }
         let Some(mut subject) = Subject::cached(&workload, &self.settings)? else {
-            return leave(&workload);
+            return leave(&workload, before.as_ref());
         };
         let pause = pause::state(&mut subject, &self.settings.annotations, (self.now)());
         if pause == Pause::Over {
             return self.resume(&workload);
         }
         if !subject.is_open(&self.settings) {
-            leave(&workload)?;
+            leave(&workload, before.as_ref())?;
             return Ok(until(pause));
         }
         let now = (self.now)();
@@ -210,17 +210,18 @@ impl Reloader {
             .is_some())
     }
 
-    /// Adds the keys of workloads that the plugin remembers and the cache does not have. `reconcile` then removes their memory,
-    /// or creates the Job that was to replace a deleted one.
+    /// Adds the keys of the workloads in the state of the plugin that the cache does not have, or that the settings exclude. `reconcile`
+    /// then removes their memory or the sources in it, or creates the Job that was to replace a deleted one.
     fn sweep(&mut self) -> Result {
         if self.has_swept {
             return Ok(());
         }
         for key in store::keys()? {
             let Ok(workload) = key.parse::<Workload>() else { continue };
+            let is_covered = self.settings.rolls(workload.kind) && self.settings.covers(&workload.namespace);
             match lister::get_fields(workload.gvr(), &workload.key(), [""; 0]) {
-                Ok(Some([])) => {}
-                Ok(None) => workqueue::add(&workload)?,
+                Ok(Some([])) if is_covered => {}
+                Ok(_) => workqueue::add(&workload)?,
                 Err(error) if source::is_not_served(&error) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -363,9 +364,13 @@ impl Reloader {
     }
 }
 
-/// Forgets a workload that is gone, or that no source may roll any more.
-fn leave(workload: &Workload) -> ReconcileResult {
-    Memory::forget(workload)?;
+/// Forgets a workload that is gone. If the workload exists, and no source may roll it any more, its memory stays without the sources. When
+/// the workload chooses sources again, its pods may be newer than its markers, and without a memory the markers would roll the workload.
+fn leave(workload: &Workload, before: Option<&Memory>) -> ReconcileResult {
+    match (lister::get_fields(workload.gvr(), &workload.key(), [""; 0])?, before) {
+        (Some([]), Some(before)) => before.of_a_left_workload().write(workload, Some(before))?,
+        _ => Memory::forget(workload)?,
+    }
     Ok(Reconciled::Done)
 }
 

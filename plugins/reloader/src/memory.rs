@@ -26,6 +26,10 @@ pub(crate) struct Memory {
     pub(crate) scope: String,
     /// The hash that each source had when the workload was first seen, or was last rolled for it.
     pub(crate) hashes: BTreeMap<SourceId, String>,
+    /// The present hashes of the sources that the workload does not choose because of `ignore`, a missing `match`, or an exclusion. When
+    /// the workload begins to choose such a source, only a change that comes with that step counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) unchosen: BTreeMap<SourceId, String>,
     /// Markers of other content than the pods have read: a rollback restored the marker with an older template, or a deleted source
     /// was created again. Such a marker does not describe the pods.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -74,10 +78,20 @@ impl Memory {
         store::set(&workload.to_string(), &serde_json::to_vec(self).unwrap_or_default())
     }
 
+    /// The hash that this memory has for a source.
+    pub(crate) fn last_seen(&self, source: &SourceId) -> Option<&String> {
+        self.hashes.get(source).or_else(|| self.unchosen.get(source))
+    }
+
     /// A memory with the number of rolls and the times of this memory, and without sources.
     pub(crate) fn without_sources(&self) -> Self {
         let Self { rolls, since, changed_at, .. } = *self;
         Self { rolls, since, changed_at, ..Self::default() }
+    }
+
+    /// The memory of a workload that exists, and that no source may roll any more.
+    pub(crate) fn of_a_left_workload(&self) -> Self {
+        Self { uid: self.uid.clone(), changed_at: None, ..self.without_sources() }
     }
 
     /// The memory after a roll for these sources. A source without a hash was deleted.

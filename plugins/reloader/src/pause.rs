@@ -26,7 +26,9 @@ pub(crate) fn state(subject: &mut Subject, names: &Names, now: Timestamp) -> Pau
     if subject.workload.kind != WorkloadKind::Deployment {
         return Pause::None;
     }
-    let Some(at) = subject.annotations.get(&names.paused_at) else { return Pause::None };
+    // As in the original, an empty time counts as none.
+    let at = subject.annotations.get(&names.paused_at).filter(|at| !at.is_empty());
+    let Some(at) = at else { return Pause::None };
     if !is_paused(subject) {
         // A person has resumed it.
         return Pause::Over;

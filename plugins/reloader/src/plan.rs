@@ -31,6 +31,9 @@ pub(crate) struct Chosen {
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     pub(crate) chosen: Vec<Chosen>,
+    /// The hashes of the sources that the cache has, and that the workload does not choose because of `ignore`, a missing `match`, or an
+    /// exclusion.
+    pub(crate) unchosen: BTreeMap<SourceId, String>,
     /// The sources that the memory or the markers name and the cache lacks, if the workload would choose them.
     pub(crate) missing: BTreeSet<SourceId>,
 }
@@ -60,7 +63,7 @@ impl Plan {
     /// source does not exist any more; it is called only if deletions count.
     pub(crate) fn new<E>(
         (uid, scope): (String, String),
-        Sources { chosen, missing }: &Sources,
+        Sources { chosen, unchosen, missing }: &Sources,
         markers: &Markers,
         before: Option<&Memory>,
         counts: Counts,
@@ -68,15 +71,20 @@ impl Plan {
     ) -> Result<Self, E> {
         let before = before.filter(|before| before.uid == uid);
         let is_same_scope = before.is_some_and(|before| before.scope == scope);
-        let remembered = |source: &SourceId| before.and_then(|before| before.hashes.get(source));
+        // If a workload begins to choose a source, the pods of the workload may be newer than a marker from an earlier time. Without a
+        // memory, after a migration or a loss of the state, only the markers say what the pods have read.
+        let adopts_markers = before.is_none() || is_same_scope;
+        let remembered = |source: &SourceId| before.and_then(|before| before.last_seen(source));
         let outdated = |source: &SourceId| before.and_then(|before| before.outdated.get(source));
         let kept = before.map(Memory::without_sources).unwrap_or_default();
-        let mut plan = Self { memory: Memory { uid, scope, ..kept }, ..Self::default() };
+        let memory = Memory { uid, scope, unchosen: unchosen.clone(), ..kept };
+        let mut plan = Self { memory, ..Self::default() };
         for one in chosen {
             let Chosen { source, hash, container } = one;
             let kept = remembered(source);
             let marked = markers.of(source);
             let own = marked.iter().find(|marked| **marked != NOTHING && !is_of_other(marked, one, chosen));
+            let own = own.filter(|_| adopts_markers);
             // A roll for other sources replaces the annotation with all markers, so the memory keeps the marker of this source.
             let adopted = kept.map(String::as_str).or(own.copied());
             let Some(hash) = hash else {

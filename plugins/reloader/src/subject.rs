@@ -79,14 +79,18 @@ impl Subject {
 
     /// Returns true if some source may roll this workload.
     pub(crate) fn is_open(&self, settings: &Settings) -> bool {
-        // A Job of a CronJob is replaced by the next one, and the CronJob itself is rolled.
-        let is_owned = self.workload.kind == WorkloadKind::Job
-            && self
-                .objects("/metadata/ownerReferences")
-                .any(|owner| owner.get("controller") == Some(&Value::Bool(true)));
-        !is_owned
+        !self.is_of_cron_job()
             && self.text("/metadata/deletionTimestamp").is_none()
             && self.choices.is_open(settings.auto_reload_all)
+    }
+
+    /// Returns true for a Job of a CronJob. The next Job of the CronJob replaces such a Job, and the CronJob itself is rolled.
+    fn is_of_cron_job(&self) -> bool {
+        let is_cron_job = |owner: &Value| {
+            owner.get("controller") == Some(&Value::Bool(true))
+                && owner.get("kind").and_then(Value::as_str) == Some("CronJob")
+        };
+        self.workload.kind == WorkloadKind::Job && self.objects("/metadata/ownerReferences").any(is_cron_job)
     }
 
     /// Returns true if the workload is an Argo Rollout whose roll is a restart.
@@ -122,12 +126,11 @@ impl Subject {
     pub(crate) fn plan(&mut self, settings: &Settings, before: Option<&Memory>) -> Result<Plan, Error> {
         let template = self.template();
         let referenced = references(template.get("spec").unwrap_or(&Value::Null));
-        let (chosen, seen) = self.chosen(settings, &referenced)?;
+        let (mut sources, seen) = self.present(settings, &referenced)?;
         let markers = self.markers(&template, settings);
         let remembered = before.into_iter().flat_map(|before| before.hashes.keys());
         let unseen = remembered.chain(markers.sources()).filter(|id| !seen.contains(*id));
-        let missing = unseen.filter(|id| self.could_choose(id, settings, &referenced)).cloned().collect();
-        let sources = Sources { chosen, missing };
+        sources.missing = unseen.filter(|id| self.could_choose(id, settings, &referenced)).cloned().collect();
         let counts = Counts {
             creations: settings.reload_on_create,
             deletions: settings.reload_on_delete,
@@ -176,13 +179,14 @@ impl Subject {
         digest(values.chain(references).chain(rules.into_iter().flatten()))
     }
 
-    /// Judges the sources that the cache has. Returns the chosen ones, and the names of all of them.
-    fn chosen(
+    /// Judges the sources that the cache has. Returns the chosen sources and the other ones with their hashes, and the names of all
+    /// sources.
+    fn present(
         &mut self,
         settings: &Settings,
         referenced: &References,
-    ) -> Result<(Vec<Chosen>, BTreeSet<SourceId>), Error> {
-        let (mut chosen, mut seen) = (Vec::new(), BTreeSet::new());
+    ) -> Result<(Sources, BTreeSet<SourceId>), Error> {
+        let (mut sources, mut seen) = (Sources::default(), BTreeSet::new());
         for (kind, choice) in self.choices.iter() {
             for name in candidates(*kind, choice, settings, referenced, &self.workload.namespace)? {
                 let id = SourceId::new(*kind, name);
@@ -200,18 +204,19 @@ impl Subject {
                 let (names, all) = (&settings.annotations, settings.auto_reload_all);
                 let verdict = choice.judge(names, all, &id.name, &source.annotations, container.is_some());
                 log::debug!(source = id, rolls = verdict.is_chosen(); "{}: {verdict}", self.workload);
+                let hash = source.hash(&id, &self.workload.namespace)?;
                 if !verdict.is_chosen() {
+                    sources.unchosen.extend(hash.ok().map(|hash| (id, hash)));
                     continue;
                 }
-                let hash = source.hash(&id, &self.workload.namespace)?;
                 if let Err(masked) = hash {
                     self.problems.push(format!("{id}: {masked}"));
                 }
                 let hash = hash.ok();
-                chosen.push(Chosen { source: id, hash, container: container.unwrap_or(0) });
+                sources.chosen.push(Chosen { source: id, hash, container: container.unwrap_or(0) });
             }
         }
-        Ok((chosen, seen))
+        Ok((sources, seen))
     }
 
     /// Returns true if the workload may choose a source whose annotations are not known.

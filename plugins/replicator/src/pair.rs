@@ -100,7 +100,7 @@ impl State<'_> {
         let mut rules = Rules::new(self.writer.settings, &annotations);
         let Namespace { name, labels } = &self.namespace;
         let (verdict, style) = match relation {
-            Relation::Bound(Role::Pulls, style) => (rules.pull(style, name, labels), style),
+            Relation::Bound(Role::Pulls, style) => (self.pull(&mut rules, style), style),
             // A copy has the name of its source. An object that a person made from a copy, under another name, is not touched.
             _ if self.pair.source.name == self.pair.target.name => {
                 rules.push(&self.pair.source, name, labels)
@@ -140,6 +140,18 @@ impl State<'_> {
             Ok(None) => Relation::Foreign("an object of another origin has this name".to_owned()),
             Err(error) => Relation::Foreign(error.to_string()),
         }
+    }
+
+    /// Returns whether the target may name the source in `replicate-from` or `reflects`. If the source asks for a copy in the place of the
+    /// target in the style of kubernetes-replicator, `replicate-from` needs no other permission. A person merges an object of another
+    /// origin with the source in this way.
+    fn pull(&self, rules: &mut Rules<'_>, style: Style) -> Verdict {
+        let Namespace { name, labels } = &self.namespace;
+        let permitted = rules.pull(style, name, labels);
+        if style == Style::Reflector || self.pair.source.name != self.pair.target.name {
+            return permitted;
+        }
+        permitted.or(rules.replication(name, labels))
     }
 
     /// Decides anew with the source that the API server has.

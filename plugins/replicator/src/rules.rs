@@ -52,7 +52,7 @@ impl Verdict {
         }
     }
 
-    fn or(self, other: Self) -> Self {
+    pub(crate) fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Yes, _) | (_, Self::Yes) => Self::Yes,
             (Self::No, Self::No) => Self::No,
@@ -73,7 +73,7 @@ impl<'a> Rules<'a> {
         if source.namespace == namespace || self.settings.excludes(namespace) {
             return (Verdict::No, Style::Replicator);
         }
-        let replicator = self.names(REPLICATE_TO, namespace).or(self.labels(REPLICATE_TO_MATCHING, labels));
+        let replicator = self.replication(namespace, labels);
         if replicator == Verdict::Yes {
             return (replicator, Style::Replicator);
         }
@@ -82,6 +82,11 @@ impl<'a> Rules<'a> {
             return (reflector, Style::Reflector);
         }
         (replicator.or(reflector), Style::Replicator)
+    }
+
+    /// Returns whether the source asks for a copy in a namespace in the style of kubernetes-replicator.
+    pub(crate) fn replication(&mut self, namespace: &str, labels: &Labels) -> Verdict {
+        self.names(REPLICATE_TO, namespace).or(self.labels(REPLICATE_TO_MATCHING, labels))
     }
 
     /// Returns whether an object in a namespace may name the source as its own.
@@ -117,9 +122,11 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// A list or a selector. If both are empty, each namespace fits.
+    /// A list or a selector. If both are empty, each namespace fits. As in the original, a list of white space is not empty, and no
+    /// namespace fits it.
     fn within(&mut self, [list, selector]: [&'static str; 2], namespace: &str, labels: &Labels) -> Verdict {
-        if [list, selector].iter().all(|name| self.annotations.filled(name).is_none()) {
+        let has_list = self.annotations.get(list).is_some_and(|text| !text.is_empty());
+        if !has_list && self.annotations.filled(selector).is_none() {
             return Verdict::Yes;
         }
         self.names(list, namespace).or(self.labels(selector, labels))
@@ -261,6 +268,9 @@ mod tests {
         for (of, expected) in [
             (json!({"allowed": "true"}), Yes),
             (json!({"allowed": "True", "allowed-namespaces": ""}), Yes),
+            (json!({"allowed": "true", "allowed-namespaces": "", "allowed-namespaces-selector": " "}), Yes),
+            (json!({"allowed": "true", "allowed-namespaces": " "}), No),
+            (json!({"allowed": "true", "allowed-namespaces": " ,"}), No),
             (json!({"allowed": "false"}), No),
             (json!({"allowed-namespaces": "x"}), No),
             (json!({"allowed": "true", "allowed-namespaces": "y,x"}), Yes),
@@ -289,6 +299,7 @@ mod tests {
             (json!({"allowed": "true"}), No),
             (json!({"allowed": "true", "auto-enabled": "true", "auto-namespaces": "x"}), Yes),
             (json!({"allowed": "true", "auto-enabled": "true", "auto-namespaces": "y"}), No),
+            (json!({"allowed": "true", "auto-enabled": "true", "auto-namespaces": " "}), No),
             (json!({"allowed": "true", "auto-enabled": "true", "auto-namespaces-selector": "team=a"}), Yes),
             (json!({"allowed": "true", "auto-enabled": "true", "auto-namespaces-selector": "team=b"}), No),
             (json!({"allowed": "true", "auto-enabled": "true", "allowed-namespaces": "y"}), No),

@@ -34,7 +34,7 @@ fn plan(chosen: &[Chosen], markers: &Markers, before: Option<&Memory>, counts: C
     let is_missing =
         |name: &&str| *name != "ignored" && chosen.iter().all(|chosen| chosen.source.name != **name);
     let missing = ["a", "gone", "ignored"].into_iter().filter(is_missing).map(map).collect();
-    let sources = Sources { chosen: chosen.to_vec(), missing };
+    let sources = Sources { chosen: chosen.to_vec(), missing, ..Sources::default() };
     let deleted = |source: &SourceId| Ok::<_, Infallible>(source.name == "gone");
     Plan::new(("u".to_owned(), "s".to_owned()), &sources, markers, before, counts, deleted).unwrap()
 }
@@ -215,6 +215,17 @@ fn a_source_that_the_cache_lacks_while_the_workload_begins_to_choose_otherwise_i
         let back = plan(&[chosen("a", "2")], &marked(&[]), Some(&away.memory), counts);
         assert_eq!(changed(&back), ["a"]);
     }
+}
+
+/// A person removes the reference to a source from a workload that was rolled for the source, and adds it again later. Both steps replace
+/// the pods.
+#[test]
+fn a_marker_of_a_source_that_a_workload_begins_to_choose_again_rolls_nothing() {
+    let before = Memory { scope: "other".to_owned(), ..memory(&[]) };
+    let again = plan(&[chosen("a", "2")], &marked(&[("a", "1")]), Some(&before), ALL);
+    assert_eq!((changed(&again), &again.memory.hashes), (Vec::new(), &memory(&[("a", "2")]).hashes));
+    let back = plan(&[chosen("a", "1")], &marked(&[("a", "1")]), Some(&again.memory), ALL);
+    assert_eq!(changed(&back), ["a"], "the marker does not describe the pods");
 }
 
 /// The ConfigMaps have generated names, which change with each version of the workload.

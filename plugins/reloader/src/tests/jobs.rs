@@ -232,7 +232,9 @@ fn a_job_that_waits_for_its_finalizers_is_created_afterwards() {
     deleting["metadata"]["deletionTimestamp"] = json!("2026-05-01T12:30:00Z");
     host.store(JOBS, deleting);
     let workload: Workload = IMPORT.parse().unwrap();
-    let memory = Memory { uid: "u".to_owned(), recreate: Some(job()), ..Memory::default() };
+    let mut new = job();
+    new["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+    let memory = Memory { uid: "u".to_owned(), recreate: Some(new), ..Memory::default() };
     memory.write(&workload, None).unwrap();
     let mut reloader = reloader(json!({}));
     assert_eq!(reloader.reconcile(IMPORT).unwrap(), Reconciled::Requeue);
@@ -313,13 +315,14 @@ fn a_job_whose_namespace_is_gone_is_not_created_for_ever() {
 }
 
 #[test]
-fn a_job_of_a_cron_job_is_left_alone() {
-    let (host, mut reloader) = (host(), reloader(json!({"auto-reload-all": true})));
-    let mut owned = job();
-    owned["metadata"]["ownerReferences"] = json!([{"kind": "CronJob", "controller": true}]);
-    host.store(JOBS, owned);
-    reloader.reconcile(IMPORT).unwrap();
-    host.store(MAPS, map("app", "2"));
-    reloader.reconcile(IMPORT).unwrap();
-    assert_eq!(host.requests(), []);
+fn a_job_of_a_cron_job_is_left_alone_and_a_job_of_another_owner_is_replaced() {
+    for (owner, expected) in [("CronJob", 0), ("Migration", 1)] {
+        let (host, mut reloader) = (host(), reloader(json!({"auto-reload-all": true})));
+        let mut owned = job();
+        owned["metadata"]["ownerReferences"] = json!([{"kind": owner, "controller": true}]);
+        host.store(JOBS, owned);
+        reconcile_a_change(&host, &mut reloader, IMPORT);
+        assert_eq!((of_verb(&host, "delete").len(), created(&host).len()), (expected, expected), "{owner}");
+        assert_eq!(host.requests().is_empty(), expected == 0, "{owner}");
+    }
 }

@@ -132,6 +132,95 @@ fn a_source_that_the_settings_no_longer_exclude_was_not_created() {
     }
 }
 
+/// Rolls the Deployment for a change of the ConfigMap, if `was_rolled`. Then the ConfigMap changes twice while annotations keep it from the
+/// Deployment, and the step that ends this sets the value `last`. `during` and `after` are the annotations of the Deployment and of the
+/// ConfigMap. Returns the number of later rolls.
+fn patches_after_a_break(was_rolled: bool, [during, after]: &[[Value; 2]; 2], last: &str) -> usize {
+    let mut reloader = reloader(json!({"reload-on-create": true}));
+    let host = host();
+    let set = |[own, of_source]: &[Value; 2], value: &str| {
+        // The markers of the Deployment stay.
+        let mut web = stored(DEPLOYMENTS);
+        web["metadata"]["annotations"] = own.clone();
+        host.store(DEPLOYMENTS, web);
+        let mut source = map("app", value);
+        source["metadata"]["annotations"] = of_source.clone();
+        host.store(MAPS, source);
+    };
+    let mut steps = vec![(after, "1"), (during, "2"), (during, "3"), (after, last)];
+    if was_rolled {
+        steps.insert(1, (after, "2"));
+    }
+    for (annotations, value) in steps {
+        set(annotations, value);
+        reloader.reconcile(WEB).unwrap();
+        reloader.reconcile(WEB).unwrap();
+    }
+    patched(&host).len() - usize::from(was_rolled)
+}
+
+/// A change that comes in the same step as the end of the annotation `ignore` counts, as in the original.
+#[test]
+fn a_source_that_annotations_kept_from_a_workload_rolls_it_only_for_a_change_that_comes_with_their_end() {
+    let auto = || json!({"reloader.stakater.com/auto": "true"});
+    let search = || json!({"reloader.stakater.com/search": "true"});
+    let excluding = json!({
+        "reloader.stakater.com/auto": "true", "configmaps.exclude.reloader.stakater.com/reload": "app",
+    });
+    for steps in [
+        [[auto(), json!({"reloader.stakater.com/ignore": "true"})], [auto(), json!({})]],
+        [[search(), json!({})], [search(), json!({"reloader.stakater.com/match": "true"})]],
+        [[excluding, json!({})], [auto(), json!({})]],
+    ] {
+        for was_rolled in [false, true] {
+            for (last, expected) in [("3", 0), ("4", 1)] {
+                let rolls = patches_after_a_break(was_rolled, &steps, last);
+                assert_eq!(rolls, expected, "{steps:?}, {last}, rolled before: {was_rolled}");
+            }
+        }
+    }
+}
+
+/// The plugin does not follow the sources of such a workload, so nothing says which content its pods have read. The marker of an earlier
+/// roll does not say that either.
+#[test]
+fn a_workload_that_no_source_could_roll_for_a_while_is_seen_for_the_first_time() {
+    let auto = || json!({"reloader.stakater.com/auto": "true"});
+    for (config, annotations) in [
+        (json!({"namespaces-to-ignore": ["shop"]}), auto()),
+        (json!({"ignored-workload-types": ["deployments"]}), auto()),
+        (json!({}), json!({"reloader.stakater.com/auto": "false"})),
+    ] {
+        for rolls in [0, 1] {
+            let mut first = reloader(json!({}));
+            let host = seen(&mut first);
+            if rolls == 1 {
+                host.store(MAPS, map("app", "2"));
+                first.reconcile(WEB).unwrap();
+            }
+            let set = |annotations: Value| {
+                let mut web = stored(DEPLOYMENTS);
+                web["metadata"]["annotations"] = annotations;
+                host.store(DEPLOYMENTS, web);
+            };
+            set(annotations.clone());
+            let mut second = reloader(config.clone());
+            second.on_add(host.event(DEPLOYMENTS, stored(DEPLOYMENTS)), Cause::Replay).unwrap();
+            assert_eq!(host.take_key().as_deref(), Some(WEB), "{config}");
+            second.reconcile(WEB).unwrap();
+            host.store(MAPS, map("app", "3"));
+
+            set(auto());
+            let mut third = reloader(json!({}));
+            third.reconcile(WEB).unwrap();
+            assert_eq!(patched(&host).len(), rolls, "{config} {annotations}");
+            host.store(MAPS, map("app", "4"));
+            third.reconcile(WEB).unwrap();
+            assert_eq!(patched(&host).len(), rolls + 1, "{config} {annotations}");
+        }
+    }
+}
+
 #[test]
 fn a_deletion_that_the_plugin_may_not_confirm_rolls_nothing_and_delays_no_other_source() {
     for code in [ApiCode::NotGranted, ApiCode::Forbidden] {
@@ -254,22 +343,19 @@ fn sources_that_are_not_watched_count_as_ignored() {
 }
 
 #[test]
-fn a_workload_that_is_gone_or_has_no_annotation_is_forgotten() {
-    for change in [
-        (&|host: &TestHost| host.remove(DEPLOYMENTS, &ObjectKey::new("shop", "web"))) as &dyn Fn(&TestHost),
-        &|host| host.store(DEPLOYMENTS, deployment(json!({}))),
-        &|host| {
-            let mut deleted = deployment(json!({"reloader.stakater.com/auto": "true"}));
-            deleted["metadata"]["deletionTimestamp"] = json!("2026-05-01T12:30:00Z");
-            host.store(DEPLOYMENTS, deleted);
-        },
-    ] {
+fn a_workload_that_is_gone_is_forgotten_and_one_that_no_source_may_roll_keeps_no_sources() {
+    let mut deleted = deployment(json!({"reloader.stakater.com/auto": "true"}));
+    deleted["metadata"]["deletionTimestamp"] = json!("2026-05-01T12:30:00Z");
+    for (left, sources) in [(None, None), (Some(deployment(json!({}))), Some(0)), (Some(deleted), Some(0))] {
         let mut reloader = reloader(json!({}));
         let host = seen(&mut reloader);
-        change(&host);
+        match left {
+            None => host.remove(DEPLOYMENTS, &ObjectKey::new("shop", "web")),
+            Some(object) => host.store(DEPLOYMENTS, object),
+        }
         host.store(MAPS, map("app", "2"));
         assert_eq!(reloader.reconcile(WEB).unwrap(), Reconciled::Done);
-        assert_eq!((memory(), host.requests()), (None, Vec::new()));
+        assert_eq!((memory().map(|memory| memory.hashes.len()), host.requests()), (sources, Vec::new()));
     }
 }
 

@@ -14,6 +14,7 @@ const ALLOWED: &str = "replicator.v1.mittwald.de/replication-allowed";
 const ALLOWED_NAMESPACES: &str = "replicator.v1.mittwald.de/replication-allowed-namespaces";
 const KEYS: &str = "replicator.v1.mittwald.de/replicated-keys";
 const AT: &str = "replicator.v1.mittwald.de/replicated-at";
+const AUTO_ENABLED: &str = "reflector.v1.k8s.emberstack.com/reflection-auto-enabled";
 
 fn data(world: &World, key: &str) -> Option<Value> {
     world.get(MAPS, key).map(|object| object["data"].clone())
@@ -254,6 +255,27 @@ fn an_object_of_another_origin_is_kept_until_it_makes_room() {
 
     world.delete(MAPS, "blog/web");
     assert_eq!(data(&world, "blog/web"), Some(json!({"a": "1"})));
+}
+
+#[test]
+fn an_object_of_another_origin_that_names_the_source_of_the_copy_is_merged() {
+    let mut world = World::new(json!({}), ["shop", "blog", "team"]);
+    world.put(MAPS, map("blog/web", json!({}), json!({"own": "x"})));
+    world.put(MAPS, map("shop/web", json!({TO: "blog"}), json!({"a": "1"})));
+    assert_eq!(data(&world, "blog/web"), Some(json!({"own": "x"})));
+
+    for name in ["blog/web", "blog/other", "team/web"] {
+        world.put(MAPS, map(name, json!({FROM: "shop/web"}), json!({"own": "x"})));
+    }
+    assert_eq!(data(&world, "blog/web"), Some(json!({"own": "x", "a": "1"})));
+    for name in ["blog/other", "team/web"] {
+        assert_eq!(data(&world, name), Some(json!({"own": "x"})), "the source requests no copy in {name}");
+    }
+    world.put(MAPS, map("shop/web", json!({TO: "bl(og"}), json!({"a": "1"})));
+    assert_eq!(data(&world, "blog/web"), Some(json!({"own": "x", "a": "1"})), "a mistake removes nothing");
+    // A mistake in an annotation of Reflector leaves nothing open about `replicate-from`.
+    world.put(MAPS, map("shop/web", json!({AUTO_ENABLED: "maybe"}), json!({"a": "1"})));
+    assert_eq!(data(&world, "blog/web"), Some(json!({"own": "x"})));
 }
 
 #[test]
