@@ -28,6 +28,7 @@ mod successor;
 mod telemetry;
 mod tenants;
 mod trace;
+mod unused;
 
 use std::{
     net::SocketAddr,

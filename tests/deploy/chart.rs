@@ -421,11 +421,17 @@ async fn values_turn_parts_on_and_off() {
     let claim = manifests.the("PersistentVolumeClaim");
     assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "5Gi");
 
-    let unset = "--set=state.existingClaim=kept,livenessProbe=null,enabled=true,config=null";
+    let unset =
+        "--set=state.existingClaim=kept,livenessProbe=null,startupProbe=null,enabled=true,config=null";
     let manifests = chart(&helm, &[unset]).await;
     assert_eq!(manifests.pod()["volumes"][1]["persistentVolumeClaim"]["claimName"], "kept");
     let probe = json!({"httpGet": {"path": "/livez", "port": "health"}});
     assert_eq!(manifests.container()["livenessProbe"], probe);
+    assert_eq!(
+        manifests.container()["startupProbe"],
+        Value::Null,
+        "with the defaults of Kubernetes it would end the host after 30 s"
+    );
 }
 
 #[tokio::test]

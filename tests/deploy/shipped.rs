@@ -126,6 +126,19 @@ fn caches_guests_and_a_compilation_fit_into_the_memory_of_the_container() {
     }
 }
 
+/// The host answers once it has checked its whole state. The liveness probe would end it before that, each time.
+#[test]
+fn the_liveness_probe_does_not_count_while_the_host_checks_its_state() {
+    let values: Value = serde_saphyr::from_str(&text("helm/informer/values.yaml")).unwrap();
+    let base: Value = serde_saphyr::from_str(&text("kustomize/base/deployment.yaml")).unwrap();
+    let container = &base["spec"]["template"]["spec"]["containers"][0];
+    for probe in [&values["startupProbe"], &container["startupProbe"]] {
+        let number = |key: &str| probe[key].as_u64().unwrap_or_default();
+
+        assert!(number("periodSeconds") * number("failureThreshold") >= 600, "{probe}");
+    }
+}
+
 #[test]
 fn the_versions_of_chart_and_image_are_that_of_the_workspace() {
     let version = env!("CARGO_PKG_VERSION");
@@ -163,7 +176,7 @@ fn compare(values: &Value, schema: &Value, at: &Path, missing: &mut Vec<String>)
     }
     // The parts of probes and resources have defaults of Kubernetes. `global` is Helm's, and `enabled` that of a chart that depends on
     // this one (`condition: informer.enabled`).
-    let open = ["global", "enabled", "livenessProbe", "readinessProbe", "resources"];
+    let open = ["global", "enabled", "startupProbe", "livenessProbe", "readinessProbe", "resources"];
     for name in properties.keys().filter(|name| !values.contains_key(*name)) {
         let optional = at.components().any(|part| open.iter().any(|open| part.as_os_str() == *open));
         if !optional && !open.contains(&name.as_str()) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use informer_devserver::DevServer;
 use informer_guests::guest;
 use informer_tests::{
-    host::TestHost,
+    host::{TestHost, configuration},
     toml::{plugin, watch},
 };
 use tempfile::TempDir;
@@ -219,6 +219,60 @@ async fn a_component_that_was_replaced_while_the_host_was_down_receives_everythi
     host.stop().await;
     let host = start("echo", "replay").await;
     assert_eq!(said(&host), [""; 0], "it acknowledged the replay");
+    host.stop().await;
+}
+
+/// The acknowledgements of the component before hold every object back at first, so nothing is left of the first list.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_that_was_replaced_is_notified_that_its_objects_are_complete_after_the_replay() {
+    let stage = Stage::new().await;
+    for name in ["a", "b"] {
+        stage.objects.create(name).await;
+    }
+    stage.host("echo", "").await.stop().await;
+
+    // The rate leaves time between the two calls of the replay.
+    let on = "initial = \"changed\"\n[plugin.queue]\nrate = 1\n";
+    let plugin = plugin("p", &guest("signals"), "v1/configmaps", on);
+    let plugin = plugin.replace("[[plugin.on]]", "on-reload = \"replay\"\n[[plugin.on]]");
+    let toml = watch("v1/configmaps") + &plugin;
+    let host = TestHost::start_in(&stage.server.url(), stage.state.path(), &toml).await.unwrap();
+    host.lines.said("p", "synced v1/configmaps 2 ", "").await;
+
+    let said = host.lines.of("p");
+    assert!(said.len() == 3 && said[..2].iter().all(|line| line.starts_with("add ")), "{said:?}");
+    host.stop().await;
+}
+
+/// A stop discards what is pending of a replay, so the plugin has not received every object (D-18).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_stops_within_a_replay_is_notified_that_its_objects_are_complete_after_the_restart() {
+    let stage = Stage::new().await;
+    for name in ["a", "b"] {
+        stage.objects.create(name).await;
+    }
+    let toml = |tables: &str| {
+        let on = format!("initial = \"changed\"\n{tables}");
+        let plugin = plugin("p", &guest("signals"), "v1/configmaps", &on);
+        watch("v1/configmaps") + &plugin.replace("[[plugin.on]]", "on-reload = \"replay\"\n[[plugin.on]]")
+    };
+    let host = TestHost::start_in(&stage.server.url(), stage.state.path(), &toml("")).await.unwrap();
+    host.lines.said("p", "synced v1/configmaps 2 ", "").await;
+    host.until("the call is acknowledged", |_| host.plugin("p")["signals"]["succeeded"] == 1).await;
+
+    // A new version receives both objects again, and the rate holds one of them back.
+    let slow = toml("[plugin.queue]\nrate = 0.001\n[plugin.config]\nonly = \"another version\"\n");
+    host.app().apply(configuration(&slow).unwrap()).await.unwrap();
+    host.until("a part of the replay", |_| host.plugin("p")["queue"]["acknowledged"] == 3).await;
+    let lines = host.lines.clone();
+    assert_eq!(host.stop().await.undelivered.len(), 1);
+    let synced = lines.of("p").iter().filter(|line| line.starts_with("synced ")).count();
+    assert_eq!(synced, 1, "{:?}", lines.of("p"));
+
+    let host = TestHost::start_in(&stage.server.url(), stage.state.path(), &slow).await.unwrap();
+    host.lines.said("p", "synced v1/configmaps 2 ", "").await;
+    let said = host.lines.of("p");
+    assert!(said.len() == 2 && said[0].starts_with("add ") && said[0].ends_with(" initial"), "{said:?}");
     host.stop().await;
 }
 

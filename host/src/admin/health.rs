@@ -1,7 +1,7 @@
 //! The health endpoint: probes and metrics for other machines, and nothing else.
 //!
 //! The kubelet and Prometheus reach the pod by its address. So neither `Host` nor `Origin` is checked, and no answer has a
-//! name of an object, a text of the API server or of a plugin, or a path of the host.
+//! name of an object, a text of the API server or of a plugin, or a path of the host. Only the metrics name Plugin objects.
 
 use std::{fmt::Write, net::SocketAddr, sync::Arc};
 

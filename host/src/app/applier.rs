@@ -24,9 +24,10 @@ use super::{
     in_force::InForce,
     kinds::Kinds,
     objects::Objects,
-    plan::{Plan, Started, needs_restart},
+    plan::{Plan, Started, needs_restart, note_keys},
     running_plugin::{Look, Parts, RunningPlugin, RunningPlugins, SubscribeError, Watches},
     settings,
+    unused::Unused,
 };
 use crate::{
     admin::types::{Report, Verdict},
@@ -72,6 +73,8 @@ pub(super) struct Applied {
     config: Option<Config>,
     /// Watches whose new informer has not replaced the previous one yet.
     successions: BTreeMap<Gvr, Succession>,
+    /// The watches that no plugin uses.
+    unused: Unused,
 }
 
 /// An informer that is to replace the informer of a watch. If it fails, it stays here until the watch changes again, so that
@@ -148,6 +151,11 @@ impl Applier {
     /// Waits until no configuration is being applied. None is applied while the guard is held.
     pub(super) async fn hold(&self) -> OwnedMutexGuard<Applied> {
         Arc::clone(&self.applied).lock_owned().await
+    }
+
+    /// Returns true if this configuration of the file is in force.
+    pub(super) async fn has_applied(&self, file: &Config) -> bool {
+        self.hold().await.file.as_ref() == Some(file)
     }
 
     /// Starts, stops and changes what differs from the configuration in force, and nothing else: a watch that did not change
@@ -253,6 +261,7 @@ impl Applier {
         }
         // This comes first, because components that are loaded from now on are verified by these settings.
         self.configure_registries(&new, &mut report);
+        let kept = self.keep_informers(&plan, &watches).await?;
         self.remove(&plan, &mut report).await;
         note_watches(&plan, &mut report);
         for gvr in plan.watches.changed.iter().chain(&plan.watches.removed) {
@@ -267,6 +276,7 @@ impl Applier {
         }
         self.change(&new, &plan, &watches, &mut report).await?;
         self.add(&new, &watches, &mut report).await?;
+        drop(kept);
         applied.successions.retain(|gvr, succession| {
             let used = self.is_used(gvr);
             if !used {
@@ -278,7 +288,7 @@ impl Applier {
         // A directory is watched for the files in it.
         let included = new.included.iter().map(|path| path.join("included.toml")).chain(new.included.clone());
         self.parts.directories.watch(sources.chain(included).chain(self.file.clone()));
-        warn_of_unused(&file, &new, &self.parts);
+        applied.unused.warn(&file, &new, &self.parts.factory);
         *self.shutdown_timeout.lock() = new.host.shutdown_timeout;
         self.in_force.applied(&new.written, &report);
         (applied.file, applied.config) = (Some(file), Some(new));
@@ -335,6 +345,25 @@ impl Applier {
             }
         };
         self.parts.guests.spawn(loading).await.unwrap_or_else(|failed| Err(failed.to_string()))
+    }
+
+    /// Subscribes to the unchanged watches of plugins that are removed or changed, so that other plugins find their informers.
+    async fn keep_informers(
+        &self,
+        plan: &Plan,
+        watches: &Watches,
+    ) -> Result<Vec<Subscription>, SubscribeError> {
+        let kept: Vec<WatchConfig> = {
+            let plugins = self.plugins.all();
+            let users: Vec<_> = plugins.iter().filter(|plugin| plan.affects(plugin.name())).collect();
+            let is_used = |gvr: &Gvr| users.iter().any(|plugin| plugin.subscriptions().contains(gvr));
+            let unchanged = watches.iter().filter(|(gvr, _)| !plan.watches.changed.contains(gvr));
+            unchanged.filter(|(gvr, _)| is_used(gvr)).map(|(_, watch)| watch.clone()).collect()
+        };
+        let factory = Arc::clone(&self.parts.factory);
+        let subscribing =
+            move || kept.into_iter().map(|watch| factory.subscribe(watch)).collect::<Result<Vec<_>, _>>();
+        Ok(off_the_workers(subscribing).await?)
     }
 
     async fn remove(&self, plan: &Plan, report: &mut Report) {
@@ -549,34 +578,6 @@ fn configure_log(old: &Host, new: &Host, report: &mut Report) {
     match logging::configure(&new.log) {
         Ok(()) => report.note("key", "[host] log", Verdict::Changed, ""),
         Err(error) => report.note("key", "[host] log", Verdict::NeedsRestart, error.to_string()),
-    }
-}
-
-/// Notes the changed keys that concern no watch and no plugin of the file.
-fn note_keys(old: &Config, new: &Config, report: &mut Report) {
-    let same = [
-        ("[host] shutdown-timeout", old.host.shutdown_timeout == new.host.shutdown_timeout),
-        ("[tenancy]", old.tenancy == new.tenancy),
-    ];
-    for (key, _) in same.into_iter().filter(|(_, same)| !same) {
-        report.note("key", key, Verdict::Changed, "");
-    }
-}
-
-/// Logs each watch that no plugin uses, and no Plugin object may use. Such a watch costs nothing.
-fn warn_of_unused(file: &Config, config: &Config, parts: &Parts) {
-    let patterns: Vec<&Gvr> = file.plugins.iter().flat_map(Plugin::patterns).collect();
-    for gvr in
-        file.watches.iter().map(|watch| &watch.gvr).filter(|gvr| gvr.is_pattern() && !patterns.contains(gvr))
-    {
-        tracing::warn!(resource = %gvr, "no plugin uses this pattern, so nothing is watched for it");
-    }
-    let used = parts.factory.informers();
-    let waits =
-        |gvr: &Gvr| config.tenancy.as_ref().is_some_and(|tenancy| tenancy.read.namespaces(gvr).is_some());
-    let idle = config.watches.iter().map(|watch| &watch.gvr).filter(|gvr| !waits(gvr));
-    for gvr in idle.filter(|gvr| used.iter().all(|informer| informer.key().gvr != **gvr)) {
-        tracing::warn!(resource = %gvr, "no plugin subscribes to this watch or may read it, so it is not started");
     }
 }
 

@@ -120,11 +120,7 @@ impl Directories {
             if found == known {
                 continue;
             }
-            let mut watched = self.watched.lock();
-            for (path, seen) in found {
-                watched.files.entry(path).and_modify(|known| *known = seen);
-            }
-            drop(watched);
+            self.watched.lock().found(found);
             self.changed.notify_waiters();
         }
     }
@@ -210,6 +206,27 @@ impl Watched {
             }
         }
     }
+
+    /// Takes the result of a look at all files, and watches the directories of changed files again. Such a directory may be new, or
+    /// may have replaced the one that was watched, as a new build does after `cargo clean`.
+    fn found(&mut self, found: Files) {
+        let Self { watcher, directories, files } = self;
+        let mut changed = BTreeSet::new();
+        for (path, seen) in found {
+            if let Some(known) = files.get_mut(&path).filter(|known| **known != seen) {
+                *known = seen;
+                changed.extend(path.parent().map(Path::to_owned));
+            }
+        }
+        let Some(watcher) = watcher else { return };
+        for directory in changed {
+            // Each fails if there is nothing at the path. A change in between is not missed: all tasks look at their files afterwards.
+            watcher.unwatch(&directory).ok();
+            if watcher.watch(&directory, RecursiveMode::NonRecursive).is_ok() {
+                directories.insert(directory);
+            }
+        }
+    }
 }
 
 /// Returns once the file has not changed for a while. Other files of the directory do not matter: they may change for ever.
@@ -245,6 +262,9 @@ mod tests {
     use futures::FutureExt;
 
     use super::*;
+
+    /// Time for something that must happen, on a busy machine.
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     #[tokio::test]
     async fn a_file_is_complete_at_once_if_a_rename_put_it_into_its_place() {
@@ -289,6 +309,32 @@ mod tests {
         }
 
         assert!(written.now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_was_made_anew_is_watched_again_after_the_next_look() {
+        let folder = tempfile::tempdir().unwrap();
+        let (directory, next) = (folder.path().join("target"), folder.path().join("next"));
+        let file = directory.join("hello.wasm");
+        fs::create_dir(&directory).unwrap();
+        let directories = Directories::new();
+        directories.watch([file.clone()]);
+        let removed = directories.changed();
+        fs::remove_dir(&directory).unwrap();
+        timeout(PATIENCE, removed).await.unwrap();
+        fs::create_dir(&directory).unwrap();
+        fs::write(&file, "first").unwrap();
+
+        directories.watched.lock().found(seen_now(BTreeSet::from([file.clone()])));
+
+        fs::write(&next, "second").unwrap();
+        fs::rename(&next, &file).unwrap();
+        let reported = async {
+            while !directories.replaced.is_as_renamed(&file, look(&file)) {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, reported).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,7 +7,10 @@ use informer_telemetry::Settings;
 use informer_types::Gvr;
 
 use super::settings;
-use crate::config::{Cluster, Config, Host, Plugin};
+use crate::{
+    admin::types::{Report, Verdict},
+    config::{Cluster, Config, Host, Plugin},
+};
 
 /// The difference between the configuration in force and a new one. At the start no configuration is in force.
 #[derive(Debug, PartialEq)]
@@ -81,6 +84,17 @@ pub(super) fn needs_restart(started: &Started, new: &Config) -> Vec<&'static str
     same.into_iter().filter_map(|(key, same)| (!same).then_some(key)).collect()
 }
 
+/// Notes the changed keys that concern no watch and no plugin of the file.
+pub(super) fn note_keys(old: &Config, new: &Config, report: &mut Report) {
+    let same = [
+        ("[host] shutdown-timeout", old.host.shutdown_timeout == new.host.shutdown_timeout),
+        ("[tenancy]", old.tenancy == new.tenancy),
+    ];
+    for (key, _) in same.into_iter().filter(|(_, same)| !same) {
+        report.note("key", key, Verdict::Changed, "");
+    }
+}
+
 // === impl Started ===
 
 impl Started {
@@ -109,6 +123,11 @@ impl Plan {
             plugins.added.push(name);
         }
         Self { watches: Difference::between(&watched.0, &watched.1), plugins }
+    }
+
+    /// Returns true if the plugin of this name is removed or changed.
+    pub(super) fn affects(&self, plugin: &str) -> bool {
+        self.plugins.removed.iter().chain(&self.plugins.changed).any(|name| name == plugin)
     }
 }
 

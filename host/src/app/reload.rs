@@ -49,6 +49,8 @@ pub(super) struct Reloader {
     applier: Arc<Applier>,
     /// The configuration file; without it, only components are reloaded.
     file: Option<Followed>,
+    /// True if the file must be read although it looks as before.
+    is_unread: bool,
     adjust: Adjust,
     requests: mpsc::Receiver<Request>,
     refused: Arc<Mutex<Option<Vec<String>>>>,
@@ -66,7 +68,8 @@ impl Reload {
     pub(super) fn new(applier: Arc<Applier>, file: Option<Followed>, adjust: Adjust) -> (Self, Reloader) {
         let (sender, requests) = mpsc::channel(WAITING);
         let refused = Arc::default();
-        let reloader = Reloader { applier, file, adjust, requests, refused: Arc::clone(&refused) };
+        let reloader =
+            Reloader { applier, file, is_unread: false, adjust, requests, refused: Arc::clone(&refused) };
         (Self { requests: sender, refused }, reloader)
     }
 
@@ -95,11 +98,13 @@ impl Reload {
 impl Reloader {
     /// Runs until it is dropped.
     pub(super) async fn run(mut self) {
+        self.look_at_content().await;
         loop {
             let directories = Arc::clone(&self.applier);
             let changed = directories.directories().changed();
             let file = self.file.as_ref().map(|followed| followed.file().to_owned());
-            if let Some(changed) = self.file.as_ref().and_then(Followed::changed) {
+            let unread = file.as_deref().filter(|_| self.is_unread);
+            if let Some(changed) = self.file.as_ref().and_then(Followed::changed).or(unread) {
                 // The file may still be written.
                 settle(changed).await;
                 self.noticed().await;
@@ -120,6 +125,18 @@ impl Reloader {
                 () = settled => {}
             }
         }
+    }
+
+    /// Compares the content of the file with the configuration in force. The host follows the file only after the file was read:
+    /// `informer dev` builds the projects in between, which may take minutes.
+    async fn look_at_content(&mut self) {
+        let Some(path) = self.file.as_ref().map(|followed| followed.file().to_owned()) else { return };
+        let reading = tokio::task::spawn_blocking(move || config::load(&path, Components::Unseen));
+        // A file that cannot be read is read again, and the host reports why it is refused.
+        self.is_unread = match reading.await.map(|loaded| self.adjusted(loaded)) {
+            Ok(Ok(present)) => !self.applier.has_applied(&present).await,
+            Ok(Err(_)) | Err(_) => true,
+        };
     }
 
     /// Applies the file, which has changed. The report also goes to requests that came meanwhile.
@@ -170,6 +187,7 @@ impl Reloader {
         let Some(followed) = &mut self.file else { return };
         let file = followed.file().to_owned();
         let path = file.clone();
+        self.is_unread = false;
         let reading = tokio::task::spawn_blocking(move || {
             // The state of the files is noted before the read, so that a change during the read is noticed.
             (Followed::read_now(&path), config::load(&path, Components::Unseen))

@@ -304,6 +304,8 @@ impl RunningPlugin {
         let changing = move || plugin.subscriptions.change(&before, &after, &watches);
         if off_the_workers(changing).await? {
             self.gate.close();
+        } else {
+            self.gate.renew();
         }
         if !kept_receipts && let Some(version) = self.plugin().version() {
             self.subscriptions.receipts().record(&version.digest);
@@ -382,7 +384,11 @@ impl RunningPlugin {
             let follow = self.versions.follow(&self.parts.directories);
             let swaps = async { tokio::join!(self.versions.follow_swaps(), self.replay_after_swaps()) };
             let find_gone = self.subscriptions.find_gone();
-            let announce = self.signals.announce(&self.subscriptions);
+            let announce = async {
+                // The first version may receive every object again before the gate opens.
+                self.serving().await;
+                self.signals.announce(&self.subscriptions).await;
+            };
             let follow_config = self.signals.follow_config(&self.config_files, self.plugin());
             let repeat = self.subscriptions.repeat(self.versions.calls().repeats());
             let namespaces = Arc::clone(&self.subscriptions).follow_namespaces();
@@ -476,8 +482,7 @@ impl RunningPlugin {
         let mut is_first = true;
         loop {
             let round = self.gate.round();
-            if !self.subscriptions.complete().await {
-                self.gate.closed_since(round).await;
+            if !self.gate.completed(round, self.subscriptions.complete()).await {
                 continue;
             }
             self.versions.loaded().await;
@@ -490,7 +495,7 @@ impl RunningPlugin {
                 }
             }
             self.gate.open(round);
-            self.gate.closed_since(round).await;
+            self.gate.ended(round).await;
         }
     }
 
@@ -522,18 +527,14 @@ impl RunningPlugin {
         let receipts = self.subscriptions.receipts();
         let Some(version) = self.plugin().version() else { return };
         let replays = self.config().on_reload == OnReload::Replay;
-        let again = match is_first {
-            false => replays,
-            // Keys do not outlive the process that had them.
-            true => {
-                let is_another = || replays && receipts.is_another(&version.digest);
-                receipts.holds_back() && (!version.handles || is_another())
-            }
-        };
+        let is_another = || replays && receipts.is_another(&version.digest);
+        // Keys do not outlive the process that had them.
+        let starts_anew = || receipts.holds_back() && (!version.handles || is_another());
+        let again = if is_first { starts_anew() } else { replays };
         if again {
             self.subscriptions.expire();
             if is_first {
-                // The plugin is notified that its caches are complete in any case.
+                // No subscription is announced yet, so each is announced after its part of the replay.
                 self.subscriptions.replay_all(|_| SyncToken::new(|| {}));
             }
         }

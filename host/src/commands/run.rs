@@ -41,10 +41,10 @@ pub struct RunArgs {
 /// # Errors
 /// The configuration has a mistake, or the host does not start.
 pub(super) async fn run(args: RunArgs, global: &GlobalArgs) -> anyhow::Result<bool> {
+    // Before the file is read: a SIGHUP without a handler ends the process.
+    let hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
     let config = global.load(&args.config)?;
     let token = shutdown::on_signals();
-    // Before the host starts: a SIGHUP without a handler ends the process.
-    let hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
     let cluster = args.cluster;
     let adjust: Adjust = Arc::new(move |config| cluster.apply(&mut config.cluster.access));
     let options = Options { file: Some(args.config), adjust, ..Options::default() };

@@ -136,3 +136,29 @@ fn a_namespace_is_in_no_namespace() {
         assert!(error.to_string().contains(problem), "{error}");
     }
 }
+
+/// The watch of the resource itself has precedence over the pattern, also if the host adds the watch.
+#[test]
+fn namespaces_that_are_watched_for_their_labels_are_kept_as_their_pattern_says() {
+    let namespaces = |watches: &str| {
+        let plugin = "[[plugin]]\nname = \"p\"\nsource = \"p\"\n[[plugin.on]]\nwatch = \"v1/pods\"\nnamespaces-labels = \"team\"\n";
+        let config = read(&format!("[[watch]]\ngvr = \"v1/pods\"\n{watches}{plugin}")).unwrap();
+        let watch = config.watches.into_iter().find(|watch| watch.gvr.is_namespaces()).unwrap();
+        assert!(watch.labels.is_empty() && watch.exclude.is_empty(), "all namespaces are known");
+        (watch.metadata_only, watch.resync.map_or(0, |period| period.as_secs()))
+    };
+    let pattern = |gvr: &str, lines: &str| format!("[[watch]]\ngvr = \"{gvr}\"\n{lines}\n");
+    let whole = pattern(
+        "*/*/*",
+        "metadata-only = false\nresync = \"60s\"\nlabels = \"a\"\nexclude = [\"v1/secrets\"]",
+    );
+
+    assert_eq!(namespaces(""), (true, 0));
+    assert_eq!(namespaces(&whole), (false, 60));
+    let core = pattern("core/*/*", "metadata-only = true\nresync = \"5s\"");
+    assert_eq!(namespaces(&format!("{whole}{core}")), (true, 5), "the narrowest pattern");
+    let other = "metadata-only = false\nresync = \"60s\"\n";
+    for lines in ["exclude = [\"v1/namespaces\"]", "namespaces = [\"shop\"]"] {
+        assert_eq!(namespaces(&pattern("*/*/*", &format!("{other}{lines}"))), (true, 0), "{lines}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The watches of a file and of what it includes.
 
-use informer_types::Gvr;
+use informer_types::{Gvr, LabelSelector};
 
 use super::{
     joined_watch::join,
@@ -45,12 +45,20 @@ impl Watched {
         Some(Fault::new(message, format!("remove `{key}` there, and write it under [[plugin.on]] instead")))
     }
 
-    /// The watches. If namespaces are needed and not watched, a watch of their metadata is added.
+    /// The watches. If namespaces are needed and have no watch of their own, one is added: with the settings of the narrowest
+    /// pattern that stands for them, or else of their metadata. All namespaces have to be known, so the `labels` of the pattern do
+    /// not limit this watch. They limit the subscriptions to the pattern.
     pub(super) fn with_namespaces(self, are_needed: bool) -> Vec<Watch> {
         let mut watches = self.watches;
         let is_watched = watches.iter().any(|watch| watch.gvr == Gvr::namespaces());
         if are_needed && !is_watched {
-            watches.push(Watch { gvr: Gvr::namespaces(), metadata_only: true, ..Watch::default() });
+            let (gvr, labels, exclude) = (Gvr::namespaces(), LabelSelector::default(), Vec::new());
+            // Namespaces are in no namespace.
+            let patterns = watches.iter().filter(|watch| watch.namespaces.is_empty());
+            let patterns = patterns.filter(|watch| watch.stands_for(std::slice::from_ref(&gvr)));
+            let pattern = patterns.min_by_key(|pattern| pattern.gvr.group == "*").cloned();
+            let settings = pattern.unwrap_or_else(|| Watch { metadata_only: true, ..Watch::default() });
+            watches.push(Watch { gvr, labels, exclude, ..settings });
         }
         watches
     }

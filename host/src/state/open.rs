@@ -123,16 +123,23 @@ impl Opener {
         }
     }
 
-    /// Opens or creates the file, unless other users could have written it.
+    /// Opens or creates the file, unless other users could have written it. A file without content is damaged, and redb would make an
+    /// empty database of it.
     fn open_file(&self, directory: &Path) -> Result<File, StateError> {
+        let path = || directory.join(FILE_NAME);
         let opened = PrivateDir::create(directory).and_then(|private| {
-            create(&private)?;
-            private.write(FILE_NAME)
+            let is_whole = create(&private)?;
+            Ok((private.write(FILE_NAME)?, is_whole))
         });
-        opened.map_err(|why| match why {
-            NotPrivate::Io { source, .. } => explain_io(&source, directory.join(FILE_NAME)),
-            other => StateError::NotPrivate(directory.join(FILE_NAME), other.to_string().into()),
-        })
+        let (file, is_whole) = opened.map_err(|why| match why {
+            NotPrivate::Io { source, .. } => explain_io(&source, path()),
+            other => StateError::NotPrivate(path(), other.to_string().into()),
+        })?;
+        let bytes = file.metadata().map_err(|error| explain_io(&error, path()))?.len();
+        if is_whole && bytes == 0 {
+            return Err(StateError::Damaged(path(), "it is empty".into()));
+        }
+        Ok(file)
     }
 
     /// Classifies an error of the database.
@@ -159,16 +166,16 @@ impl Opener {
 }
 
 /// Creates an empty database if there is no file. A host that is killed meanwhile, or a disk that is full, leaves no part of a
-/// database, which would count as damaged.
-fn create(private: &PrivateDir) -> Result<(), NotPrivate> {
+/// database, which would count as damaged. Returns false if the file system has no hard links: the database is then created in its place,
+/// by the caller.
+fn create(private: &PrivateDir) -> Result<bool, NotPrivate> {
     match private.create_whole(FILE_NAME, empty_database) {
-        // On a file system without hard links, the database is created in its place.
         Err(NotPrivate::Io { source, .. })
             if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
         {
-            Ok(())
+            Ok(false)
         }
-        created => created,
+        created => created.map(|()| true),
     }
 }
 

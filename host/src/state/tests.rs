@@ -155,7 +155,7 @@ fn a_thread_that_comes_too_late_to_open_uses_the_open_database() {
 
 #[test]
 fn a_damaged_file_is_reported_and_not_replaced() {
-    for damage in [&b"no database at all"[..], &[0; 1 << 16], &[0xff; 1 << 20]] {
+    for damage in [&b"no database at all"[..], &[0; 1 << 16], &[0xff; 1 << 20], &[]] {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join(FILE_NAME);
         fs::write(&path, damage).unwrap();

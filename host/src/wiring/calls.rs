@@ -74,6 +74,12 @@ impl Calls {
         &self.repeats
     }
 
+    /// Returns true if notifications were discarded, because the plugin stops or is removed. They have released their sync tokens, although
+    /// the plugin has not received them.
+    pub(super) fn has_discarded(&self) -> bool {
+        self.queue.stats().discarded > 0
+    }
+
     /// Notifies the queues of the version in service. It is called after each swap, before the first call of the version, and before a
     /// failed call is settled: the failure may have brought back an earlier version, and must not count against that version.
     ///

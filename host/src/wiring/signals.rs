@@ -39,6 +39,8 @@ impl Reconciler for SignalCalls {
         // The host made the key of a signal.
         let Ok(signal) = request.key.parse::<Signal>() else { return Some(Reconciled::Done) };
         let selected = match &signal {
+            // The plugin has not received every object. The next start of the plugin raises the signal again.
+            Signal::Synced(_) if self.calls.has_discarded() => return Some(Reconciled::Done),
             Signal::Synced(gvr) => self.selections.of(gvr),
             Signal::Timer(name) if self.timers.begin(name, request.attempt) => Selected::default(),
             // The timer is not due, and its key is skipped.

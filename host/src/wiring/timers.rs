@@ -110,6 +110,21 @@ impl Timers {
         }
     }
 
+    /// Makes the call of a dead letter again, even if the timer is not due.
+    ///
+    /// # Errors
+    /// [`AddError`]: no call is made.
+    pub(crate) fn repeat(&self, name: &str) -> Result<(), AddError> {
+        // `begin` waits for this lock, so it sees the open call.
+        let mut configured = self.0.configured.lock();
+        self.0.queue.raise(&key(name))?;
+        if let Some(armed) = configured.get_mut(name) {
+            let letter = self.0.queue.dropped().get(&key(name).into()).map(|letter| letter.at);
+            armed.open = Some(OpenCall { letter });
+        }
+        Ok(())
+    }
+
     fn arm(&self, name: &str, armed: &mut Armed) {
         let wait = match &armed.schedule {
             Schedule::Every(period) => Some(*period),

@@ -157,6 +157,29 @@ async fn a_configuration_is_applied_to_its_end_even_if_the_future_is_dropped() {
     server.shutdown().await;
 }
 
+/// A new informer would list every object again.
+#[tokio::test]
+async fn a_renamed_plugin_uses_the_informer_of_its_unchanged_watch() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let app = start(&server, config("")).await;
+    let informer = app.factory.informers().remove(0);
+    let mut renamed = config("");
+    "b".clone_into(&mut renamed.plugins[0].name);
+
+    app.apply(renamed).await.unwrap();
+
+    assert!(app.applier.plugins().find("a").is_none());
+    let plugin = app.applier.plugins().find("b").unwrap();
+    assert!(plugin.subscriptions().contains(&informer.key().gvr));
+    assert!(plugin.subscriptions().other_than(&informer).is_none());
+    let mut without = config("");
+    without.plugins.clear();
+    app.apply(without).await.unwrap();
+    assert!(app.factory.informers().is_empty(), "only plugins keep an informer");
+    app.stop().await;
+    server.shutdown().await;
+}
+
 /// The two informers have different keys, because the selector is part of the key.
 #[tokio::test]
 async fn until_the_new_informer_has_synced_the_cache_of_the_one_before_is_read() {

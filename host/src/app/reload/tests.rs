@@ -68,6 +68,31 @@ async fn a_request_while_a_noticed_file_is_applied_gets_the_report_of_the_file()
     stage.end().await;
 }
 
+/// `informer dev` builds the projects after it has read the file and before the host follows the file.
+#[tokio::test]
+async fn a_file_that_changed_before_the_host_followed_it_is_applied() {
+    let Stage { server, app, reload: _reload, mut reloader, directory } = Stage::new().await;
+    reloader.file = Some(Followed::read_now(&directory.path().join("informer.toml")));
+
+    let applied = async {
+        while app.applier.in_force().reloads() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let running = async {
+        select! {
+            () = reloader.run() => unreachable!("it never ends"),
+            () = applied => {}
+        }
+    };
+    timeout(PATIENCE, running).await.unwrap();
+
+    let report = app.applier.in_force().view(None).reloads.remove(0).report;
+    assert!(has_the_changed_watch(&report));
+    app.stop().await;
+    server.shutdown().await;
+}
+
 #[tokio::test]
 async fn a_file_that_vanished_is_named_and_the_configuration_in_force_stays() {
     let mut stage = Stage::new().await;

@@ -2,7 +2,7 @@
 
 use informer_dispatch::{Queue, workqueue::RateLimitingQueue};
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::{select, sync::watch};
 
 /// Pauses the queues of a plugin while a cache that the plugin reads is incomplete (W-1), and while a test of the plugin holds its
 /// calls back. The gate is closed at first.
@@ -11,7 +11,7 @@ pub(super) struct Gate {
     workqueue: RateLimitingQueue,
     signals: RateLimitingQueue,
     state: Mutex<State>,
-    /// Number of closings.
+    /// The present round. A round ends when the gate closes, and when the plugin may use other caches.
     round: watch::Sender<u64>,
     /// True once the gate was open; it stays true.
     opened: watch::Sender<bool>,
@@ -46,6 +46,12 @@ impl Gate {
         self.round.send_modify(|round| *round += 1);
     }
 
+    /// Begins another round, and leaves the gate as it is: the plugin may use fewer caches than before.
+    pub(super) fn renew(&self) {
+        let _state = self.state.lock();
+        self.round.send_modify(|round| *round += 1);
+    }
+
     /// Sets whether calls are held back, for tests of plugins. Calls in flight go on.
     pub(super) fn set_held(&self, is_held: bool) {
         let mut state = self.state.lock();
@@ -58,7 +64,7 @@ impl Gate {
         *self.round.borrow()
     }
 
-    /// Opens the gate, unless it was closed since this round.
+    /// Opens the gate, unless this round has ended.
     pub(super) fn open(&self, round: u64) {
         let mut state = self.state.lock();
         if self.round() == round {
@@ -80,8 +86,27 @@ impl Gate {
         }
     }
 
-    /// Returns once the gate was closed after this round.
-    pub(super) async fn closed_since(&self, round: u64) {
+    /// Waits until the caches are complete, as `complete` reports. Returns false if this round ends before: a cache for which
+    /// `complete` waits may be one that the plugin no longer uses.
+    ///
+    /// # Cancel safety
+    /// A dropped future changes nothing.
+    pub(super) async fn completed(&self, round: u64, complete: impl Future<Output = bool>) -> bool {
+        let completed = async {
+            if !complete.await {
+                // Another informer replaces one of them, and the gate closes then.
+                std::future::pending::<()>().await;
+            }
+        };
+        select! {
+            biased;
+            () = self.ended(round) => false,
+            () = completed => true,
+        }
+    }
+
+    /// Returns once this round has ended.
+    pub(super) async fn ended(&self, round: u64) {
         // The sender lives as long as `self`.
         self.round.subscribe().wait_for(|now| *now > round).await.ok();
     }

@@ -247,7 +247,11 @@ impl Signals {
 
     /// Makes the call again. The letter is deleted once the call succeeds.
     pub(in crate::app) fn replay(&self, dropped: &DroppedKey) -> Result<(), NotReplayed> {
-        self.queue.raise(&dropped.key).map_err(|_| NotReplayed::Full)
+        let raised = match dropped.key.parse() {
+            Ok(Signal::Timer(name)) => self.timers.repeat(&name),
+            _ => self.queue.raise(&dropped.key),
+        };
+        raised.map_err(|_| NotReplayed::Full)
     }
 }
 
@@ -262,7 +266,28 @@ fn workers(config: &config::Plugin) -> ReconcileConfig {
 
 #[cfg(test)]
 mod tests {
+    use informer_types::{Failure, FailureKind};
+
     use super::*;
+    use crate::config::{Schedule, Timer};
+
+    /// The timer is due once a year.
+    #[test]
+    fn a_dead_letter_of_a_timer_is_replayed_although_the_timer_is_not_due() {
+        let schedule = Schedule::Cron("0 3 1 1 *".parse().unwrap());
+        let timers = vec![Timer { name: "yearly".to_owned(), schedule }];
+        let config = config::Plugin { timers, ..config::Plugin::default() };
+        let signals = Signals::new(&config, &Stage::default());
+        signals.timers.set_configured(&config.timers);
+        signals.queue.raise("timer yearly").unwrap();
+        signals.queue.take().unwrap().fail(&Failure::new(FailureKind::Handler, "no"), true);
+        let letters = signals.letters(&Chosen::default());
+
+        signals.replay(&letters[0]).unwrap();
+
+        let work = signals.queue.take().unwrap();
+        assert!(signals.timers.begin("yearly", work.attempt()), "the call is made");
+    }
 
     /// A version may have started between two failed looks, with a state of the files that no look has seen.
     #[test]

@@ -2,7 +2,9 @@
 
 mod again;
 mod claim;
+mod initials;
 mod namespaces;
+mod recall;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -10,7 +12,6 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use futures::{
@@ -18,17 +19,19 @@ use futures::{
     stream::{FuturesUnordered, StreamExt},
 };
 use informer_cache::{
-    InformerFactory, Registration, ResourceVersion, SharedInformer, Subscription, VersionError, WatchConfig,
+    InformerFactory, Registration, ResourceVersion, SharedInformer, Subscription, WatchConfig,
 };
 use informer_dispatch::{Filter, FilterStats, Initial, Queue};
 use informer_types::{Gvr, NotificationSink, Object, ObjectKey, ReadGrants, Selected, Source, Tracer};
 use parking_lot::Mutex;
-use tokio::{select, sync::Notify, time::timeout};
+use tokio::{select, sync::Notify};
 
 pub(in crate::app) use claim::Interest;
 pub use claim::SubscribeError;
-use claim::{Claim, Claims, Listening, informers};
+use claim::{Announcement, Claim, Claims, Listening, informers};
+use initials::Initials;
 use namespaces::{Namespaces, chosen, followed, review};
+use recall::end_recall;
 
 use super::receipts::ReceiptKeeper;
 use crate::{
@@ -36,10 +39,6 @@ use crate::{
     config,
     wiring::CacheLister,
 };
-
-/// Time for an informer to reach the states that the plugin acknowledged in an earlier process: a list may come from an API
-/// server that is behind. After a restore of etcd, the informer never reaches some of them.
-const SEEN_WITHIN: Duration = Duration::from_secs(120);
 
 /// Every `[[watch]]`, as the cache takes it.
 pub(in crate::app) type Watches = BTreeMap<Gvr, WatchConfig>;
@@ -258,9 +257,9 @@ impl Subscriptions {
                         Some(successor) => {
                             // The cache lacks the objects that the successor still holds, or has older states of them.
                             successor.retarget(Arc::clone(&filter) as _, difference);
-                            Arc::clone(successor) as _
+                            listening.initials.before(Arc::clone(successor) as _)
                         }
-                        None => Arc::clone(&filter) as _,
+                        None => listening.initials.before(Arc::clone(&filter) as _),
                     }
                 };
                 // The successor has compared its objects already. If it delivered the deletion of an object, a second comparison would
@@ -279,11 +278,10 @@ impl Subscriptions {
                     let known = filter.known_namespaces(Vec::new);
                     filter = filter.choosing(chosen(namespaces, labels, known));
                 }
-                let filter = Arc::new(filter);
-                let sink = Arc::clone(&filter) as _;
+                let (filter, initials) = (Arc::new(filter), Initials::new());
+                let sink = initials.before(Arc::clone(&filter) as _);
                 let Ok(registration) = claim.subscription.add_listener(config, sink) else { return false };
-                let (on, successor, announced) = (on.clone(), None, false);
-                claim.listening = Some(Listening { on, registration, filter, successor, announced });
+                claim.listening = Some(Listening::new(on.clone(), registration, filter, initials));
                 self.registered.notify_one();
             }
         }
@@ -450,12 +448,16 @@ impl Subscriptions {
     /// Waits until every initial notification is settled.
     pub(in crate::app) async fn synced(&self) {
         self.namespaces.known().await;
-        let registrations: Vec<Registration> = {
+        let listening: Vec<(Registration, Initials)> = {
             let claims = self.claims.lock();
             let listening = claims.values().filter_map(|claim| claim.listening.as_ref());
-            listening.map(|listening| listening.registration.clone()).collect()
+            listening.map(Listening::initial).collect()
         };
-        join_all(registrations.iter().map(Registration::wait_synced)).await;
+        let synced = listening.iter().map(|(registration, initials)| async move {
+            registration.wait_synced().await;
+            initials.settled().await;
+        });
+        join_all(synced).await;
     }
 
     /// Waits until the caches that the plugin reads are complete. A resource that the server does not serve is complete.
@@ -482,11 +484,14 @@ impl Subscriptions {
         self.swap.store(swap, Ordering::Release);
     }
 
-    /// Returns true if the queue has everything that follows from the caches, from the receipts of an earlier process, and from the
-    /// version of this number, which is in service.
+    /// Returns true if the queues have everything that follows from the caches, from the receipts of an earlier process, and from the
+    /// version of this number, which is in service. This includes the signals of complete caches.
     pub(super) fn is_settled(&self, swap: u64) -> bool {
         let is_recalling = || self.recalled().iter().any(|(informer, _)| informer.has_synced());
-        self.swap.load(Ordering::Acquire) == swap && self.namespaces.are_settled() && !is_recalling()
+        self.swap.load(Ordering::Acquire) == swap
+            && self.namespaces.are_settled()
+            && !is_recalling()
+            && !self.announces()
     }
 
     /// Returns a subscription that is not [announced](Self::announce) yet, once its initial notifications are settled.
@@ -500,36 +505,50 @@ impl Subscriptions {
             tokio::select! {
                 biased;
                 () = registered => {}
-                Some(gvr) = waits.next() => return gvr,
+                Some(gvr) = waits.next() => if self.begins_to_announce(&gvr) {
+                    return gvr;
+                },
             }
         }
     }
 
+    /// Returns false if the plugin must not be notified now: a replay has begun meanwhile, or the subscription has ended.
+    fn begins_to_announce(&self, gvr: &Gvr) -> bool {
+        let mut claims = self.claims.lock();
+        let listening = claims.get_mut(gvr).and_then(|claim| claim.listening.as_mut());
+        let Some(listening) = listening.filter(|listening| listening.is_settled()) else { return false };
+        listening.announcement = Announcement::Begun;
+        true
+    }
+
     /// The subscriptions that are not [announced](Self::announce) yet.
-    fn unannounced(&self) -> Vec<(Gvr, Registration)> {
+    fn unannounced(&self) -> Vec<(Gvr, (Registration, Initials))> {
         let claims = self.claims.lock();
         let listening = claims.iter().filter_map(|(gvr, claim)| Some((gvr, claim.listening.as_ref()?)));
-        let waiting = listening.filter(|(_, listening)| !listening.announced);
-        waiting.map(|(gvr, listening)| (gvr.clone(), listening.registration.clone())).collect()
+        let waiting = listening.filter(|(_, listening)| listening.announcement != Announcement::Done);
+        waiting.map(|(gvr, listening)| (gvr.clone(), listening.initial())).collect()
     }
 
     /// Marks this subscription as announced: the plugin is notified that its initial notifications are settled.
     pub(super) fn announce(&self, gvr: &Gvr) {
         let mut claims = self.claims.lock();
         if let Some(listening) = claims.get_mut(gvr).and_then(|claim| claim.listening.as_mut()) {
-            listening.announced = true;
+            listening.announcement = Announcement::Done;
         }
     }
 
     /// Returns true if a subscription is to be announced now.
     pub(in crate::app) fn announces(&self) -> bool {
-        self.unannounced().iter().any(|(_, registration)| registration.has_synced())
+        let claims = self.claims.lock();
+        let mut listening = claims.values().filter_map(|claim| claim.listening.as_ref());
+        listening.any(|listening| listening.announcement != Announcement::Done && listening.is_settled())
     }
 
     /// The subscriptions that were [announced](Self::announce).
     pub(super) fn announced(&self) -> Vec<Gvr> {
         let claims = self.claims.lock();
-        let announced = |claim: &Claim| claim.listening.as_ref().is_some_and(|listening| listening.announced);
+        let is_done = |listening: &Listening| listening.announcement == Announcement::Done;
+        let announced = |claim: &Claim| claim.listening.as_ref().is_some_and(is_done);
         claims.iter().filter(|(_, claim)| announced(claim)).map(|(gvr, _)| gvr.clone()).collect()
     }
 
@@ -557,42 +576,12 @@ impl Subscriptions {
     }
 }
 
-/// Waits until an informer has reached every state that the plugin acknowledged in an earlier process. An acknowledged object that
-/// the informer does not have then is gone, unless it cannot be decoded. An object that cannot be decoded exists, although the cache
-/// does not have it: this function waits until each such object can be decoded or is gone. If the informer ends first, the function
-/// returns, and the objects that the informer has not reached do not count as gone.
-async fn end_recall(informer: SharedInformer, filter: Arc<Filter<Queue>>) {
-    if !informer.wait_synced().await {
-        // Another informer replaces it.
-        return;
-    }
-    if let Some(version) = filter.newest_recalled::<ResourceVersion>() {
-        let reached = timeout(SEEN_WITHIN, informer.wait_for_version(version.as_str(), None)).await;
-        if matches!(reached, Ok(Err(VersionError::Stopped(_)))) {
-            return;
-        }
-    }
-    loop {
-        let (caught_up, ending) = (informer.clone(), Arc::clone(&filter));
-        let end = move || {
-            let undecoded = caught_up.undecoded();
-            // The cache has a change before the filter receives it, so wait until the filter has received everything.
-            caught_up.wait_offered();
-            ending.end_recall(|key| undecoded.may_have(key));
-            undecoded
-        };
-        let undecoded = off_the_workers(end).await;
-        if !filter.recalls() || !informer.wait_released(&undecoded).await {
-            return;
-        }
-    }
-}
-
 /// Returns the resource once the initial notifications are settled, and never if its registration ends before.
-async fn settled((gvr, registration): (Gvr, Registration)) -> Gvr {
+async fn settled((gvr, (registration, initials)): (Gvr, (Registration, Initials))) -> Gvr {
     if !registration.wait_synced().await {
         std::future::pending::<()>().await;
     }
+    initials.settled().await;
     gvr
 }
 

@@ -438,10 +438,12 @@ impl Versions {
 
     /// Applies another configuration of the sandbox, which starts a new version of the component if an instance could notice
     /// the difference. It does not wait for a load: a load may take long, and a revoked grant must not wait. A component that
-    /// was refused is tried again, because it may work with the new configuration.
+    /// was refused is tried again, because it may work with the new configuration. If the component in service does not start with the
+    /// configuration for a cause that may pass, [`follow`](Self::follow) tries it again.
     pub(super) async fn configure(&self, sandbox: PluginConfig) {
         let was_refused = matches!(*self.refused.lock(), Some(Refusal::Load(_)));
         let was_rejected = self.plugin.rejected().is_some();
+        let mut may_pass = false;
         match self.plugin.configure(sandbox).await {
             Ok(version) => {
                 if let Some(version) = &version {
@@ -453,11 +455,16 @@ impl Versions {
                     *refused = None;
                 }
             }
-            Err(error) => self.refuse(None, &error, Refusal::Configuration),
+            Err(error) => {
+                self.refuse(None, &error, Refusal::Configuration);
+                may_pass = error.may_pass();
+            }
         }
+        // A component that was taken out of service is not tried again.
+        may_pass &= self.plugin.rejected().is_none();
         // A new version makes the plugin forget the one that was taken out of service.
         let is_forgotten = was_rejected && self.plugin.rejected().is_none();
-        if was_refused || is_forgotten || self.plugin.version().is_none() {
+        if was_refused || is_forgotten || may_pass || self.plugin.version().is_none() {
             self.load_again();
         }
     }

@@ -107,8 +107,8 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
             .doc(
                 "Only objects of namespaces whose labels this selector matches. When a namespace begins to \
                  match, its objects are delivered as additions; when it no longer matches, as deletions. For \
-                 this the host watches the metadata of all namespaces, and the subscription begins when they \
-                 have been listed. Default: all.",
+                 this the host watches all namespaces: as their [[watch]] or a pattern says, or else only \
+                 their metadata. The subscription begins when they have been listed. Default: all.",
             ),
         K::<LabelSelector>::new("labels", |on| &mut on.filter.labels)
             .example("\"app=web,tier in (a, b),!legacy\"")

@@ -155,6 +155,18 @@ fn a_call_of_a_timer_that_became_a_dead_letter_is_not_repeated_before_its_next_t
     assert_eq!((world.queue.stats().dropped_keys, world.queue.stats().succeeded), (0, 1));
 }
 
+#[test]
+fn a_dead_letter_of_a_timer_that_is_not_due_is_replayed_at_once() {
+    let world = World::new(&[cron("nightly", "0 3 * * *")]);
+    first_night(&world).fail(&failure(FailureKind::Handler), true);
+
+    world.timers.repeat("nightly").unwrap();
+
+    assert_eq!(world.pass(1), ["nightly"]);
+    assert_eq!(world.queue.stats().dropped_keys, 0);
+    assert!(world.pass(60 * 60).is_empty());
+}
+
 /// Only a call can end a quarantine.
 #[test]
 fn a_wait_that_ends_before_a_timer_is_due_ends_no_quarantine() {

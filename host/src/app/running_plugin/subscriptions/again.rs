@@ -3,13 +3,13 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use informer_cache::{Registration, SharedInformer};
-use informer_dispatch::{DeadLetter, ObjectRef};
+use informer_dispatch::{DeadLetter, Filter, ObjectRef, Queue};
 use informer_types::{
     Cause, Change, Gvr, Notification, NotificationSink, Object, ObjectKey, Source, SyncToken,
 };
 use tokio::time::Instant;
 
-use super::{Listening, Subscriptions};
+use super::{Announcement, Listening, Subscriptions};
 use crate::{
     app::{blocking::off_the_workers, running_plugin::letters::NotReplayed},
     wiring::Repeats,
@@ -19,11 +19,11 @@ use crate::{
 
 impl Subscriptions {
     /// Delivers the object of a dead letter again, with the cause `replay`: as an addition or an update in its present
-    /// state, or as a deletion if it is gone. Returns the verb. The letter is deleted once the plugin acknowledges the
-    /// notification.
+    /// state, or as a deletion if it is gone. The letter of a deletion is a deletion again while the subscription does not select the
+    /// object. Returns the verb. The letter is deleted once the plugin acknowledges the notification.
     pub(in crate::app) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
         let ObjectRef { source, key } = &letter.object;
-        let (informer, registration) = self.certain(source.gvr(), key)?;
+        let (informer, registration, filter) = self.certain(source.gvr(), key)?;
         // Read the quarantine first and the cache second. In the other order, an object that becomes decodable in between
         // would be missing in both.
         let undecoded = informer.undecoded();
@@ -32,7 +32,9 @@ impl Subscriptions {
         }
         let mut verb = None;
         let offered = informer.replay_object(&registration, key, Cause::Replay, |cached| {
-            let change = again(letter, cached)?;
+            // The object left the subscription, and its deletion was given up.
+            let is_left = |object: &Arc<Object>| letter.verb == "delete" && filter.excludes(object).is_some();
+            let change = again(letter, cached.filter(|object| !is_left(object)))?;
             verb = Some(change.verb());
             Some(change)
         });
@@ -55,7 +57,7 @@ impl Subscriptions {
     /// Waits for the informer's lock.
     pub(super) fn deliver_unchanged(&self, gvr: &Gvr, key: &ObjectKey) -> bool {
         match self.certain(gvr, key) {
-            Ok((informer, registration)) => {
+            Ok((informer, registration, _)) => {
                 // An informer that has ended does not call the closure.
                 let mut is_known = false;
                 informer.replay_object(&registration, key, Cause::Resync, |cached| {
@@ -69,7 +71,8 @@ impl Subscriptions {
     }
 
     /// Delivers every object that the plugin subscribes to again, with the cause `replay`. The token that `settled` returns for a
-    /// resource is dropped once its notifications are settled. A subscription that is not announced yet gets no token.
+    /// resource is dropped once its notifications are settled. A subscription that is not announced yet gets no such token: it is
+    /// announced once the notifications of the replay are settled too.
     ///
     /// # Blocking
     /// It visits every cached object under the lock of its informer.
@@ -82,7 +85,8 @@ impl Subscriptions {
                     let added = |object: &Arc<Object>| Some(Change::Added { object: Arc::clone(object) });
                     successor.retarget(Arc::clone(&listening.filter) as _, added);
                 }
-                let token = if listening.announced { settled(gvr) } else { SyncToken::new(|| {}) };
+                let is_waiting = listening.announcement == Announcement::Waits;
+                let token = if is_waiting { listening.initials.hold() } else { settled(gvr) };
                 let informer = claim.subscription.informer();
                 if !informer.replay(&listening.registration, token.clone()) {
                     listening.replay_last(informer, &token);
@@ -91,8 +95,13 @@ impl Subscriptions {
         }
     }
 
-    /// The informer of a resource, if its cache decides whether an object exists.
-    fn certain(&self, gvr: &Gvr, key: &ObjectKey) -> Result<(SharedInformer, Registration), NotReplayed> {
+    /// The informer of a resource, if its cache decides whether an object exists, with the registration and the filter of the
+    /// subscription.
+    fn certain(
+        &self,
+        gvr: &Gvr,
+        key: &ObjectKey,
+    ) -> Result<(SharedInformer, Registration, Arc<Filter<Queue>>), NotReplayed> {
         let claims = self.claims.lock();
         let claim = claims.get(gvr).ok_or(NotReplayed::NotSubscribed)?;
         let listening = claim.listening.as_ref().ok_or(NotReplayed::NotSubscribed)?;
@@ -105,7 +114,7 @@ impl Subscriptions {
             let may_exist = informer.undecoded().may_have(key);
             return Err(if may_exist { NotReplayed::NotDecoded } else { NotReplayed::NotSynced });
         }
-        Ok((informer.clone(), listening.registration.clone()))
+        Ok((informer.clone(), listening.registration.clone(), Arc::clone(&listening.filter)))
     }
 }
 

@@ -9,6 +9,7 @@ use informer_cache::{FactoryStopped, InformerStopped, Registration, SharedInform
 use informer_dispatch::{Filter, Queue};
 use informer_types::{Gvr, NotificationSink, Object, ObjectKey, Source, Tracer};
 
+use super::initials::Initials;
 use crate::{
     app::{
         keeping::View,
@@ -55,13 +56,26 @@ pub(super) struct Claim {
 pub(super) struct Listening {
     pub(super) on: config::Subscription,
     pub(super) registration: Registration,
+    /// Tracks the initial notifications of this informer and of those before it.
+    pub(super) initials: Initials,
     /// Tracks which objects the plugin has seen.
     pub(super) filter: Arc<Filter<Queue>>,
     /// Stands before the filter until the informer has caught up with the informer that it replaced. It stays after that while the
     /// plugin knows objects that the informer cannot decode.
     pub(super) successor: Option<Arc<Successor>>,
-    /// True once the plugin is notified that the initial notifications are settled.
-    pub(super) announced: bool,
+    /// The notification of the plugin that the initial notifications are settled.
+    pub(super) announcement: Announcement,
+}
+
+/// The notification of the plugin that the initial notifications of a subscription are settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Announcement {
+    /// They are not settled, as far as the host knows.
+    Waits,
+    /// They are settled, and the plugin is about to be notified. A replay that begins now ends with a notification of its own.
+    Begun,
+    /// The plugin is notified.
+    Done,
 }
 
 // === impl Claim ===
@@ -75,10 +89,31 @@ impl Claim {
 // === impl Listening ===
 
 impl Listening {
+    /// A subscription that begins.
+    pub(super) fn new(
+        on: config::Subscription,
+        registration: Registration,
+        filter: Arc<Filter<Queue>>,
+        initials: Initials,
+    ) -> Self {
+        let announcement = Announcement::Waits;
+        Self { on, registration, initials, filter, successor: None, announcement }
+    }
+
     /// Returns true if the informer has not reached the state of the object that the plugin has already received from the
     /// informer before.
     pub(super) fn is_behind(&self, key: &ObjectKey) -> bool {
         self.successor.as_ref().is_some_and(|successor| successor.knows(key))
+    }
+
+    /// The registration, and the tracker of all initial notifications: the subscription has synced when both have.
+    pub(super) fn initial(&self) -> (Registration, Initials) {
+        (self.registration.clone(), self.initials.clone())
+    }
+
+    /// Returns true if every initial notification is settled, and every replay that began before the announcement.
+    pub(super) fn is_settled(&self) -> bool {
+        self.registration.has_synced() && self.initials.are_settled()
     }
 
     /// The objects that the filter has been offered and that are not deleted.
@@ -103,6 +138,7 @@ impl Listening {
         // If the informer before had not caught up either, its successor tracks more than its cache.
         let (newer, before) = self.successor.take().map(|successor| successor.take()).unwrap_or_default();
         // The filter stays: it tracks which objects the plugin has seen.
+        self.initials.begin();
         let sink = Arc::clone(&self.filter) as _;
         let until = old.last_synced_version().unwrap_or_else(|_| Some(String::new())).or(before);
         let received = Received { cached: old.cached(), newer, until, view: View::of(&self.on) };
@@ -111,7 +147,8 @@ impl Listening {
         // Read first: the cache has reached at least this version once the listener receives it.
         let (reached, undecoded) = (new.last_synced_version().ok().flatten(), new.undecoded());
         let config = settings::listener(plugin, &self.on);
-        let registration = subscription.add_listener(config, Arc::clone(&successor) as _);
+        let sink = self.initials.before(Arc::clone(&successor) as _);
+        let registration = subscription.add_listener(config, sink);
         if registration.is_ok() {
             successor.reached(reached.as_deref(), |key| undecoded.may_have(key));
         }
@@ -132,7 +169,12 @@ impl Listening {
         let sink = || -> Arc<dyn NotificationSink> {
             // Every notification of the listener was offered before.
             successor.finish(|key| undecoded.may_have(key));
-            if successor.is_finished() { Arc::clone(&self.filter) as _ } else { Arc::clone(&successor) as _ }
+            let sink: Arc<dyn NotificationSink> = if successor.is_finished() {
+                Arc::clone(&self.filter) as _
+            } else {
+                Arc::clone(&successor) as _
+            };
+            self.initials.before(sink)
         };
         let is_replaced = informer.replace_sink(&self.registration, config, sink);
         let is_over = is_replaced && successor.is_finished();

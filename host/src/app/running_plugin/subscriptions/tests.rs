@@ -1,23 +1,31 @@
 //! A watch whose new informer is behind the previous one, or fails.
 
-use std::{collections::HashMap, time::SystemTime};
+use std::{
+    cell::Cell,
+    collections::HashMap,
+    time::{Duration, SystemTime},
+};
 
 use informer_devserver::DevServer;
 use informer_dispatch::{DeadLetter, FilterConfig, ObjectRef, Receipt, Receipts};
 use informer_types::{
     Body, Cause, Change, Failure, FailureKind, Header, LabelSelector, Notification, Source, SyncToken,
 };
-use serde_json::json;
-use tokio::sync::oneshot;
+use serde_json::{Value, json};
+use tokio::{sync::oneshot, time::timeout};
 
 use super::*;
-use crate::app::{
-    App,
-    applier::tests::{config, config_map, delete_config_map, start},
-    keeping::View,
-    running_plugin::{RunningPlugin, letters::NotReplayed},
-    settings,
-    successor::{Received, Successor},
+use crate::{
+    app::{
+        App, Options,
+        applier::tests::{config, config_map, delete_config_map, start},
+        keeping::View,
+        running_plugin::{RunningPlugin, letters::NotReplayed},
+        settings,
+        successor::{Received, Successor},
+    },
+    config::Access,
+    connect::connect,
 };
 
 const KEY: &str = "default/web";
@@ -58,15 +66,22 @@ struct Stage {
 
 impl Stage {
     async fn new() -> Self {
+        let stage = Self::with(Vec::new()).await;
+        let mut claims = stage.plugin.subscriptions().claims.lock();
+        let claim = claims.get_mut(&stage.informer.key().gvr).unwrap();
+        let listening = claim.listening.as_mut().unwrap();
+        listening.successor = Some(successor(&stage.informer, listening, web(UNREACHED)));
+        drop(claims);
+        stage
+    }
+
+    /// A host without a successor. Its informer has these objects.
+    async fn with(objects: Vec<Value>) -> Self {
         let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+        server.load(objects).unwrap();
         let app = start(&server, config("")).await;
         let plugin = app.applier.plugins().find("a").unwrap();
         let informer = app.factory.informers().remove(0);
-        let mut claims = plugin.subscriptions().claims.lock();
-        let listening =
-            claims.get_mut(&informer.key().gvr).and_then(|claim| claim.listening.as_mut()).unwrap();
-        listening.successor = Some(successor(&informer, listening, web(UNREACHED)));
-        drop(claims);
         Self { server, app, plugin, informer }
     }
 
@@ -139,6 +154,22 @@ impl Stage {
         Arc::new(filter.recalling(source, Receipts::default(), recalled))
     }
 
+    /// A dead letter of the object `default/web`.
+    fn letter(&self, verb: &'static str) -> DeadLetter {
+        let source = Source::new(self.informer.key().gvr.clone());
+        DeadLetter {
+            object: ObjectRef { source, key: KEY.parse().unwrap() },
+            verb,
+            cause: Cause::Live,
+            uid: "u".into(),
+            resource_version: UNREACHED.into(),
+            labels: Vec::new(),
+            attempts: 1,
+            failure: Failure::new(FailureKind::Handler, "no"),
+            at: SystemTime::UNIX_EPOCH,
+        }
+    }
+
     async fn end(self) {
         self.app.stop().await;
         self.server.shutdown().await;
@@ -148,18 +179,7 @@ impl Stage {
 #[tokio::test]
 async fn a_dead_letter_is_not_replayed_before_the_informer_has_caught_up() {
     let stage = Stage::new().await;
-    let source = Source::new(stage.informer.key().gvr.clone());
-    let letter = DeadLetter {
-        object: ObjectRef { source, key: KEY.parse().unwrap() },
-        verb: "update",
-        cause: Cause::Live,
-        uid: "u".into(),
-        resource_version: "1000000".into(),
-        labels: Vec::new(),
-        attempts: 1,
-        failure: Failure::new(FailureKind::Handler, "no"),
-        at: SystemTime::UNIX_EPOCH,
-    };
+    let letter = stage.letter("update");
     assert_eq!(
         stage.plugin.subscriptions().replay(&letter),
         Err(NotReplayed::NotSynced),
@@ -170,6 +190,28 @@ async fn a_dead_letter_is_not_replayed_before_the_informer_has_caught_up() {
     stage.plugin.subscriptions().caught_up(&stage.informer);
 
     assert_eq!(stage.plugin.subscriptions().replay(&letter), Ok("delete"));
+    stage.end().await;
+}
+
+/// The filter turned an update into a deletion, and the plugin did not acknowledge the deletion.
+#[tokio::test]
+async fn the_dead_letter_of_a_deletion_is_replayed_as_one_while_the_object_is_outside_of_the_filter() {
+    let stage = Stage::with(vec![config_map(&json!("2026-01-01T00:00:00Z"))]).await;
+    let subscriptions = stage.plugin.subscriptions();
+    let offered = || stage.plugin.queue().stats().offered;
+    assert_eq!(subscriptions.replay(&stage.letter("delete")), Ok("add"));
+    let mut on = stage.on();
+    on.filter.labels = "team=shop".parse().unwrap();
+    {
+        let mut claims = subscriptions.claims.lock();
+        let claim = claims.get_mut(&stage.informer.key().gvr).unwrap();
+        assert!(subscriptions.listen(claim, &on, None));
+    }
+    let before = offered();
+
+    assert_eq!(subscriptions.replay(&stage.letter("delete")), Ok("delete"));
+
+    assert_eq!(offered() - before, 1, "the filter lets it pass");
     stage.end().await;
 }
 
@@ -285,6 +327,73 @@ async fn a_subscription_without_labels_of_namespaces_does_not_wait_for_the_names
     stage.plugin.replace_informer(next).unwrap();
     timeout(Duration::from_secs(30), subscriptions.namespaces.known()).await.unwrap();
     stage.end().await;
+}
+
+/// The new informer does not deliver the object again, because the object is unchanged.
+#[tokio::test]
+async fn a_subscription_is_announced_once_the_notifications_of_the_informer_before_are_settled_too() {
+    let stage = Stage::with(vec![config_map(&json!("2026-01-01T00:00:00Z"))]).await;
+    let (next, subscriptions) = (stage.next(), stage.plugin.subscriptions());
+    assert!(next.informer().wait_synced().await);
+    stage.app.factory.stop(&stage.informer).await;
+
+    stage.plugin.replace_informer(next).unwrap();
+
+    let registration = stage.registration();
+    assert!(timeout(Duration::from_secs(30), registration.wait_synced()).await.unwrap());
+    assert!(!subscriptions.announces(), "there was no call for the object");
+    stage.plugin.queue().close();
+    assert!(subscriptions.announces());
+    stage.end().await;
+}
+
+/// The plugin may get another version before it is notified that it has received every object.
+#[tokio::test]
+async fn a_subscription_is_announced_once_a_replay_that_began_before_is_settled_too() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    server.load(vec![config_map(&json!("2026-01-01T00:00:00Z"))]).unwrap();
+    let mut skips = config("");
+    skips.plugins[0].subscriptions[0].filter.initial = Initial::Skip;
+    let app = start(&server, skips).await;
+    let plugin = app.applier.plugins().find("a").unwrap();
+    let subscriptions = plugin.subscriptions();
+    timeout(Duration::from_secs(30), subscriptions.synced()).await.unwrap();
+    assert!(subscriptions.announces(), "no object is initial");
+
+    subscriptions.replay_all(|_| unreachable!("it is not announced"));
+
+    assert!(plugin.queue().stats().pending > 0 && !subscriptions.announces());
+    plugin.queue().close();
+    timeout(Duration::from_secs(30), subscriptions.next_synced()).await.unwrap();
+    let is_again = Cell::new(false);
+    subscriptions.replay_all(|_| {
+        is_again.set(true);
+        SyncToken::new(|| {})
+    });
+    assert!(is_again.get(), "the plugin is about to be notified, so it is notified once more");
+    app.stop().await;
+    server.shutdown().await;
+}
+
+/// The list of that resource may never end. The plugin would not be called before the next start of the host.
+#[tokio::test]
+async fn a_plugin_waits_no_longer_for_the_cache_of_a_removed_subscription() {
+    // Nothing listens there.
+    let connection = connect(&Access::Server("http://127.0.0.1:9".parse().unwrap())).await.unwrap();
+    let options = Options { connection: Some(connection), ..Options::default() };
+    let app = App::start(config(""), options).await.unwrap();
+    let plugin = app.applier.plugins().find("a").unwrap();
+    let mut without = config("");
+    without.plugins[0].subscriptions.clear();
+
+    let completed = plugin.gate.completed(plugin.gate.round(), plugin.subscriptions().complete());
+    let completed = timeout(Duration::from_secs(30), completed);
+    let (is_complete, applied) = tokio::join!(biased; completed, app.apply(without));
+
+    applied.unwrap();
+    assert!(!is_complete.unwrap(), "it looks at its caches anew");
+    assert!(timeout(Duration::from_secs(30), plugin.subscriptions().complete()).await.unwrap());
+    app.stop().await;
 }
 
 #[tokio::test]

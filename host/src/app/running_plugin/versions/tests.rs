@@ -171,6 +171,25 @@ async fn a_change_of_the_configuration_does_not_end_the_refusal_of_a_component()
     host.end().await;
 }
 
+/// For example, a service that `start` needs may be down.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_with_which_the_component_does_not_start_is_tried_again() {
+    let own = || config(&guest("reader").display().to_string(), "read = [\"v1/configmaps\"]", "");
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let host = Host::start_at(server, |config| *config = own()).await;
+    host.until("a version in service", |plugin| plugin.plugin().version().is_some()).await;
+    let mut other = own();
+    "{}".clone_into(&mut other.plugins[0].config_json);
+
+    host.app.apply(other).await.unwrap();
+
+    assert!(host.plugin().plugin().version().is_some(), "the version in service stays");
+    // The next attempt is a load.
+    let is_load = |refused: &Option<Refusal>| matches!(refused, Some(Refusal::Load(_)));
+    host.until("another attempt", |plugin| is_load(&plugin.versions().refused.lock())).await;
+    host.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_stays_while_the_registry_does_not_answer() {
     let host = Host::start().await;
