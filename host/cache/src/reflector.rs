@@ -1,9 +1,9 @@
 //! Feeds the delta queue with all changes of one collection: lists, watches, resumes and relists.
 //!
 //! A run is one list and the watches that follow it. A watch that ends normally is reopened where it ended,
-//! without a list. If the server sends no versions, each watch follows a list of its own. Anything that leaves a
-//! gap, or may leave one, ends the run; after a backoff the next run starts with a list at the last resource version
-//! seen. A reflector is stopped by dropping its future, at any await.
+//! without a list. If the server sends no versions, a list precedes each watch. Anything that leaves a gap, or may
+//! leave one, ends the run; after a backoff the next run starts with a list at the last resource version seen. A
+//! reflector is stopped by dropping its future, at any await.
 
 mod backoff;
 mod consistency_check;

@@ -265,10 +265,7 @@ fn supersedes(earlier: &Entry, later: &Entry) -> bool {
     match (&earlier.change, &later.change) {
         (Change::Deleted { .. }, _) => false,
         (_, Change::Deleted { .. }) => true,
-        (before, after) => {
-            let (before, after) = (before.object(), after.object());
-            !Arc::ptr_eq(before, after) && !is_same_version(before, after)
-        }
+        (before, after) => !is_same_version(before.object(), after.object()),
     }
 }
 

@@ -114,9 +114,12 @@ impl Entry {
     }
 }
 
-/// Returns true if both are states of the same object at the same version. Their content may differ (D-5).
-pub(crate) fn is_same_version(one: &Object, another: &Object) -> bool {
-    one.resource_version() == another.resource_version() && one.uid() == another.uid()
+/// Returns true if both are states of the same object at the same version. Their content may differ (D-5). Some servers send no
+/// versions. Two different states without a version count as two versions.
+pub(crate) fn is_same_version(one: &Arc<Object>, another: &Arc<Object>) -> bool {
+    let has_version = !one.resource_version().is_empty();
+    let is_same = one.resource_version() == another.resource_version() && one.uid() == another.uid();
+    Arc::ptr_eq(one, another) || (has_version && is_same)
 }
 
 // === impl Tokens ===

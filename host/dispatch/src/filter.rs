@@ -359,6 +359,12 @@ impl<S: NotificationSink> Filter<S> {
         match judged {
             Ok(()) => {
                 self.passed.fetch_add(1, Ordering::Relaxed);
+                if let (Some((source, receipts)), Change::Deleted { object, .. }) =
+                    (&self.receipts, &notification.change)
+                    && self.config.withholds_additions()
+                {
+                    receipts.leaves(source, object);
+                }
                 true
             }
             Err(condition) => {
@@ -383,9 +389,9 @@ impl<S: NotificationSink> Filter<S> {
                 receipts.skipped(source, old, new);
             }
             Change::Deleted { object, .. } if is_about_changes => receipts.forgotten(source, object),
-            // The deletion may pass, also if it is found out only after a restart.
-            change @ Change::Added { object } if is_about_changes && self.config.events.delete => {
-                receipts.begun(&ObjectRef { source: source.clone(), key: object.key() }, change);
+            // The deletion of the object may pass. The receipt makes it pass after a restart, too.
+            Change::Added { object } if is_about_changes && self.config.events.delete => {
+                receipts.withheld(source, object);
             }
             _ => {}
         }
@@ -497,7 +503,7 @@ impl<S: NotificationSink> Filter<S> {
             stats.unreadable += 1;
             return true;
         };
-        // Some servers send no versions. Only the content shows then that this is the same state.
+        // Some servers send no versions. Two states without a version are the same state if their content is the same.
         if same && *before == *after {
             return true;
         }

@@ -240,8 +240,9 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         self.waits.first_key_value().map(|((due, _), _)| *due)
     }
 
-    /// The first wait that follows failed calls, whose number `failed` returns. Returns `None` while a pause or a quarantine
-    /// holds calls back. Looks at the earliest waits only, so that a long queue costs no more than a short one.
+    /// The first wait that follows failed calls, whose number `failed` returns. A key that is ready or in flight is left out, because
+    /// its next call does not wait. Returns `None` while a pause or a quarantine holds calls back. Looks at the earliest waits only, so
+    /// that a long queue costs no more than a short one.
     pub(crate) fn next_retry(&self, failed: impl Fn(&P) -> u32, now: Instant) -> Option<NextRetry>
     where
         K: ToString,
@@ -253,7 +254,7 @@ impl<K: Clone + Eq + Hash, P> Keyed<K, P> {
         let earliest = self.waits.iter().take(LOOKED_AT);
         earliest.filter_map(|(due, id)| Some((due.0, self.slots.get(*id)?))).find_map(|(due, slot)| {
             let attempts = failed(&slot.payload);
-            (attempts > 0).then(|| NextRetry {
+            (attempts > 0 && slot.place() == Place::Idle).then(|| NextRetry {
                 key: slot.key.to_string(),
                 attempts,
                 retry_in: due.saturating_duration_since(now),

@@ -15,7 +15,8 @@
 //! If the content of an object changes at the same version, its receipt is stale until the plugin acknowledges the new content.
 //!
 //! A receipt that is not acknowledged shows only that the plugin may know the object. The object is delivered again, or if the object
-//! is gone, its deletion is delivered.
+//! is gone, its deletion is delivered. An object whose addition is withheld gets such a receipt if its deletion may pass. If the deletion
+//! of an earlier object of the same name is pending, the receipt replaces the earlier one when the plugin acknowledges the deletion.
 //!
 //! # At least once
 //! A receipt is written after the acknowledgement, so a process that is killed may forget the receipts of its last moments: their
@@ -46,9 +47,9 @@ const FULL: usize = 1 << 18;
 /// The receipts of one plugin that are not written yet. Clones are handles of the same receipts.
 ///
 /// # Bound
-/// One receipt for each object with a change since the last write, and one for each object with a withheld change that waits for the
-/// acknowledgement of the state before. While nothing can be written, the receipts of at most 262,144 deleted objects are kept for each
-/// subscription.
+/// One receipt for each object with a change since the last write, one for each object with a withheld change that waits for the
+/// acknowledgement of the state before, and one entry for each name with a deletion that passed a filter that withholds additions.
+/// While nothing can be written, the receipts of at most 262,144 deleted objects are kept for each subscription.
 #[derive(Clone, Debug, Default)]
 pub struct Receipts(Arc<Shared>);
 
@@ -104,6 +105,11 @@ struct Unwritten {
     skip: Option<Skip>,
     /// `skip` is not written before the plugin acknowledges the state before it, because the row on disk is of another state.
     skip_waits: bool,
+    /// The UID of the object whose deletion passed last, until the plugin acknowledges the deletion or the deletion is given up.
+    leaving: Option<Box<str>>,
+    /// The receipt of the next object of this name, whose addition was withheld while `leaving` is set. The receipt replaces the row
+    /// of the earlier object when the deletion is acknowledged.
+    next: Option<Receipt>,
 }
 
 /// A change that was withheld, or several in a row.
@@ -228,9 +234,27 @@ impl Receipts {
         }
     }
 
+    /// The deletion of this object passes a filter that may withhold the addition of the next object of the same name. Call it before
+    /// the deletion is offered to the queue.
+    pub(crate) fn leaves(&self, source: &Source, object: &Object) {
+        self.note(source, &object.key(), |unwritten| {
+            (unwritten.leaving, unwritten.next) = (Some(object.uid().into()), None);
+        });
+    }
+
+    /// A condition withholds the addition of this object from the plugin, which has to receive the deletion of the object.
+    pub(crate) fn withheld(&self, source: &Source, object: &Object) {
+        if let Some(receipt) = Receipt::of(object) {
+            self.note(source, &object.key(), |unwritten| unwritten.withheld(receipt.begun()));
+        }
+    }
+
     /// A condition withholds the deletion of this object from the plugin.
     pub(crate) fn forgotten(&self, source: &Source, object: &Object) {
-        self.note(source, &object.key(), |unwritten| unwritten.gone(object));
+        self.note(source, &object.key(), |unwritten| {
+            unwritten.next = None;
+            unwritten.gone(object);
+        });
     }
 
     /// The object is deleted, and its deletion is given up, or is not delivered because the plugin never saw the object. No state of
@@ -460,6 +484,11 @@ impl Unwritten {
         }
     }
 
+    fn withheld(&mut self, receipt: Receipt) {
+        self.next = self.leaving.is_some().then(|| receipt.clone());
+        self.begun(receipt);
+    }
+
     fn acknowledged(&mut self, receipt: Receipt) {
         let reached = self.skip.take_if(|skip| skip.from == receipt).map(|skip| skip.to);
         // A resync or a replay may deliver the state after a withheld change. The change has nothing to wait for any more.
@@ -479,13 +508,23 @@ impl Unwritten {
 
     fn gone(&mut self, object: &Object) {
         // Another object of this name may wait for its addition.
-        let skip = self.skip.take_if(|skip| !skip.from.is_of(object));
-        *self = Self { write: Some(Write::Gone), skip, skip_waits: true };
+        self.skip = self.skip.take_if(|skip| !skip.from.is_of(object));
+        self.skip_waits = true;
+        self.write = Some(self.next.clone().map_or(Write::Gone, Write::State));
+        self.left(object);
+    }
+
+    /// The deletion of this object is no longer pending.
+    fn left(&mut self, object: &Object) {
+        if self.leaving.as_deref() == Some(object.uid()) {
+            (self.leaving, self.next) = (None, None);
+        }
     }
 
     /// No state of this object is acknowledged any more.
     fn abandon(&mut self, object: &Object) {
         self.skip = self.skip.take().filter(|skip| !skip.from.is_of(object));
+        self.left(object);
     }
 
     fn expire(&mut self) {
@@ -541,12 +580,12 @@ impl Unwritten {
     }
 
     fn is_empty(&self) -> bool {
-        self.write.is_none() && self.skip.is_none()
+        self.write.is_none() && self.skip.is_none() && self.leaving.is_none()
     }
 
     /// Returns true if nothing but the deletion of a row is to be written.
     fn is_deletion(&self) -> bool {
-        self.write == Some(Write::Gone) && self.skip.is_none()
+        self.write == Some(Write::Gone) && self.skip.is_none() && self.leaving.is_none()
     }
 }
 

@@ -85,9 +85,9 @@ pub fn differs(old: &str, new: &str, pointers: &[Pointer]) -> Result<bool, Inval
     any_differs(old, new, pointers, |_| None, |left, right| same(Some(left), Some(right)))
 }
 
-/// Compares like [`differs()`], but a digest that stands for a value in the other text is equal to that value. It is meant for a
-/// whole object and a partial one. An author can write a text that looks like a digest, so two whole objects are compared by
-/// [`differs()`].
+/// Compares like [`differs()`], but a digest in one text is equal to the value in the other text for which the digest stands. Use this
+/// function for a whole object and a partial one. Compare two whole objects with [`differs()`], because an author can write a text that
+/// looks like a digest.
 ///
 /// # Errors
 /// The errors of [`locate()`].
@@ -136,8 +136,8 @@ fn any_differs<P: Borrow<Pointer>>(
     Ok(false)
 }
 
-/// Returns true if two JSON objects differ in a member whose name is not in `except`. Members are compared as JSON; a
-/// digest differs from the value that it stands for.
+/// Returns true if two JSON objects differ in a member whose name is not in `except`. Members are compared as JSON. A digest differs
+/// from the value for which it stands.
 ///
 /// # Errors
 /// [`InvalidJson`] if a text is no JSON object.

@@ -68,12 +68,13 @@ impl ListState {
     }
 
     /// Returns true if a watch can begin where the last one ended. A watch from no version, or from "0", begins with the current
-    /// state, which does not show what was deleted before.
+    /// state, and the current state does not show earlier deletions.
     pub(crate) fn can_resume(&self) -> bool {
         !matches!(self.last_version.as_str(), "" | "0")
     }
 
-    /// Returns true if the server sends no versions. Such a server cannot mark the end of a streaming list, because the mark has a version.
+    /// Returns true if the last list had no version. A server without versions cannot mark the end of a streaming list, because the
+    /// mark has a version.
     pub(crate) fn is_unversioned(&self) -> bool {
         self.unversioned
     }

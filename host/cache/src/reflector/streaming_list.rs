@@ -83,7 +83,7 @@ impl StreamingList<'_> {
     pub(super) fn is_wanted(&self) -> bool {
         match self.mode {
             WatchListMode::Off => false,
-            // A list precedes each watch of such a server, and each streaming list would wait for its end mark in vain.
+            // A list precedes each watch of a server without versions. A streaming list would wait for its end mark in vain each time.
             WatchListMode::Auto | WatchListMode::On if self.state.is_unversioned() => {
                 let reason =
                     "the server sends no resource versions, so it cannot mark the end of a streaming list";

@@ -24,7 +24,7 @@ use crate::{
 const VERY_SHORT: Duration = Duration::from_secs(1);
 
 /// The shortest time from the opening of a watch to the next request, if the watch delivered no object or the server sends no
-/// versions: a server may end every watch as soon as it is open. client-go has no such limit.
+/// versions. A server may end every watch as soon as it is open. client-go has no such limit.
 const REOPEN_SPACING: Duration = Duration::from_secs(1);
 
 /// A server may end a watch this much later than requested. After that the connection counts as half open.

@@ -48,7 +48,7 @@ pub(super) async fn served(inner: &Inner, transport: &Transport, config: &Factor
     let mut missing = FailureBackoff::new(short);
     let mut waiting = inner.cells.iter().any(|cell| cell.phase() == Phase::WaitingForResource);
     // A lookup may find a cluster-scoped resource although the informer watches by namespace. If that resource has taken the name of
-    // a removed resource, the informer waits. Otherwise the configuration is wrong, and the lookup counts as a failure.
+    // a removed resource, the informer waits. If no resource was removed, the configuration is wrong, and the lookup counts as a failure.
     let was_removed = waiting;
     loop {
         if !waiting {

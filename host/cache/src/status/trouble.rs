@@ -69,7 +69,7 @@ impl InformerStatus {
         if self.phase == Phase::NotStarted || self.phase == Phase::Stopped {
             return Some(format!("the informer is {}", self.phase));
         }
-        let unlisted = self.reflectors.iter().filter(|reflector| reflector.applied_version.is_empty());
+        let unlisted = self.reflectors.iter().filter(|reflector| !has_listed(reflector));
         let reasons: Vec<String> = unlisted
             .map(|reflector| match self.trouble(reflector) {
                 Some(trouble) => trouble.what,
@@ -185,8 +185,13 @@ fn quarantine(reflector: &ReflectorStatus) -> Option<Trouble> {
     })
 }
 
+/// Returns true once there was a list. Some servers send no versions, so the applied version alone does not show it.
+fn has_listed(reflector: &ReflectorStatus) -> bool {
+    !reflector.applied_version.is_empty() || reflector.data_age.is_some()
+}
+
 fn first_list(status: &InformerStatus, reflector: &ReflectorStatus) -> String {
-    let which = if reflector.applied_version.is_empty() { "the first list" } else { "a list" };
+    let which = if has_listed(reflector) { "a list" } else { "the first list" };
     match &reflector.namespace {
         Some(namespace) => format!("{which} of {} in namespace {namespace}", status.key.gvr),
         None => format!("{which} of {}", status.key.gvr),

@@ -98,6 +98,23 @@ async fn the_status_of_an_informer_whose_server_is_slow() {
     );
 }
 
+/// A list precedes each watch of a server without versions.
+#[tokio::test(start_paused = true)]
+async fn the_status_of_an_informer_without_versions_whose_later_list_is_slow() {
+    let script = Script::new();
+    script.list(Answer::list("", &[pod("a", "")]));
+    script.watch(Answer::watch(&[event("ADDED", pod("a", ""))]));
+    let (_list, answer) = Answer::live(200);
+    script.list(answer);
+    let world = World::start(script);
+    world.watches(1).await;
+
+    tokio::time::sleep(Duration::from_secs(46)).await;
+
+    let trouble = only_trouble(&world.informer.status());
+    assert!(trouble.starts_with("the API server is slow: a list of v1/pods"), "{trouble}");
+}
+
 /// The status takes the place of client-go's watch-error handler.
 #[tokio::test(start_paused = true)]
 async fn the_status_of_an_informer_without_permission_names_the_missing_rule() {

@@ -105,6 +105,11 @@ impl FilterConfig {
             || self.when_of(Subject::Object).is_some()
     }
 
+    /// Returns true if the addition of a selected object may be withheld because of the call or of the change.
+    pub(super) fn withholds_additions(&self) -> bool {
+        !self.events.add || (self.when.is_some() && self.when_of(Subject::Object).is_none())
+    }
+
     /// Returns true if objects of this namespace can be delivered.
     pub(super) fn selects_namespace(&self, namespace: &str) -> bool {
         self.namespaces.is_empty() || self.namespaces.contains(namespace)
@@ -124,8 +129,8 @@ impl Changed {
         !self.generation && self.pointers.is_empty()
     }
 
-    /// Returns true if an update from one text to the other is a change. `one_is_partial` is true if one of the texts is whole and the
-    /// other one may have digests.
+    /// Returns true if an update from one text to the other is a change. `one_is_partial` is true if one object is whole and the other
+    /// one is partial, so that its text may have digests.
     pub(super) fn differ(&self, old: &str, new: &str, one_is_partial: bool) -> Result<bool, InvalidJson> {
         if self.generation && self.generation_differs(old, new)? {
             return Ok(true);

@@ -121,8 +121,8 @@ impl Merging {
         }
     }
 
-    /// Returns true if changes would merge now although each was requested. `pending` is the present number of pending
-    /// notifications: it may have become smaller since the last offer.
+    /// Returns true if changes would merge now although each change was requested. `pending` is the present number of pending
+    /// notifications. This number may have become smaller since the last offer.
     pub(super) fn is_behind(&self, pending: usize) -> bool {
         match self.mode {
             DeliveryMode::Latest => false,
@@ -145,7 +145,8 @@ impl Merging {
         full
     }
 
-    /// Called after a notification was handed out, and before one is accepted. Changes no longer merge once there is room again.
+    /// Called after a notification was handed out, and before one is accepted or put back. Changes no longer merge once there is room
+    /// again.
     pub(super) fn catch_up(&mut self, pending: usize) {
         self.behind = self.is_behind(pending);
     }

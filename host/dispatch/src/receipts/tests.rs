@@ -113,6 +113,23 @@ fn an_addition_whose_call_began_follows_the_writes_before_it() {
 }
 
 #[test]
+fn the_receipt_of_a_withheld_addition_stays_until_every_earlier_deletion_has_ended() {
+    let receipts = kept();
+    ["a1", "b1"].iter().for_each(|rv| receipts.leaves(&source(), &object("web", rv)));
+    receipts.withheld(&source(), &object("web", "c1"));
+    for rv in ["a1", "b1"] {
+        taken(&receipts);
+        acknowledge_change(&receipts, &web(), &deleted("web", rv, true).change);
+        assert_eq!(taken(&receipts), Some(Write::State(receipt("c1").begun())));
+    }
+    receipts.leaves(&source(), &object("web", "c1"));
+    receipts.withheld(&source(), &object("web", "d1"));
+    receipts.forgotten(&source(), &object("web", "d1"));
+    receipts.abandoned(&source(), &object("web", "c1"));
+    assert_eq!(taken(&receipts), Some(Write::Gone));
+}
+
+#[test]
 fn the_queue_reports_the_first_call_for_an_addition_and_no_other() {
     let receipts = kept();
     let queue = Queue::builder(&QueueConfig::default()).with_receipts(receipts.clone()).build();

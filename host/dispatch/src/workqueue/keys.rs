@@ -63,7 +63,7 @@ pub(super) struct Key {
     lane: Lane,
     /// The lane that the key enters when its delay is over.
     due_lane: Lane,
-    /// When a scheduled key is due. The delay of a retry may end earlier, and then the key waits for this time again.
+    /// When a scheduled key is due. If the delay of a retry ends earlier, the key waits for this time again.
     scheduled: Option<Instant>,
     /// Failed calls in a row.
     failed: u32,
@@ -175,8 +175,9 @@ impl Keys {
     }
 
     /// Makes a key due after a delay. The delay replaces an earlier delay, and a ready key waits again. A key in flight is handed out
-    /// once more after the delay, but not before its call ends, and also if a retry of that call came earlier. The failures of a key that
-    /// is not in flight are forgotten. If `own`, the guest chose the key, which counts against the capacity.
+    /// once more after the delay, but not before its call ends. If the call fails, a retry may come earlier, and the key is handed out
+    /// again when the delay is over. The failures of a key that is not in flight are forgotten. If `own`, the guest chose the key, which
+    /// counts against the capacity.
     pub(super) fn schedule(
         &mut self,
         key: &str,
@@ -397,7 +398,8 @@ impl Keys {
         }
     }
 
-    /// A delay ended at `due`. If a retry ended it before the time for which the key was scheduled, the key waits for that time.
+    /// The wait of a key ended at `due`. If the key is scheduled for a later time, it waits for the scheduled time again: the wait that
+    /// ended was the delay of a retry.
     fn keep_schedule(&mut self, id: SlotId, due: Instant) {
         let Some(slot) = self.keyed.get_mut(id) else { return };
         let scheduled = slot.payload.scheduled.filter(|at| *at > due);

@@ -100,8 +100,8 @@ impl Part {
         Ok(found.into_iter().zip(parts).map(text).collect())
     }
 
-    /// Returns true if one of the parts differs between two texts. Values are compared as JSON, digests as texts. A value differs from a
-    /// digest that stands for it, because a reader of the value cannot use the digest.
+    /// Returns true if one of the parts differs between two texts. Values are compared as JSON, digests as texts. A digest differs from
+    /// the value for which it stands, because a reader of the value cannot use the digest.
     ///
     /// # Errors
     /// The errors of [`locate()`].

@@ -102,7 +102,7 @@ fn values_are_compared_by_meaning_not_by_spelling() {
     }
 }
 
-/// A cache keeps an object whole while a condition holds, and digests of it otherwise.
+/// A cache keeps an object whole while a condition holds. While the condition does not hold, the cache keeps digests of the object.
 #[test]
 fn a_value_of_a_whole_object_does_not_differ_from_a_digest_that_stands_for_it() {
     let (one, other) = (r#"{"a":"MQ=="}"#, r#"{"a":"Mg=="}"#);

@@ -1,13 +1,9 @@
 //! A subscription that begins with what its plugin acknowledged in an earlier process.
 
-use informer_types::SyncToken;
+use informer_types::{LabelSelector, SyncToken};
 
 use super::*;
-use crate::{
-    Queue, QueueConfig, Settlement,
-    receipts::{Batch, Write},
-    testing::Held,
-};
+use crate::{Queue, QueueConfig, Settlement, receipts::Write, testing::Held};
 
 /// A subscription to what changed, whose plugin acknowledged this state of `shop/web`.
 struct Recalling {
@@ -60,9 +56,14 @@ impl Recalling {
 
     /// The receipt that is to be written.
     fn writes(&self) -> Option<Write> {
-        let Batch { rows, .. } = self.receipts.take(usize::MAX)?;
-        rows.into_iter().flat_map(|rows| rows.writes).map(|(_, write)| write).next()
+        written(&self.receipts).pop()
     }
+}
+
+/// The receipts that are to be written.
+fn written(receipts: &Receipts) -> Vec<Write> {
+    let rows = receipts.take(usize::MAX).map(|batch| batch.rows).unwrap_or_default();
+    rows.into_iter().flat_map(|rows| rows.writes).map(|(_, write)| write).collect()
 }
 
 fn receipt(object: &Object) -> Receipt {
@@ -292,7 +293,7 @@ fn the_receipt_of_an_object_goes_with_a_deletion_that_is_withheld() {
     }
 }
 
-/// The plugin has to receive the deletion after a restart too.
+/// The plugin has to receive the deletion of such an object after a restart, too.
 #[test]
 fn an_object_whose_addition_is_withheld_has_a_receipt_if_its_deletion_may_pass() {
     let one = state("a1", "web", "1");
@@ -319,4 +320,38 @@ fn the_deletion_of_an_object_whose_addition_was_withheld_is_delivered_after_a_re
     let restarted = Recalling::new(config, Some(&one));
 
     assert_eq!(restarted.ends(), ["-a1? relist"]);
+}
+
+/// The addition is withheld at once, while the deletion before it waits in the queue.
+#[test]
+fn an_object_whose_addition_is_withheld_has_a_receipt_once_an_earlier_deletion_is_acknowledged() {
+    let (one, other) = (state("a1", "web", "1"), state("b1", "web", "1"));
+    let (outside, back) = (state("a2", "db", "1"), state("a3", "web", "1"));
+    let is_created_again = ([delete(&one), add(&other)], &other);
+    let leaves_and_returns = ([update(&one, &outside), update(&outside, &back)], &back);
+    let events = Events { add: false, update: false, delete: true };
+    let labels: LabelSelector = "app=web".parse().unwrap();
+    for (changes, present) in [is_created_again, leaves_and_returns] {
+        for is_written_meanwhile in [false, true] {
+            let source = Source::new("v1/pods".parse().unwrap());
+            let receipts = Receipts::default();
+            receipts.keep([source.clone()]);
+            let queue = Queue::builder(&QueueConfig::default()).with_receipts(receipts.clone()).build();
+            let config = FilterConfig { events, labels: labels.clone(), ..FilterConfig::default() };
+            let filter =
+                Filter::new(config, queue.clone()).recalling(source, receipts.clone(), HashMap::new());
+            filter.offer(crate::testing::notification(add(&one), Cause::Live));
+            for change in changes.clone() {
+                filter.offer(crate::testing::notification(change, Cause::Live));
+            }
+            if is_written_meanwhile {
+                written(&receipts);
+            }
+
+            queue.take().unwrap().0.settle(Settlement::Acknowledged);
+
+            assert_eq!(written(&receipts), [Write::State(receipt(present).begun())]);
+            assert!(queue.take().is_none());
+        }
+    }
 }

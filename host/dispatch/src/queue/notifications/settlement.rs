@@ -6,6 +6,7 @@ use informer_types::{Change, EventTrace, Failure, Step, Then};
 
 use super::{Notifications, Taken};
 use crate::{
+    coalesce::Rule,
     dead_letter::DeadLetter,
     entry::ObjectRef,
     keyed::{ALL_WORKERS, SlotId, Spared},
@@ -110,7 +111,7 @@ impl Notifications {
         failure: Failure,
         now: Instant,
     ) -> Settled {
-        let rule = self.merging.rule();
+        let rule = self.present_rule();
         let slot = self.keyed.get(taken.id);
         if slot.is_some_and(|slot| slot.payload.pending.supersedes(rule, &taken.entry)) {
             // Nothing is left to retry. Only the newer state is delivered, and it may have to wait until the object is quiet.
@@ -174,6 +175,12 @@ impl Notifications {
         self.wait(taken, delay, floor, now)
     }
 
+    /// The merging rule for a call that ended. Deletions of unseen objects may have made room since the last offer.
+    fn present_rule(&mut self) -> Rule {
+        self.merging.catch_up(self.pending);
+        self.merging.rule()
+    }
+
     /// Makes a notification pending again. Its object waits until the call is repeated.
     fn wait(&mut self, taken: Taken, delay: Duration, floor: Duration, now: Instant) -> Settled {
         let Taken { id, entry, .. } = taken;
@@ -183,7 +190,7 @@ impl Notifications {
             self.end(id, now);
             return Settled::Discarded;
         }
-        let rule = self.merging.rule();
+        let rule = self.present_rule();
         self.keyed.end(id);
         let Some(slot) = self.keyed.get_mut(id) else {
             // Not reached: a slot stays while its object is in flight.

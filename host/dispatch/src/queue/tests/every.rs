@@ -165,6 +165,27 @@ fn a_queue_is_no_longer_behind_once_enough_objects_are_deleted_before_their_firs
     assert_balanced(&queue);
 }
 
+/// No offer and no call comes between the last deletion and the end of the call.
+#[test]
+fn a_failed_change_does_not_merge_once_enough_objects_are_deleted_before_their_first_call() {
+    let queue = every(4);
+    queue.offer(updated("web", "a1", "a2", Cause::Live));
+    let (lease, _) = take(&queue);
+    offer_all(&queue, ["a", "b", "c", "d"].map(|name| added(name, "a1", Cause::Live)));
+    queue.offer(updated("web", "a2", "a3", Cause::Live));
+    offer_all(&queue, ["a", "b", "c"].map(|name| deleted(name, "a1", true)));
+    assert_eq!((queue.stats().pending, queue.stats().behind, queue.stats().overflows), (2, false, 1));
+
+    lease.settle(retry(0, 0));
+
+    assert_eq!(
+        seen_with_cause(&queue),
+        ["d: +a1 live", "web: a1>a2 live", "web: a2>a3 live"],
+        "each change is kept"
+    );
+    assert_balanced(&queue);
+}
+
 /// One object that changes during a long call fills the queue, and all its changes merge into one.
 #[test]
 fn merging_alone_may_make_room_and_then_each_change_is_kept_again() {

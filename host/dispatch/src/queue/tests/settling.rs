@@ -57,6 +57,18 @@ async fn changes_are_delivered_as_one_once_the_object_is_quiet() {
     assert_balanced(&queue);
 }
 
+/// Some aggregated API servers send objects without versions.
+#[tokio::test(start_paused = true)]
+async fn a_change_of_an_object_without_a_version_waits_until_the_object_is_quiet() {
+    let queue = settling();
+    queue.offer(updated("web", "", "", Cause::Live));
+
+    nothing_for(&queue, 100).await;
+
+    assert_eq!(deliver_all(&queue), ["web: >"]);
+    assert_balanced(&queue);
+}
+
 /// A change is delivered at the latest ten times that time after the first one (D-19).
 #[tokio::test(start_paused = true)]
 async fn an_object_that_is_never_quiet_is_delivered_after_ten_times_the_time() {

@@ -84,7 +84,9 @@ async fn a_key_that_is_scheduled_in_flight_is_due_at_its_time_although_a_retry_o
     work.fail(&failure(), false);
 
     after(10).await;
-    queue.take().unwrap().fail(&failure(), false);
+    let again = queue.take().unwrap();
+    assert_eq!(queue.stats().next_retry, None, "the retry is in flight");
+    again.fail(&failure(), false);
     after(20).await;
     queue.take().unwrap().succeed();
     after(69).await;
