@@ -198,14 +198,14 @@ impl World {
         ))
     }
 
-    /// Describes that the world does not export an interface, and names the worlds that export it.
+    /// The message that the world does not export an interface. The message names the worlds that export the interface.
     fn not_exported(&self, interface: &str) -> String {
         let is_optional = |name: &String| OPTIONAL.contains(&name.as_str());
         let worlds = self.nearest(|exports| {
             exports.iter().any(|name| name == interface) && !exports.iter().any(is_optional)
         });
         let right = if worlds.is_empty() {
-            "no world of the WIT files does; `informer wit wit --replace` writes the files of this version"
+            "no world of the WIT files exports it; `informer wit wit --replace` writes the files of this version"
                 .to_owned()
         } else {
             format!("choose the world {}, or remove the function", worlds.join(" or "))
@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(names, ["batch-handler", "config-handler", "sync-handler", "timer-handler"]);
         assert!(
             uncalled["timer-handler"]
-                .contains("no world of the WIT files does; `informer wit wit --replace`")
+                .contains("no world of the WIT files exports it; `informer wit wit --replace`")
         );
     }
 }

@@ -34,12 +34,18 @@ pub struct PluginConfig {
 }
 
 /// The trial of a new version. The plugin goes back to the last good version if more than `share` of the first `calls` calls fail, or if
-/// the first five calls all fail. A call fails if it traps, exceeds its deadline, its memory or its number of calls to the host, or if
-/// `start` fails. An error that a handler returns is an answer and does not count. If the last good version does not start, the new version
-/// stays in service, and its trial begins anew after 30 seconds.
+/// the first five calls all fail.
+///
+/// A call fails if it traps, exceeds its deadline, its memory or its number of calls to the host, or if `start` fails. A call whose handler
+/// returns an error has not failed, because the error is an answer. A call that the host could not make does not count, for example
+/// because the guests together use all of their memory.
+///
+/// If the last good version does not start, the new version stays in service, and its trial begins anew 30 seconds later.
+///
+/// A new configuration also applies to a trial that has begun.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialConfig {
-    /// The number of first calls that count. 0 turns the trial off.
+    /// The number of first calls that count. 0 turns the trial off, and ends a trial that has begun.
     pub calls: u32,
     /// The share of these calls that may fail, from 0 to 1. With 1 all of them may fail, and the plugin never goes back.
     pub share: f64,

@@ -221,8 +221,8 @@ impl Plugin {
         }
     }
 
-    /// Stops instances that had no call for the idle timeout, and sooner those that had none at all, until `stop` is cancelled. Run it
-    /// beside the deliveries; without it, idle instances stay.
+    /// Stops instances that had no call for the idle timeout, until `stop` is cancelled. An instance that had no call since its start is
+    /// stopped sooner. Run this method beside the deliveries; without it, idle instances stay.
     pub async fn expire_idle(&self, stop: CancellationToken) {
         let (shortest, longest) = IDLE_CHECKS;
         let expire = async {
@@ -230,7 +230,7 @@ impl Plugin {
                 // Read each time: a reload may change it.
                 let idle_timeout = match &self.shared.load().config.instance {
                     InstancePolicy::Warm { idle_timeout, .. } => *idle_timeout,
-                    // The only instance that can be idle is the one that the load made: it had no call yet.
+                    // Only the instance that the load made can be idle. It had no call yet, so it is stopped sooner.
                     InstancePolicy::Fresh => longest,
                 };
                 sleep((idle_timeout / 2).clamp(shortest, longest)).await;
@@ -279,8 +279,9 @@ impl Plugin {
                 Ok(instance) => call_instance(&version, instance, work).await,
                 Err(failure) => Err(failure),
             };
-            if let Some((last_good, why)) = version.trial.judge(result.as_ref().err(), Instant::now()) {
-                Box::pin(self.go_back(&version, last_good, why)).await;
+            let trial = self.shared.load().config.trial;
+            if let Some(verdict) = version.trial.judge(trial, result.as_ref().err(), Instant::now()) {
+                Box::pin(self.go_back(&version, verdict)).await;
             }
             return Some(result);
         }

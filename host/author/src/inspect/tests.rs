@@ -145,7 +145,7 @@ fn more_names_than_any_toolchain_writes_are_refused() {
     assert!(matches!(refused, Err(NotWasm::TooMany)), "{refused:?}");
 }
 
-/// A core module with this number of imports. The imports have no names, and share the name of one module, which has this length.
+/// A core module with imports that have no names. All of them are imports from one module, whose name has `module_bytes` bytes.
 fn with_imports(module_bytes: usize, imports: usize) -> Vec<u8> {
     let mut contents = vec![1];
     length_into(&mut contents, module_bytes);

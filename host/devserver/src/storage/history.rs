@@ -176,8 +176,8 @@ impl Event {
         }
     }
 
-    /// A deletion at the version `rv`. Watches send `before`. If an update removed the last finalizer, its other changes are never stored,
-    /// as in kube-apiserver.
+    /// A deletion at the version `rv`. Watches send `before`. If an update removed the last finalizer, the other changes of the update are
+    /// never stored, as in kube-apiserver.
     pub(super) fn deleted(before: Arc<Stored>, rv: u64) -> Self {
         Self {
             rv,

@@ -13,10 +13,10 @@
 //!    such as a load balancer in front of it.
 //! 3. A redirect is an answer: the guest may follow it by a request of its own, which is checked again. Proxies of the
 //!    environment are not used. `Host` is the granted host; credentials in the URL are refused.
-//! 4. A request, and the body of its answer, ends at the deadline of its call. No request is sent once a grant of its instance was
-//!    revoked and the time for calls in flight has passed. Limited are: the bodies in each direction, the
-//!    number of requests that a plugin has in flight, and the parts of a request before it is sent: 16 KiB of headers,
-//!    16 KiB of path and query, 512 bytes of authority, 32 bytes of method.
+//! 4. A request, and the body of its answer, ends at the deadline of its call. After a grant was revoked, no request is sent once the
+//!    deadline for calls in flight has passed. There are limits on the bodies in each direction, on the number of requests that a
+//!    plugin has in flight, and on the parts of a request before it is sent: 16 KiB of headers, 16 KiB of path and query, 512 bytes of
+//!    authority, 32 bytes of method.
 //! 5. A request that is refused or fails is logged for the plugin, without path, query and headers, and counted.
 //!
 //! The protocol is HTTP/1.1; each request has a connection of its own.

@@ -1,6 +1,7 @@
 //! Changes of the version in service: loads, new configurations, and the return to the last good version.
 
 use std::{
+    pin::Pin,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -12,7 +13,7 @@ use tokio::{
 
 use super::{
     LONGEST_DEADLINE, Plugin, Rejected, VersionInfo,
-    trial::LastGood,
+    trial::{LastGood, Verdict},
     version::{Shared, Version},
 };
 use crate::{Component, LoadError, PluginConfig};
@@ -68,13 +69,13 @@ impl Plugin {
     /// Replaces the configuration of the plugin; its name, its code and its [`Sources`](crate::Sources) stay.
     ///
     /// If the change matters to an instance, the component in service is started with the new configuration and replaces
-    /// the running version as in [`load`](Self::load); the new version is returned. Otherwise the change takes effect at once
-    /// and the result is `None`.
+    /// the running version as in [`load`](Self::load); the new version is returned. If the change does not matter to an instance, the
+    /// change takes effect at once and the result is `None`. Idle instances beyond a lower [`PluginConfig::instances`] are stopped.
     ///
     /// A revoked grant may be used until the version is replaced, and by calls in flight until the new deadline has passed,
-    /// including their waits. After that no code of the guest runs and no request is sent with the grant: the call ends with
+    /// including their waits. After the new deadline no code of the guest runs and no request is sent with the grant: the call ends with
     /// [`FailureKind::Deadline`](informer_types::FailureKind::Deadline). A call that waits in the host at that time is not
-    /// woken. It ends when its wait ends, at its own deadline at the latest, and occupies its worker until then.
+    /// woken. The call ends when its wait ends, at its own deadline at the latest, and occupies its worker until then.
     ///
     /// # Errors
     /// [`LoadError`]; the old version stays in service with its old configuration, and the next [`load`](Self::load) uses the
@@ -92,7 +93,10 @@ impl Plugin {
             if revokes { self.start_in_time(&shared, at).await } else { self.start_anew(&shared).await };
         match started {
             Ok(Some(swap)) => Ok(Some(self.swapped(swap).await)),
-            Ok(None) => Ok(None),
+            Ok(None) => {
+                self.stop_surplus().await;
+                Ok(None)
+            }
             Err(error) => match self.take_out_revoked() {
                 Some(revoked) => {
                     self.stop_idle(&revoked).await;
@@ -184,28 +188,49 @@ impl Plugin {
         info
     }
 
-    /// Stops the idle instances of a version that is out of service. Instances that are not stopped in time are dropped.
+    /// Stops the idle instances of a version that is out of service.
     async fn stop_idle(&self, old: &Version) {
-        if timeout(STOPPED_WITHIN, self.by_turns(old.retire())).await.is_err() {
+        self.stop_in_time(Box::pin(old.retire())).await;
+    }
+
+    /// Stops the idle instances beyond the limit, which the new configuration may have lowered.
+    async fn stop_surplus(&self) {
+        let surplus = self.version.load().as_ref().map(|version| version.surplus()).unwrap_or_default();
+        // Without work, a plugin that used up its processor share need not wait for a turn.
+        if !surplus.is_empty() {
+            let stopping = async {
+                for instance in surplus {
+                    instance.stop().await;
+                }
+            };
+            self.stop_in_time(Box::pin(stopping)).await;
+        }
+    }
+
+    /// Stops idle instances. Instances that are not stopped in time are dropped. `stopping` is boxed, because each function that takes a
+    /// future by value copies it.
+    async fn stop_in_time(&self, stopping: Pin<Box<impl Future<Output = ()>>>) {
+        if timeout(STOPPED_WITHIN, self.by_turns(stopping)).await.is_err() {
             let plugin = self.name();
             tracing::warn!(plugin, "some idle instances were not stopped in time and were dropped");
         }
     }
 
-    /// Replaces a version that failed its trial by the last good one.
-    pub(super) async fn go_back(&self, failed: &Arc<Version>, last_good: LastGood, why: String) {
+    /// Replaces a version that failed its trial by the last good version.
+    pub(super) async fn go_back(&self, failed: &Arc<Version>, verdict: Verdict<'_>) {
         let _one_at_a_time = self.loading.lock().await;
         let in_service = self.version.load_full();
         if !in_service.is_some_and(|version| Arc::ptr_eq(&version, failed)) {
             return;
         }
         let plugin = self.name();
-        match self.start_last_good(&last_good).await {
+        let Verdict { last_good, why, .. } = &verdict;
+        match self.start_last_good(last_good).await {
             Ok(version) => {
                 let digest = Arc::clone(&failed.info.digest);
                 tracing::error!(plugin, refused = %digest, in_service = %version.info.digest, why, "the new version failed its trial; the last good version is back in service");
                 self.shared.load().calls.went_back();
-                *self.rejected.lock() = Some(Rejected { digest, why });
+                *self.rejected.lock() = Some(Rejected { digest, why: why.clone() });
                 self.version.store(Some(Arc::new(version)));
                 self.swaps.send_modify(|swaps| *swaps += 1);
                 timeout(STOPPED_WITHIN, failed.retire()).await.ok();

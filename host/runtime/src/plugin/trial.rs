@@ -11,15 +11,12 @@ use crate::{Component, PluginConfig, TrialConfig};
 /// would be reached only after all attempts are used up.
 const HOPELESS: u32 = 5;
 
-/// The pause after a version failed its trial. If the last good version does not start, the new version stays in service, and its trial
-/// begins anew after the pause: the last good version may start then.
+/// The pause after the last good version did not start. The new version stays in service, and its trial begins anew after the pause: the
+/// last good version may start then.
 const PAUSE: Duration = Duration::from_secs(30);
 
 /// The trial of one version. It ends when the version has passed it.
-pub(super) struct Trial {
-    config: TrialConfig,
-    state: Mutex<Option<State>>,
-}
+pub(super) struct Trial(Mutex<Option<State>>);
 
 /// The code and the `config` table of the last version that passed its trial. Grants and limits are not part of it: they
 /// stay as configured.
@@ -34,8 +31,34 @@ struct State {
     last_good: LastGood,
     calls: u32,
     failures: u32,
-    /// The end of the pause after the last verdict. `None` if there was no verdict.
-    paused_until: Option<Instant>,
+    phase: Phase,
+}
+
+/// The phase of a trial decides whether calls count.
+#[derive(Clone, Copy)]
+enum Phase {
+    /// The first calls of the version count.
+    First,
+    /// The last good version is about to start. No call counts.
+    Verdict,
+    /// The last good version did not start. Calls count from this time on.
+    Again(Instant),
+}
+
+/// The verdict that a version failed its trial. The version's calls do not count until [`PAUSE`] after the verdict is dropped.
+pub(super) struct Verdict<'a> {
+    trial: &'a Trial,
+    pub(super) last_good: LastGood,
+    /// The number of failed calls, and the last failure.
+    pub(super) why: String,
+}
+
+/// What a call shows about the version.
+enum Evidence<'a> {
+    Good,
+    Bad(&'a Failure),
+    /// The host could not make the call.
+    Nothing,
 }
 
 // === impl LastGood ===
@@ -53,54 +76,84 @@ impl Trial {
     /// Begins the trial of a version. There is no trial without a last good version, or if `calls` is 0.
     pub(super) fn new(config: TrialConfig, last_good: Option<LastGood>) -> Self {
         let last_good = last_good.filter(|_| config.calls > 0);
-        let state = last_good.map(|last_good| State { last_good, calls: 0, failures: 0, paused_until: None });
-        Self { config, state: Mutex::new(state) }
+        let state =
+            last_good.map(|last_good| State { last_good, calls: 0, failures: 0, phase: Phase::First });
+        Self(Mutex::new(state))
     }
 
     /// The last good version while this version is on trial. Returns `None` once it has passed.
     pub(super) fn last_good(&self) -> Option<LastGood> {
-        self.state.lock().as_ref().map(|state| state.last_good.clone())
+        self.0.lock().as_ref().map(|state| state.last_good.clone())
     }
 
-    /// Counts a call. Returns the last good version and the reason if this call decides against the version. Calls during the pause after
-    /// such a verdict do not count.
-    pub(super) fn judge(&self, failure: Option<&Failure>, now: Instant) -> Option<(LastGood, String)> {
-        let mut state = self.state.lock();
-        let trial = state.as_mut()?;
-        if trial.paused_until.is_some_and(|until| now < until) {
-            return None;
+    /// Counts a call. Returns a verdict if this call decides against the version. `config` is the present configuration: if its `calls`
+    /// is 0, the trial ends, and the version has passed.
+    pub(super) fn judge(
+        &self,
+        config: TrialConfig,
+        failure: Option<&Failure>,
+        now: Instant,
+    ) -> Option<Verdict<'_>> {
+        let mut state = self.0.lock();
+        if config.calls == 0 {
+            *state = None;
         }
+        let trial = state.as_mut()?;
+        let which = match trial.phase {
+            Phase::First => "first",
+            Phase::Again(from) if now >= from => "last",
+            Phase::Verdict | Phase::Again(_) => return None,
+        };
+        let bad = match Evidence::of(failure) {
+            Evidence::Good => None,
+            Evidence::Bad(failure) => Some(failure),
+            Evidence::Nothing => return None,
+        };
         trial.calls += 1;
-        let bad = failure.filter(|failure| is_the_versions_fault(failure.kind));
         trial.failures += u32::from(bad.is_some());
-        let allowed = self.config.share.clamp(0.0, 1.0) * f64::from(self.config.calls);
-        let hopeless = trial.failures == trial.calls && trial.calls >= HOPELESS.min(self.config.calls);
+        let allowed = config.share.clamp(0.0, 1.0) * f64::from(config.calls);
+        let hopeless = trial.failures == trial.calls && trial.calls >= HOPELESS.min(config.calls);
         if let Some(failure) = bad
-            && (f64::from(trial.failures) > allowed || hopeless && self.config.share < 1.0)
+            && (f64::from(trial.failures) > allowed || hopeless && config.share < 1.0)
         {
-            let which = if trial.paused_until.is_none() { "first" } else { "last" };
             let State { calls, failures, .. } = *trial;
             let why = format!("{failures} of its {which} {calls} calls failed, the last with {failure}");
-            (trial.calls, trial.failures, trial.paused_until) = (0, 0, Some(now + PAUSE));
-            return Some((trial.last_good.clone(), why));
+            (trial.calls, trial.failures, trial.phase) = (0, 0, Phase::Verdict);
+            return Some(Verdict { trial: self, last_good: trial.last_good.clone(), why });
         }
-        if trial.calls >= self.config.calls {
+        if trial.calls >= config.calls {
             *state = None;
         }
         None
     }
 }
 
-/// A failure to answer is the version's fault. An error that a handler returns is an answer: for example, a conflict or an
-/// unavailable service.
-fn is_the_versions_fault(kind: FailureKind) -> bool {
-    match kind {
-        FailureKind::Trap
-        | FailureKind::Deadline
-        | FailureKind::Memory
-        | FailureKind::HostCalls
-        | FailureKind::Start => true,
-        FailureKind::Handler | FailureKind::GuestMemory | FailureKind::Host => false,
+// === impl Verdict ===
+
+impl Drop for Verdict<'_> {
+    fn drop(&mut self) {
+        if let Some(state) = &mut *self.trial.0.lock() {
+            state.phase = Phase::Again(Instant::now() + PAUSE);
+        }
+    }
+}
+
+// === impl Evidence ===
+
+impl<'a> Evidence<'a> {
+    /// A failure to answer is the version's fault. An error that a handler returns is an answer: for example, a conflict or an
+    /// unavailable service.
+    fn of(failure: Option<&'a Failure>) -> Self {
+        let Some(failure) = failure else { return Self::Good };
+        match failure.kind {
+            FailureKind::Trap
+            | FailureKind::Deadline
+            | FailureKind::Memory
+            | FailureKind::HostCalls
+            | FailureKind::Start => Self::Bad(failure),
+            FailureKind::Handler => Self::Good,
+            FailureKind::GuestMemory | FailureKind::Host => Self::Nothing,
+        }
     }
 }
 
@@ -109,28 +162,66 @@ mod tests {
     use super::*;
     use crate::{Engine, EngineConfig};
 
-    /// The last good version did not start, so the version that failed is still in service.
-    #[tokio::test]
-    async fn a_version_that_failed_its_trial_is_on_trial_again_after_a_pause() {
+    const CONFIG: TrialConfig = TrialConfig { calls: 8, share: 0.5 };
+
+    async fn trial() -> Trial {
         let engine = Engine::new(&EngineConfig::default()).unwrap();
         let component = Component::from_bytes(&engine, wat::parse_str("(component)").unwrap()).await.unwrap();
         let last_good = LastGood { component, config_json: "{}".to_owned() };
-        let trial = Trial::new(TrialConfig { calls: 8, share: 0.5 }, Some(last_good));
-        let (trap, begun) = (Failure::new(FailureKind::Trap, "no"), Instant::now());
-        let verdicts = |calls: usize, now: Instant| -> Vec<String> {
-            (0..calls).filter_map(|_| trial.judge(Some(&trap), now)).map(|(_, why)| why).collect()
-        };
+        Trial::new(CONFIG, Some(last_good))
+    }
 
-        assert_eq!(verdicts(5, begun), ["5 of its first 5 calls failed, the last with trap: no"]);
+    /// The verdicts of this number of calls that trap. Each verdict is dropped, as after a last good version that does not start.
+    fn verdicts(trial: &Trial, calls: usize, now: Instant) -> Vec<String> {
+        let trap = Failure::new(FailureKind::Trap, "no");
+        (0..calls)
+            .filter_map(|_| trial.judge(CONFIG, Some(&trap), now).map(|verdict| verdict.why.clone()))
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn a_version_that_failed_its_trial_is_on_trial_again_after_a_pause() {
+        let (trial, begun) = (trial().await, Instant::now());
+
+        assert_eq!(verdicts(&trial, 5, begun), ["5 of its first 5 calls failed, the last with trap: no"]);
         assert!(trial.last_good().is_some(), "it has not passed");
-        assert!(verdicts(100, begun + PAUSE / 2).is_empty(), "the last good version did not start just now");
-        let later = begun + PAUSE;
-        assert_eq!(verdicts(5, later), ["5 of its last 5 calls failed, the last with trap: no"]);
+        assert!(verdicts(&trial, 100, begun + PAUSE / 2).is_empty(), "the pause has not ended");
+        let later = Instant::now() + PAUSE;
+        assert_eq!(verdicts(&trial, 5, later), ["5 of its last 5 calls failed, the last with trap: no"]);
 
-        let later = later + PAUSE;
+        let later = Instant::now() + PAUSE;
         for _ in 0..8 {
-            assert!(trial.judge(None, later).is_none());
+            assert!(trial.judge(CONFIG, None, later).is_none());
         }
         assert!(trial.last_good().is_none(), "it has passed");
+    }
+
+    /// A start may take longer than the pause. Each further verdict would occupy one more worker of the plugin.
+    #[tokio::test]
+    async fn no_call_counts_while_the_last_good_version_starts() {
+        let (trial, begun) = (trial().await, Instant::now());
+        let trap = Failure::new(FailureKind::Trap, "no");
+        assert!(verdicts(&trial, 4, begun).is_empty());
+        let verdict = trial.judge(CONFIG, Some(&trap), begun).unwrap();
+
+        assert!(verdicts(&trial, 100, begun + 10 * PAUSE).is_empty());
+        drop(verdict);
+
+        assert!(verdicts(&trial, 100, begun + PAUSE / 2).is_empty(), "the pause begins now");
+        assert_eq!(verdicts(&trial, 5, Instant::now() + PAUSE).len(), 1);
+    }
+
+    /// A version whose code never ran has not passed.
+    #[tokio::test]
+    async fn calls_that_the_host_could_not_make_do_not_count() {
+        let (trial, now) = (trial().await, Instant::now());
+        for kind in [FailureKind::GuestMemory, FailureKind::Host] {
+            for _ in 0..100 {
+                assert!(trial.judge(CONFIG, Some(&Failure::new(kind, "no")), now).is_none());
+            }
+        }
+
+        assert!(trial.last_good().is_some());
+        assert_eq!(verdicts(&trial, 5, now), ["5 of its first 5 calls failed, the last with trap: no"]);
     }
 }

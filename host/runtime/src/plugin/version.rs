@@ -204,8 +204,19 @@ impl Version {
         }
     }
 
-    /// Stops the instances that were idle for at least `idle_timeout`, and sooner those that had no call yet. `Duration::MAX`
-    /// keeps all of them.
+    /// Takes the idle instances beyond the limit. The instances used last stay.
+    pub(super) fn surplus(&self) -> Vec<Instance> {
+        match &mut *self.idle.lock() {
+            Some(idle) => {
+                let surplus = idle.len().saturating_sub(self.shared.slots.limit());
+                idle.drain(..surplus).collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// Stops the instances that were idle for at least `idle_timeout`. An instance that had no call yet is stopped sooner.
+    /// `Duration::MAX` keeps all instances.
     pub(super) async fn drop_idle(&self, idle_timeout: Duration) {
         let now = Instant::now();
         let kept = |instance: &Instance| match instance.calls {

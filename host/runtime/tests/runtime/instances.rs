@@ -1,15 +1,27 @@
 //! The life and the number of instances, and the outcomes of calls.
 
-use std::{num::NonZeroU64, sync::atomic::Ordering, time::Duration};
+use std::{
+    num::{NonZeroU64, NonZeroUsize},
+    sync::atomic::Ordering,
+    time::Duration,
+};
 
 use informer_runtime::InstancePolicy;
 use informer_types::{Cause, Change, Failure, FailureKind, Outcome};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::host::{Setup, added, delivery, pod};
+use crate::host::{Running, Setup, added, delivery, pod};
 
 fn warm(max_calls: u64, idle_timeout: Duration) -> InstancePolicy {
     InstancePolicy::Warm { max_calls: NonZeroU64::new(max_calls), idle_timeout }
+}
+
+/// Stops idle instances until the token is cancelled.
+fn expire(running: &Running) -> (CancellationToken, JoinHandle<()>) {
+    let stop = CancellationToken::new();
+    let (plugin, stopped) = (running.plugin.clone(), stop.clone());
+    (stop, tokio::spawn(async move { plugin.expire_idle(stopped).await }))
 }
 
 #[tokio::test]
@@ -87,9 +99,7 @@ async fn a_fresh_instance_serves_one_call() {
 #[tokio::test]
 async fn an_idle_instance_is_stopped_and_the_next_call_makes_another() {
     let running = Setup::new("{}").policy(warm(0, Duration::from_millis(30))).load("echo").await;
-    let stop = CancellationToken::new();
-    let (plugin, stopped) = (running.plugin.clone(), stop.clone());
-    let expiring = tokio::spawn(async move { plugin.expire_idle(stopped).await });
+    let (stop, expiring) = expire(&running);
 
     running.log.wait_for("stop", 1).await;
     assert_eq!(running.plugin.stats().instances.idle, 0);
@@ -100,13 +110,11 @@ async fn an_idle_instance_is_stopped_and_the_next_call_makes_another() {
     expiring.await.unwrap();
 }
 
-/// The instance of the load would keep its memory, and its first call would come with the configuration files of the load.
+/// If the instance of the load stayed, it would keep its memory, and its first call would see the configuration files of the load.
 #[tokio::test]
 async fn a_fresh_instance_that_had_no_call_yet_is_stopped_too() {
     let running = Setup::new("{}").policy(InstancePolicy::Fresh).load("echo").await;
-    let stop = CancellationToken::new();
-    let (plugin, stopped) = (running.plugin.clone(), stop.clone());
-    let expiring = tokio::spawn(async move { plugin.expire_idle(stopped).await });
+    let (stop, expiring) = expire(&running);
     // The task begins its first pause.
     tokio::task::yield_now().await;
 
@@ -136,6 +144,26 @@ async fn at_most_as_many_calls_run_as_there_may_be_instances() {
         most = most.max(open);
     }
     assert_eq!(most, 2);
+    assert_eq!(running.plugin.stats().instances.created, 2);
+}
+
+/// An operator lowers `instances` to free the memory of instances.
+#[tokio::test]
+async fn idle_instances_beyond_a_lower_number_of_instances_are_stopped_at_once() {
+    let setup = Setup::new(r#"{"millis": 300}"#).instances(2);
+    let mut config = setup.config.clone();
+    let running = setup.load("slow").await;
+    let calls = [running.spawn_add("web-1"), running.spawn_add("web-2")];
+    for call in futures::future::join_all(calls).await {
+        assert_eq!(call.unwrap(), Outcome::Acknowledged);
+    }
+    assert_eq!(running.plugin.stats().instances.idle, 2);
+    config.instances = NonZeroUsize::MIN;
+
+    assert_eq!(running.plugin.configure(config).await.unwrap(), None, "no instance is started anew");
+
+    assert_eq!(running.plugin.stats().instances.idle, 1);
+    assert_eq!(running.add("web-3").await, Outcome::Acknowledged);
     assert_eq!(running.plugin.stats().instances.created, 2);
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use informer_runtime::Component;
+use informer_runtime::{Component, TrialConfig};
 use informer_types::Outcome;
 
 use crate::host::{ENGINE, Setup, component};
@@ -97,6 +97,26 @@ async fn loading_the_same_component_again_makes_a_new_version() {
     running.add("web").await;
 
     assert_eq!(running.log.messages().last().unwrap(), "add default/web 1 live 1 1", "a new instance");
+}
+
+/// The operator prefers the new version to the old one, although its calls fail.
+#[tokio::test]
+async fn a_new_configuration_ends_the_trial_of_the_version_in_service() {
+    for (calls, share) in [(0, 0.5), (20, 1.0)] {
+        let setup = Setup::new("{}");
+        let mut config = setup.config.clone();
+        let running = setup.load("echo").await;
+        running.load("trap").await.unwrap();
+        running.add_fails("web").await;
+
+        config.trial = TrialConfig { calls, share };
+        assert_eq!(running.plugin.configure(config).await.unwrap(), None, "no instance is started anew");
+        for _ in 0..20 {
+            running.add_fails("web").await;
+        }
+
+        assert_eq!(running.plugin.stats().went_back, 0, "{calls} {share}");
+    }
 }
 
 #[tokio::test]

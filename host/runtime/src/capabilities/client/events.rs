@@ -34,8 +34,8 @@ const NAME_BYTES: usize = 200;
 /// The start of the Event's name if the object's name has no letter and no digit that may be in it.
 const NAMELESS: &str = "object";
 
-/// An event that is not written yet. If it is dropped, because its request failed or the call reached its deadline, the event does not
-/// count.
+/// An event that is not written yet. The event does not count if its request fails, or if the call reaches its deadline, which drops
+/// the request.
 struct Unwritten<'a> {
     spam: &'a SpamFilter,
     /// The series, if the event was counted in one.

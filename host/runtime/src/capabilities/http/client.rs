@@ -88,7 +88,7 @@ struct Shared {
     deny: Vec<IpNet>,
     extra_authorities: Vec<CertificateDer<'static>>,
     tls: OnceLock<Arc<ClientConfig>>,
-    /// Locked while the authorities are read, so that one reading runs at a time. A reading keeps the lock if its request is dropped.
+    /// Locked while the authorities are read, so that one reading runs at a time. If a request is dropped, its reading keeps the lock.
     reading: Arc<Mutex<()>>,
     wire: Option<Arc<dyn Wire>>,
     fence: Option<Arc<dyn Fence>>,
@@ -229,7 +229,8 @@ impl std::fmt::Debug for HttpClient {
     }
 }
 
-/// The network in the form of the addresses that are compared with it: IPv4 addresses in IPv6 form are compared as IPv4 addresses.
+/// Turns a network of IPv4 addresses in IPv6 form into a network of IPv4 addresses. Destinations in IPv6 form are checked as IPv4
+/// addresses, too.
 fn canonical(network: IpNet) -> IpNet {
     let IpNet::V6(mapped) = network else { return network };
     let bits = mapped.prefix_len().checked_sub(MAPPED_BITS);

@@ -55,11 +55,11 @@ impl EventSeries {
         Some(again)
     }
 
-    /// Undoes the last [`EventSeries::again`]: the event was not written.
+    /// Undoes an [`EventSeries::again`] whose event was not written.
     pub(super) fn take_back(&self, key: &Key) {
         let mut all = self.0.lock();
         if let Some(series) = all.iter_mut().find(|series| series.key == *key) {
-            // Another event may have started the series anew.
+            // The count is 1 if another event has started the series anew meanwhile.
             series.count = series.count.saturating_sub(1).max(1);
         }
     }
