@@ -138,8 +138,9 @@ const char *informer_text(informer_value value, const char *otherwise);
 const char *informer_json_string(const char *text);
 
 // A text in UTF-8: the replacement character (U+FFFD) stands for each byte that is part of no character, such as the rest of a text that
-// was cut. The SDK does this with texts for people: log lines, failures, Events and the labels of metrics. Any other text that is not
-// UTF-8, such as a key, is a trap, which ends the call.
+// was cut. The SDK does this with texts for people: log lines, failures, Events and the labels of metrics. A key of the workqueue, of a
+// bucket or of the configuration, and the name of a timer, is refused with INFORMER_INVALID if it is not UTF-8. Any other text that is not
+// UTF-8, such as the name of an object, is a trap, which ends the call.
 const char *informer_utf8(const char *text);
 
 // The value at a JSON pointer in JSON text, as the host or an API server wrote it. If the text is not JSON, the result is some part of the
@@ -265,8 +266,8 @@ informer_kind informer_call_again(uint32_t millis);
 // === Timers of a plugin that has informer_on_timer ===
 
 // Sets a timer that fires once. If there is a timer of this name, the new time replaces the old one. A timer survives reloads of the
-// plugin, but not a restart of the host: set it again in informer_on_add or informer_on_synced. INFORMER_INVALID if the name is empty, has
-// more than 512 bytes or is that of a [[plugin.timer]]; INFORMER_LIMIT_EXCEEDED if there are 1,000 timers.
+// plugin, but not a restart of the host: set it again in informer_on_add or informer_on_synced. INFORMER_INVALID if the name is empty, is
+// not UTF-8, has more than 512 bytes or is the name of a [[plugin.timer]]; INFORMER_LIMIT_EXCEEDED if there are 1,000 timers.
 informer_kind informer_timer(const char *name, uint32_t millis);
 // Removes a timer. Nothing happens if there is none.
 void informer_cancel_timer(const char *name);
@@ -419,7 +420,7 @@ informer_kind informer_record(const char *gvr, informer_key key, bool warning, c
 
 // Adds a key, at once or after a delay. A key that is in the queue is not added twice, and the earliest time wins; one that is being
 // reconciled is reconciled once more afterwards. INFORMER_LIMIT_EXCEEDED if the queue is full, INFORMER_INVALID if the key has more than
-// 1 KiB. A plugin with handlers adds all keys itself.
+// 1 KiB or is not UTF-8. A plugin with handlers adds all keys itself.
 informer_kind informer_queue_add(const char *key);
 informer_kind informer_queue_add_after(const char *key, uint32_t millis);
 // Adds a key after its backoff, which doubles with each call until informer_queue_forget.

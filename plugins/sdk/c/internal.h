@@ -31,6 +31,8 @@ void informer_end_call(void);
 const char *informer_given(plugin_string_t text);
 plugin_string_t informer_wire(const char *text);
 plugin_list_string_t informer_wire_all(size_t count, const char *const texts[]);
+// The text of a key or a name. INFORMER_INVALID if the text is not UTF-8, which would be a trap. `what` is a noun for the text.
+informer_kind informer_wire_key(const char *what, const char *text, plugin_string_t *wire);
 // The host receives the names and the values in UTF-8.
 plugin_list_tuple2_string_string_t informer_wire_pairs(size_t count, const informer_pair pairs[]);
 void informer_values_of(plugin_list_option_string_t from, size_t count, informer_value values[]);

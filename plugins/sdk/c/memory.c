@@ -77,6 +77,15 @@ plugin_string_t informer_wire(const char *text) {
     return (plugin_string_t){(uint8_t *)text, text ? strlen(text) : 0};
 }
 
+informer_kind informer_wire_key(const char *what, const char *text, plugin_string_t *wire) {
+    const char *mended = informer_utf8(text);
+    if (mended != text) {
+        return informer_failed(INFORMER_INVALID, informer_format("%s \"%s\" is not UTF-8: use informer_utf8", what, mended), 0);
+    }
+    *wire = informer_wire(text);
+    return INFORMER_OK;
+}
+
 plugin_list_string_t informer_wire_all(size_t count, const char *const texts[]) {
     plugin_list_string_t list = {informer_allocate(count * sizeof(plugin_string_t)), count};
     for (size_t i = 0; i < count; i++) {

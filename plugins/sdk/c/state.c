@@ -26,8 +26,12 @@ static informer_kind opened(const char *bucket, wasi_keyvalue_store_borrow_bucke
         return informer_failed(INFORMER_STORE_FAILED, "a plugin has at most 64 buckets", 0);
     }
     if (!buckets[i].name) {
-        plugin_string_t name = informer_wire(bucket);
+        plugin_string_t name;
         wasi_keyvalue_store_error_t refused;
+        informer_kind kind = informer_wire_key("the name of a bucket", bucket, &name);
+        if (kind) {
+            return kind;
+        }
         char *kept = strdup(bucket);
         if (!kept || !HOST(wasi_keyvalue_store_open(&name, &buckets[i].handle, &refused))) {
             free(kept);
@@ -39,13 +43,19 @@ static informer_kind opened(const char *bucket, wasi_keyvalue_store_borrow_bucke
     return INFORMER_OK;
 }
 
+// Opens a bucket, and checks a key of the bucket.
+static informer_kind opened_for(const char *bucket, const char *key, wasi_keyvalue_store_borrow_bucket_t *store, plugin_string_t *name) {
+    informer_kind kind = opened(bucket, store);
+    return kind ? kind : informer_wire_key("the key", key, name);
+}
+
 informer_kind informer_load(const char *bucket, const char *key, const char **value, size_t *length) {
     wasi_keyvalue_store_borrow_bucket_t store;
-    informer_kind kind = opened(bucket, &store);
+    plugin_string_t name;
+    informer_kind kind = opened_for(bucket, key, &store, &name);
     if (kind) {
         return kind;
     }
-    plugin_string_t name = informer_wire(key);
     plugin_option_list_u8_t found;
     wasi_keyvalue_store_error_t refused;
     if (!HOST(wasi_keyvalue_store_method_bucket_get(store, &name, &found, &refused))) {
@@ -63,11 +73,11 @@ informer_kind informer_load(const char *bucket, const char *key, const char **va
 
 informer_kind informer_store(const char *bucket, const char *key, const void *value, size_t length) {
     wasi_keyvalue_store_borrow_bucket_t store;
-    informer_kind kind = opened(bucket, &store);
+    plugin_string_t name;
+    informer_kind kind = opened_for(bucket, key, &store, &name);
     if (kind) {
         return kind;
     }
-    plugin_string_t name = informer_wire(key);
     plugin_list_u8_t bytes = {(uint8_t *)value, length};
     wasi_keyvalue_store_error_t refused;
     return HOST(wasi_keyvalue_store_method_bucket_set(store, &name, &bytes, &refused)) ? INFORMER_OK : store_refusal(&refused);
@@ -75,22 +85,22 @@ informer_kind informer_store(const char *bucket, const char *key, const void *va
 
 informer_kind informer_forget(const char *bucket, const char *key) {
     wasi_keyvalue_store_borrow_bucket_t store;
-    informer_kind kind = opened(bucket, &store);
+    plugin_string_t name;
+    informer_kind kind = opened_for(bucket, key, &store, &name);
     if (kind) {
         return kind;
     }
-    plugin_string_t name = informer_wire(key);
     wasi_keyvalue_store_error_t refused;
     return HOST(wasi_keyvalue_store_method_bucket_delete(store, &name, &refused)) ? INFORMER_OK : store_refusal(&refused);
 }
 
 informer_kind informer_increment(const char *bucket, const char *key, uint64_t delta, uint64_t *sum) {
     wasi_keyvalue_store_borrow_bucket_t store;
-    informer_kind kind = opened(bucket, &store);
+    plugin_string_t name;
+    informer_kind kind = opened_for(bucket, key, &store, &name);
     if (kind) {
         return kind;
     }
-    plugin_string_t name = informer_wire(key);
     wasi_keyvalue_store_error_t refused;
     return HOST(wasi_keyvalue_atomics_increment(store, &name, delta, sum, &refused)) ? INFORMER_OK : store_refusal(&refused);
 }
@@ -122,7 +132,11 @@ const char *informer_next_key(informer_list *list) {
 }
 
 informer_kind informer_config(const char *key, const char **value) {
-    plugin_string_t name = informer_wire(key);
+    plugin_string_t name;
+    informer_kind kind = informer_wire_key("the key", key, &name);
+    if (kind) {
+        return kind;
+    }
     plugin_option_string_t found;
     wasi_config_store_error_t refused;
     if (!HOST(wasi_config_store_get(&name, &found, &refused))) {
@@ -141,40 +155,60 @@ static informer_kind queued(bool done, informer_plugin_workqueue_error_t *refuse
 }
 
 informer_kind informer_queue_add(const char *key) {
-    plugin_string_t text = informer_wire(key);
+    plugin_string_t text;
+    informer_kind kind = informer_wire_key("the key", key, &text);
+    if (kind) {
+        return kind;
+    }
     informer_plugin_workqueue_error_t refused;
     bool done = HOST(informer_plugin_workqueue_add(&text, &refused));
     return queued(done, &refused);
 }
 
 informer_kind informer_queue_add_after(const char *key, uint32_t millis) {
-    plugin_string_t text = informer_wire(key);
+    plugin_string_t text;
+    informer_kind kind = informer_wire_key("the key", key, &text);
+    if (kind) {
+        return kind;
+    }
     informer_plugin_workqueue_error_t refused;
     bool done = HOST(informer_plugin_workqueue_add_after(&text, millis, &refused));
     return queued(done, &refused);
 }
 
 informer_kind informer_queue_add_rate_limited(const char *key) {
-    plugin_string_t text = informer_wire(key);
+    plugin_string_t text;
+    informer_kind kind = informer_wire_key("the key", key, &text);
+    if (kind) {
+        return kind;
+    }
     informer_plugin_workqueue_error_t refused;
     bool done = HOST(informer_plugin_workqueue_add_rate_limited(&text, &refused));
     return queued(done, &refused);
 }
 
 void informer_queue_forget(const char *key) {
-    plugin_string_t text = informer_wire(key);
-    informer_plugin_workqueue_forget(&text);
+    plugin_string_t text;
+    if (!informer_wire_key("the key", key, &text)) {
+        informer_plugin_workqueue_forget(&text);
+    }
 }
 
 // === Timers ===
 
 informer_kind informer_timer(const char *name, uint32_t millis) {
-    plugin_string_t wire = informer_wire(name);
+    plugin_string_t wire;
+    informer_kind kind = informer_wire_key("the name of a timer", name, &wire);
+    if (kind) {
+        return kind;
+    }
     informer_plugin_timer_error_t refused;
     return HOST(informer_plugin_timer_after(&wire, millis, &refused)) ? INFORMER_OK : informer_refusal(&refused);
 }
 
 void informer_cancel_timer(const char *name) {
-    plugin_string_t wire = informer_wire(name);
-    informer_plugin_timer_cancel(&wire);
+    plugin_string_t wire;
+    if (!informer_wire_key("the name of a timer", name, &wire)) {
+        informer_plugin_timer_cancel(&wire);
+    }
 }

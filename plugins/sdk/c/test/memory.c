@@ -67,8 +67,19 @@ static void a_text_for_people_is_utf_8(void) {
     informer_end_call();
 }
 
+static void a_key_that_is_not_utf_8_is_refused(void) {
+    informer_collecting = false;
+    plugin_string_t wire;
+    check(informer_wire_key("the key", "shop/web", &wire) == INFORMER_OK && wire.len == 8, "a key of UTF-8");
+    check(informer_wire_key("the key", "a\xff", &wire) == INFORMER_INVALID &&
+              !strcmp(informer_message(), "the key \"a\xef\xbf\xbd\" is not UTF-8: use informer_utf8"),
+          "a key of other bytes");
+    informer_end_call();
+}
+
 int main(void) {
     a_text_for_people_is_utf_8();
+    a_key_that_is_not_utf_8_is_refused();
     a_failure_of_an_earlier_call_does_not_show_what_stands_in_its_memory_now();
     return wrong ? 1 : 0;
 }

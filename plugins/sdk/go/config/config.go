@@ -10,6 +10,9 @@ import (
 // Get returns a value, and false if there is none. The key a.b is the value at b in the table a. Text is returned as it is, any other
 // value as JSON.
 func Get(key string) (string, bool, error) {
+	if refused := host.NotUTF8("the key", key); refused != nil {
+		return "", false, informer.Refused(refused)
+	}
 	value, found, err := host.ConfigGet(key)
 	return value, found, informer.Refused(err)
 }

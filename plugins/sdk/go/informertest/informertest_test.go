@@ -205,6 +205,16 @@ func TestANewObjectGetsItsUIDAndItsGeneratedNameFromTheServer(t *testing.T) {
 	if found, err := client.Get(maps, first.Key()); err != nil || found.UID != first.UID {
 		t.Error(found, err)
 	}
+	dry, err := client.Create(maps, made(), client.DryRun())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dry.UID == "" || dry.UID == first.UID || dry.UID == second.UID || dry.UID == "of a copied object" {
+		t.Error(dry.UID)
+	}
+	if _, err := client.Get(maps, dry.Key()); !errors.Is(err, informer.NotFound) {
+		t.Error("a dry run keeps no object", err)
+	}
 }
 
 func TestACreationWithAVersionOrWithoutANameIsRefused(t *testing.T) {

@@ -85,7 +85,7 @@ func (f fake) Create(gvr, namespace, body string, options host.WriteOptions) (st
 	return f.made(gvr, object, options), nil
 }
 
-// nameOfNew is the name of a new object. If the object has none, it gets one that begins with its generateName.
+// nameOfNew returns the name of a new object. An object without a name gets a name that begins with its generateName.
 func (f fake) nameOfNew(object map[string]any) (string, *host.Error) {
 	if name := metadataOf(object, "name"); name != "" {
 		return name, nil
@@ -100,12 +100,13 @@ func (f fake) nameOfNew(object map[string]any) (string, *host.Error) {
 	return name, nil
 }
 
-// made keeps a new object without the fields that only the server writes.
+// made keeps a new object. Its UID is new, and the other fields that only the server writes are removed.
 func (f fake) made(gvr string, object map[string]any, options host.WriteOptions) string {
 	if metadata, ok := object["metadata"].(map[string]any); ok {
 		for _, name := range ofServer {
 			delete(metadata, name)
 		}
+		metadata["uid"] = fmt.Sprintf("uid-%d", f.version+1)
 	}
 	return f.kept(gvr, object, options)
 }

@@ -126,3 +126,30 @@ func TestConfigurationMetricsAndKeysReachTheHost(t *testing.T) {
 		t.Error(key, ok)
 	}
 }
+
+func TestAKeyThatIsNotUTF8IsRefused(t *testing.T) {
+	host := informertest.New(t)
+	const key = "a\xff"
+	_, _, got := bucket.Get(key)
+	_, exists := bucket.Exists(key)
+	_, increment := bucket.Increment(key, 1)
+	_, many := bucket.GetMany("b", key)
+	_, _, named := keyvalue.Bucket(key).Get("b")
+	_, _, configured := config.Get(key)
+	refused := map[string]error{
+		"Get": got, "Exists": exists, "Increment": increment, "GetMany": many, "the name of a bucket": named,
+		"config.Get": configured, "Set": bucket.Set(key, nil), "Delete": bucket.Delete(key),
+		"SetMany": bucket.SetMany(map[string][]byte{key: nil}), "DeleteMany": bucket.DeleteMany(key),
+		"Add": workqueue.Add(key), "AddAfter": workqueue.AddAfter(key, 0), "AddRateLimited": workqueue.AddRateLimited(key),
+	}
+
+	for name, err := range refused {
+		if !errors.Is(err, informer.Invalid) || !strings.Contains(err.Error(), `"a\xff" is not UTF-8: use strings.ToValidUTF8`) {
+			t.Error(name, err)
+		}
+	}
+	workqueue.Forget(key)
+	if found, ok := host.TakeKey(); ok || workqueue.Requeues(key) != 0 {
+		t.Error(found)
+	}
+}

@@ -5,6 +5,7 @@ package timer
 import (
 	"context"
 	"time"
+	"unicode/utf8"
 
 	informer "github.com/informer-host/informer/plugins/sdk/go"
 	"github.com/informer-host/informer/plugins/sdk/go/internal/failure"
@@ -28,11 +29,19 @@ func Register(fires Func) { registered, calls = fires, calls+1 }
 // time replaces the old one. A timer survives reloads of the plugin. It does not survive the host: set it again in OnAdd, or in the
 // function of package synchandler.
 //
-// It fails with [informer.Invalid] if the name is empty, has more than 512 bytes, or is that of a [[plugin.timer]], and with
-// [informer.LimitExceeded] if the plugin has 1,000 timers.
+// It fails with [informer.Invalid] if the name is empty, is not UTF-8, has more than 512 bytes, or is the name of a [[plugin.timer]], and
+// with [informer.LimitExceeded] if the plugin has 1,000 timers.
 func After(name string, delay time.Duration) error {
-	return informer.Refused(host.TimerAfter(name, failure.Millis(delay)))
+	refused := host.NotUTF8("the name of a timer", name)
+	if refused == nil {
+		refused = host.TimerAfter(name, failure.Millis(delay))
+	}
+	return informer.Refused(refused)
 }
 
 // Cancel removes a timer. Nothing happens if there is none.
-func Cancel(name string) { host.TimerCancel(name) }
+func Cancel(name string) {
+	if utf8.ValidString(name) {
+		host.TimerCancel(name)
+	}
+}

@@ -24,8 +24,10 @@ func TestTimersAreSetAndCancelledByName(t *testing.T) {
 	if want := map[string]time.Duration{"soon": 2 * time.Millisecond}; !maps.Equal(host.Timers(), want) {
 		t.Error(host.Timers())
 	}
-	if err := timer.After("", time.Second); !errors.Is(err, informer.Invalid) {
-		t.Error(err)
+	for _, name := range []string{"", "a\xff"} {
+		if err := timer.After(name, time.Second); !errors.Is(err, informer.Invalid) {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 

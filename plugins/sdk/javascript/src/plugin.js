@@ -168,7 +168,7 @@ export function definePlugin(definition) {
       },
     });
   }
-  // The build reads this property. It refuses a plugin with a function whose interface the plugin or its world does not export.
+  // The build reads this property, and refuses a function whose interface the plugin or its world does not export.
   const isDefined = (/** @type {string} */ name) => definition[/** @type {keyof Definition} */ (name)] !== undefined;
   const defined = Object.entries(INTERFACES).map(([name, functions]) => [name, functions.filter(isDefined)]);
   Object.defineProperty(made.plugin, "defined", { value: Object.fromEntries(defined.filter(([, functions]) => functions?.length)) });

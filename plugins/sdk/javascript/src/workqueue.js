@@ -69,6 +69,6 @@ export function length() {
 function wire(key) {
   if (typeof key === "string") return text(key, "key");
   const { of, metadata } = /** @type {any} */ (key ?? {});
-  // `parseKey` gives the resource of the key, without which it is another key.
+  // `parseKey` returns the resource of a key as `of`. A key without its resource is another key.
   return typeof of === "string" && metadata === undefined ? `${text(of, "of")} ${formatKey(key)}` : formatKey(key);
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
-import { ApiError, HostError, client, definePlugin, isOwnWrite, keyvalue, lister } from "informer-sdk";
+import { ApiError, HostError, client, definePlugin, isOwnWrite, keyvalue, lister, timer, workqueue } from "informer-sdk";
 import { host } from "informer-sdk/testing";
 
 const PODS = "v1/pods";
@@ -147,6 +147,9 @@ test("a new object gets its UID and its generated name from the server", () => {
   assert.notEqual(first.name, second.name);
   assert.ok(first.uid !== second.uid && first.uid !== made.metadata.uid && first.uid !== undefined, first.uid);
   assert.equal(kept(first.name).metadata.uid, first.uid);
+  const dry = client.create(PODS, made, { dryRun: true }).metadata;
+  assert.ok(![first.uid, second.uid, made.metadata.uid, undefined].includes(dry.uid), dry.uid);
+  assert.equal(lister.get(PODS, dry), undefined);
 });
 
 test("a creation with a version or without a name is refused", () => {
@@ -169,6 +172,26 @@ test("a function of a bucket is refused, and one that the host does not have can
   bucket.set("n", 1);
   assert.equal(bucket.get("n"), 1);
   assert.throws(() => host.refuse("client.udpate", new Error("no")), /the fake host has no client.udpate; it has client.create, /);
+});
+
+test("a key is in the workqueue once, and its backoffs are counted", () => {
+  for (const key of ["a", "b", "a"]) workqueue.add(key);
+  for (const millis of [30, 10, 20]) workqueue.addAfter("a", millis);
+  for (let count = 0; count < 2; count += 1) workqueue.addRateLimited("a");
+
+  const delayed = [{ key: "a", millis: 10 }, { key: "a", limited: true }];
+  assert.deepEqual(host.keys, [{ key: "a", millis: 0 }, { key: "b", millis: 0 }, ...delayed]);
+  assert.deepEqual([workqueue.length(), workqueue.numRequeues("a"), workqueue.numRequeues("b")], [2, 2, 0]);
+  workqueue.forget("a");
+  assert.equal(workqueue.numRequeues("a"), 0);
+  host.keys.shift();
+  workqueue.addAfter("a", 0);
+  assert.deepEqual(host.keys.at(-1), { key: "a", millis: 0 });
+});
+
+test("a timer without a name is refused", () => {
+  assert.throws(() => timer.after("", 1), { name: "HostError", code: "invalid" });
+  assert.equal(host.timers.size, 0);
 });
 
 test("the object that `put` returns is a copy", () => {

@@ -268,7 +268,7 @@ test("a parsed key is added to the workqueue with its resource", () => {
   const keys = ["v1/pods shop/web", "apps/v1/ReplicaSet shop/web", "v1/nodes n1", "shop/web"];
 
   for (const key of keys) workqueue.add(parseKey(key));
-  workqueue.add({ ...pod("web"), of: "a field" });
+  workqueue.add({ ...pod("api"), of: "a field" });
 
-  assert.deepEqual(host.keys.map(({ key }) => key), [...keys, "shop/web"]);
+  assert.deepEqual(host.keys.map(({ key }) => key), [...keys, "shop/api"]);
 });

@@ -51,9 +51,10 @@ export class Cluster {
     return generateName + String(this.version + 1).padStart(5, "0");
   }
 
-  /** Keeps a new object without the fields that only the server writes. */
+  /** Keeps a new object. Its UID is new, and the other fields that only the server writes are removed. */
   #make(gvr, object, dryRun) {
     for (const field of OF_SERVER) delete object.metadata[field];
+    object.metadata.uid = `uid-${this.version + 1}`;
     return dryRun ? object : this.put(gvr, object);
   }
 
@@ -76,8 +77,9 @@ export class Cluster {
   }
 
   /**
-   * Puts an object in the place of another one. The fields of the server stay as they are. An object that is being deleted is gone with its
-   * last finalizer. One that had no finalizer stays: a pod, for example, waits for the kubelet.
+   * Puts an object in the place of another one. The fields of the server stay as they are. If an object is being deleted, the removal of
+   * its last finalizer removes the object. An object that is being deleted and had no finalizer stays: a pod, for example, waits for the
+   * kubelet.
    */
   #replace(gvr, found, object, dryRun) {
     const metadata = { ...object.metadata };

@@ -23,7 +23,13 @@ class FakeHost {
     /** Name to key to bytes. */
     this.buckets = new Map();
     this.metrics = [];
+    /**
+     * The keys that were added to the workqueue: `{ key, millis }`, or `{ key, limited: true }` with a backoff. As in the queue of the
+     * host, a key is ready once and delayed once. A test takes a key with `host.keys.shift()`.
+     */
     this.keys = [];
+    /** The number of backoffs of each key since its last `forget`. */
+    this.requeues = new Map();
     /** The milliseconds of each timer by its name, and those of each `callAgain`. */
     this.timers = new Map();
     this.again = [];
@@ -207,17 +213,36 @@ const log = {
   write: (level, message, fields) => void host.lines.push({ level, message, fields: Object.fromEntries(fields) }),
 };
 
+const isReady = ({ millis }) => millis === 0;
+
 const workqueue = {
-  add: (key) => void host.keys.push({ key, millis: 0 }),
-  addAfter: (key, millis) => void host.keys.push({ key, millis }),
-  addRateLimited: (key) => void host.keys.push({ key, limited: true }),
-  forget: () => {},
-  numRequeues: () => 0,
-  length: () => host.keys.length,
+  add: (key) => enqueue(isReady, { key, millis: 0 }),
+  addAfter(key, millis) {
+    if (millis === 0) return workqueue.add(key);
+    const delayed = enqueue((entry) => entry.millis > 0, { key, millis });
+    delayed.millis = Math.min(delayed.millis, millis);
+  },
+  addRateLimited(key) {
+    host.requeues.set(key, workqueue.numRequeues(key) + 1);
+    enqueue(({ limited }) => limited, { key, limited: true });
+  },
+  forget: (key) => void host.requeues.delete(key),
+  numRequeues: (key) => host.requeues.get(key) ?? 0,
+  length: () => host.keys.filter(isReady).length,
 };
 
+/** Adds an entry unless there is one of the same kind with the same key. Returns the entry of the queue. */
+function enqueue(isKind, entry) {
+  const kept = host.keys.find((other) => other.key === entry.key && isKind(other));
+  if (kept === undefined) host.keys.push(entry);
+  return kept ?? entry;
+}
+
 const timer = {
-  after: (name, millis) => void host.timers.set(name, millis),
+  after(name, millis) {
+    if (name === "") throw refusal({ code: "invalid", message: "the name of a timer is empty" });
+    host.timers.set(name, millis);
+  },
   cancel: (name) => void host.timers.delete(name),
 };
 

@@ -1,7 +1,7 @@
 /**
  * Sets a timer. If there is a timer of this name, the new time replaces the old one. The longest time is about 24.8 days.
  *
- * The host refuses a name that is empty, longer than 512 bytes or that of a `[[plugin.timer]]`, and more than 1,000 timers.
+ * The host refuses a name that is empty, longer than 512 bytes or the name of a `[[plugin.timer]]`, and more than 1,000 timers.
  *
  * @param {string} name
  * @param {number} millis

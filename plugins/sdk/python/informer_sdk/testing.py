@@ -59,16 +59,13 @@ _client = _records(
     ObjectEvent="gvr regarding warning reason action note",
 )
 _store = _records(Error_Other="value")
-# The least number that does not fit into the 64 bits of a counter.
-_TOO_LARGE = 2**64
+_TOO_LARGE = 2**64  # The least number that does not fit into the 64 bits of a counter.
 _ApiCode = _enum(
     "ApiCode",
     "not-granted bad-argument limit-exceeded too-large invalid unauthorized forbidden not-found already-exists conflict gone "
     "too-many-requests timeout unavailable internal",
 )
-_ErrorCode = _enum(
-    "ErrorCode", "unknown-resource not-granted stale-token stale-page invalid too-large limit-exceeded internal"
-)
+_ErrorCode = _enum("ErrorCode", "unknown-resource not-granted stale-token stale-page invalid too-large limit-exceeded internal")
 _PatchKind = _enum("PatchKind", "merge json-patch strategic-merge apply")
 # The fields of the metadata that a write does not change.
 _OF_SERVER = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
@@ -112,7 +109,8 @@ class Host:
         """What `config` has."""
         self.metrics: List[Any] = []
         self.keys: List[Any] = []
-        """What was added to the workqueue."""
+        """The keys that were added to the workqueue, each with its milliseconds, or with `None` for a backoff. As in the queue of the host,
+        a key is ready once and delayed once. A test takes a key with `host.keys.pop(0)`."""
         self.timers: Dict[str, int] = {}
         """The milliseconds of each timer."""
         self.again: List[int] = []
@@ -126,6 +124,7 @@ class Host:
         self._buckets: Dict[str, Dict[str, bytes]] = {}
         self._refusals: Dict[str, List[Err]] = {}
         self._tokens: Dict[int, Any] = {}
+        self._requeues: Counter[str] = Counter()
         self._version = 1
 
     def put(self, gvr: str, obj: Any) -> Any:
@@ -299,9 +298,8 @@ def _page(gvr: str, of: Any, part: Any, read: Callable[[Any], Any], refused: Cal
     token = part.token or "0"
     if not token.isdecimal() or int(token) > len(found):
         raise lost
-    begin = int(token)
-    end = begin + (part.limit or 500)
-    items = [read(obj) for obj in found[begin:end]]
+    end = int(token) + (part.limit or 500)
+    items = [read(obj) for obj in found[int(token) : end]]
     return SimpleNamespace(items=items, next=str(end) if end < len(found) else None)
 
 
@@ -346,14 +344,15 @@ def _kept(gvr: str, obj: Any, dry_run: bool) -> str:
 
 
 def _made(gvr: str, obj: Any, dry_run: bool) -> str:
-    """Keeps a new object without the fields that only the server writes."""
+    """Keeps a new object. Its UID is new, and the other fields that only the server writes are removed."""
     metadata = {name: value for name, value in obj["metadata"].items() if name not in _OF_SERVER}
+    metadata["uid"] = f"uid-{host._version + 1}"
     return _kept(gvr, {**obj, "metadata": metadata}, dry_run)
 
 
 def _replaced(gvr: str, found: Any, obj: Any, dry_run: bool) -> str:
-    """Keeps the new state of an object. The fields of the server stay as they are. An object that is being deleted is gone with its last
-    finalizer. One that had no finalizer stays: a pod, for example, waits for the kubelet."""
+    """Keeps the new state of an object. The fields of the server stay as they are. If an object is being deleted, the removal of its last
+    finalizer removes the object. An object that is being deleted and had no finalizer stays: a pod, for example, waits for the kubelet."""
     metadata = {name: value for name, value in obj["metadata"].items() if name not in _OF_SERVER}
     metadata.update((name, value) for name, value in found["metadata"].items() if name in _OF_SERVER)
     obj = {**obj, "metadata": metadata}
@@ -425,8 +424,7 @@ def _delete(gvr: str, key: Any, options: Any) -> None:
 
 class _Bucket:
     def __init__(self, name: str) -> None:
-        self.values = host._buckets.setdefault(name, {})
-        values = self.values
+        values = self.values = host._buckets.setdefault(name, {})
         functions: Dict[str, Callable[..., Any]] = {
             "get": values.get,
             "set": values.__setitem__,
@@ -461,6 +459,23 @@ def _index_values(gvr: str, index: str, namespace: Optional[str], after: Optiona
     counts = Counter(obj["metadata"].get("namespace", "") for obj in host.of(gvr).values())
     behind = sorted(value for value in counts if (after is None or value > after) and namespace in (None, value))
     return [SimpleNamespace(value=value, objects=counts[value]) for value in behind[: limit or 500]]
+
+
+def _enqueue(key: str, millis: Optional[int]) -> None:
+    """Adds a key to the workqueue. The delay is zero for a ready key, and `None` for a backoff, which is counted. If a delayed key is
+    delayed once more, the shorter delay wins."""
+    host._requeues[key] += millis is None
+    for i, (other, delay) in enumerate(host.keys):
+        if other == key and (delay == millis or (delay and millis)):
+            host.keys[i] = (key, min(delay, millis) if delay and millis else millis)
+            return
+    host.keys.append((key, millis))
+
+
+def _set_timer(name: str, millis: int) -> None:
+    if not name:
+        raise host_error("invalid", "the name of a timer is empty")
+    host.timers[name] = millis
 
 
 def _optional(gvr: str, key: Any, read: Callable[[Any], Any]) -> Any:
@@ -560,24 +575,18 @@ def _install_small() -> None:
     _interface("wasi_config_store", {"get": lambda name: host.config.get(name), "get_all": lambda: list(host.config.items())})
     delivery = lambda: SimpleNamespace(attempt=host.attempt, queued_ms=5, plugin="test", host_version="0.1.0")  # noqa: E731
     _interface("delivery", {"current": delivery, "call_again": lambda millis: host.again.append(millis)})
-    _interface(
-        "timer",
-        {
-            "after": lambda name, millis: host.timers.__setitem__(name, millis),
-            "cancel": lambda name: host.timers.pop(name, None),
-        },
-    )
+    _interface("timer", {"after": _set_timer, "cancel": lambda name: host.timers.pop(name, None)})
     kinds = ("counter_add", "gauge_set", "histogram_observe")
     _interface("metrics", {kind: lambda *args, kind=kind: host.metrics.append((kind, *args)) for kind in kinds})
     _interface(
         "workqueue",
         {
-            "add": lambda key: host.keys.append((key, 0)),
-            "add_after": lambda key, millis: host.keys.append((key, millis)),
-            "add_rate_limited": lambda key: host.keys.append((key, None)),
-            "forget": lambda key: None,
-            "num_requeues": lambda key: 0,
-            "length": lambda: len(host.keys),
+            "add": lambda key: _enqueue(key, 0),
+            "add_after": _enqueue,
+            "add_rate_limited": lambda key: _enqueue(key, None),
+            "forget": lambda key: host._requeues.pop(key, None),
+            "num_requeues": lambda key: host._requeues[key],
+            "length": lambda: sum(millis == 0 for _, millis in host.keys),
         },
     )
     _module("wit_world.exports.handler", Cause=_Cause)
@@ -585,8 +594,7 @@ def _install_small() -> None:
     outcomes = {"Outcome_Done": "", "Outcome_Requeue": "", "Outcome_RequeueAfter": "value"}
     errors = {"ReconcileError_Retry": "value", "ReconcileError_Terminal": "value"}
     _module("wit_world.exports.reconciler", **_records(**outcomes, **errors))
-    of_a_batch = {"Outcome_Handled": "", "Outcome_Again": "value", "Outcome_Failed": "value"}
-    _module("wit_world.exports.batch_handler", **_records(**of_a_batch))
+    _module("wit_world.exports.batch_handler", **_records(Outcome_Handled="", Outcome_Again="value", Outcome_Failed="value"))
 
 
 _install()

@@ -13,7 +13,7 @@ from .errors import call, millis, text
 def after(name: str, seconds: float) -> None:
     """Sets a timer. If there is a timer of this name, the new time replaces the old one.
 
-    The host refuses a name that is empty, longer than 512 bytes or that of a `[[plugin.timer]]`, and more than 1,000 timers.
+    The host refuses a name that is empty, longer than 512 bytes or the name of a `[[plugin.timer]]`, and more than 1,000 timers.
     """
     call(host.after, text(name, "name"), millis(seconds, "seconds"))
 

@@ -4,7 +4,7 @@ import unittest
 
 from informer_sdk.testing import host, host_error
 
-from informer_sdk import ApiError, App, HostError, client, is_own_write, keyvalue, lister
+from informer_sdk import ApiError, App, HostError, client, is_own_write, keyvalue, lister, timer, workqueue
 
 PODS = "v1/pods"
 
@@ -160,6 +160,9 @@ class FakeHost(unittest.TestCase):
         self.assertNotEqual(first["name"], second["name"])
         self.assertEqual(len({first["uid"], second["uid"], "of a copied object"}), 3)
         self.assertEqual(lister.get(PODS, f"shop/{first['name']}")["metadata"], first)
+        dry = client.create(PODS, made, dry_run=True)["metadata"]
+        self.assertNotIn(dry["uid"], (first["uid"], second["uid"], "of a copied object"))
+        self.assertIsNone(lister.get(PODS, f"shop/{dry['name']}"))
 
     def test_a_creation_with_a_version_or_without_a_name_is_refused(self):
         for metadata, status in (({"name": "a", "resourceVersion": "7"}, 400), ({}, 422)):
@@ -183,6 +186,27 @@ class FakeHost(unittest.TestCase):
             self.assertNotIn("n", bucket)
         with self.assertRaisesRegex(ValueError, "the fake host has no client.udpate; it has "):
             host.refuse("client.udpate", host_error("invalid"))
+
+    def test_a_key_is_in_the_workqueue_once_and_its_backoffs_are_counted(self):
+        for key in ("a", "b", "a"):
+            workqueue.add(key)
+        for seconds in (0.03, 0.01, 0.02):
+            workqueue.add_after("a", seconds)
+        for _ in range(2):
+            workqueue.add_rate_limited("a")
+
+        self.assertEqual(host.keys, [("a", 0), ("b", 0), ("a", 10), ("a", None)])
+        self.assertEqual((workqueue.length(), workqueue.num_requeues("a"), workqueue.num_requeues("b")), (2, 2, 0))
+        workqueue.forget("a")
+        self.assertEqual(workqueue.num_requeues("a"), 0)
+        host.keys.pop(0)
+        workqueue.add_after("a", 0)
+        self.assertEqual(host.keys[-1], ("a", 0))
+
+    def test_a_timer_without_a_name_is_refused(self):
+        with self.assertRaisesRegex(HostError, "the name of a timer is empty"):
+            timer.after("", 1)
+        self.assertEqual(host.timers, {})
 
     def test_patches_that_it_does_not_know_are_refused_and_apply_creates(self):
         self.assertEqual(version(client.apply(PODS, pod("web"))), "2")

@@ -2,7 +2,23 @@
 // the author they call a fake, which package informertest provides.
 package host
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// NotUTF8 returns an error if one of the texts is not UTF-8, and nil otherwise. The host would end the call with a trap for such a text.
+// what is a noun for the texts.
+func NotUTF8(what string, texts ...string) *Error {
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			message := fmt.Sprintf("%s %q is not UTF-8: use strings.ToValidUTF8, or encode its bytes as text", what, text)
+			return &Error{Kind: "invalid", Message: message}
+		}
+	}
+	return nil
+}
 
 // UTF8 returns a text for people in UTF-8. The replacement character stands for bytes that are part of no character, such as the rest of a
 // text that was cut. The host would end the call with a trap for such bytes.
