@@ -43,17 +43,19 @@ pub(crate) struct Delivery<'a> {
 /// The state of one call of [`Delivery::drain`].
 struct Call {
     begun: Timestamp,
-    /// The Event whose failures may be its own fault. If there is one, each Event gets a request of its own.
+    /// The Event that may be the reason of its failures. If there is a suspect, each request has one Event.
     suspect: Option<String>,
     /// True if the receiver has accepted an Event in this call.
     accepted: bool,
+    /// The error of the last refused Event that could not be set aside. The Event stays in the queue.
+    not_set_aside: Option<StateError>,
 }
 
-/// Why the rest of a queue waits.
+/// The reason why the rest of a queue waits.
 enum Stop {
     /// The call has lasted long enough.
     Budget,
-    /// The receiver failed: try again after the backoff, or after the time that it named.
+    /// The receiver failed. The next attempt is after the backoff, or after the time that the receiver named.
     Failed(String, Option<Duration>),
     State(StateError),
 }
@@ -76,7 +78,7 @@ impl Delivery<'_> {
             return Ok(Reconciled::RequeueAfter(rest));
         }
         let mut queue = self.state.queue(self.name, AT_ONCE)?;
-        let mut call = Call { begun, suspect: None, accepted: false };
+        let mut call = Call { begun, suspect: None, accepted: false, not_set_aside: None };
         self.find_suspect(&mut queue, &mut call)?;
         let mut left = queue.as_slice();
         let stopped = loop {
@@ -87,6 +89,9 @@ impl Delivery<'_> {
             }
         };
         self.gauge("events_queued", self.state.queue(self.name, AT_ONCE)?.len());
+        if let (None | Some(Stop::Budget), Some(error)) = (&stopped, call.not_set_aside) {
+            return Err(error.into());
+        }
         match stopped {
             None if queue.len() < AT_ONCE => Ok(Reconciled::Done),
             None | Some(Stop::Budget) => Ok(Reconciled::RequeueAfter(Duration::from_millis(1))),
@@ -198,8 +203,10 @@ impl Delivery<'_> {
         }
         let batch = self.load(left, call)?;
         self.send(batch, call)?;
+        // A refused Event that stays in the queue has used no room in the log.
+        let has_logged = call.accepted || call.not_set_aside.is_none();
         match self.destination {
-            Destination::Stdout(_) if !left.is_empty() => Err(Stop::Budget),
+            Destination::Stdout(_) if has_logged && !left.is_empty() => Err(Stop::Budget),
             _ => Ok(true),
         }
     }
@@ -324,7 +331,11 @@ impl Delivery<'_> {
         call.accepted |= !sent.is_empty();
         self.count("events_sent_total", sent.len());
         for (key, record, why) in refused {
-            self.refuse(key, record, &why)?;
+            // A refused Event takes more room than a queued Event. If the disk is full, the Events behind it are sent and make room, and
+            // the next call sets it aside.
+            if let Err(error) = self.refuse(key, record, &why) {
+                call.not_set_aside = Some(error);
+            }
         }
         if let Some(key) = failed {
             self.count_attempt(call, key)?;

@@ -189,7 +189,11 @@ impl Exporter {
         if names.is_empty() {
             self.marks.push((event.clone(), mark));
             if self.marks.len() >= MARKS {
-                self.state.judged(&self.marks, None)?;
+                if let Err(error) = self.state.judged(&self.marks, None) {
+                    // The host delivers the Event again. If the mark stayed, the marks would add up while the disk is full.
+                    self.marks.pop();
+                    return Err(error.into());
+                }
                 self.marks.clear();
             }
             return Ok(());

@@ -319,6 +319,36 @@ fn an_event_waits_outside_while_the_disk_is_full() {
     assert_eq!(world.receiver.events(), ["a 1"]);
 }
 
+/// A receiver was down until its queue had used up the quota. Without room, no refused Event becomes a dead letter.
+#[test]
+fn a_refused_event_does_not_hold_up_the_others_while_the_disk_is_full() {
+    let layout = json!({"n": "{{ if eq .Name \"a\" }}{{ fail \"no a\" }}{{ end }}{{ .Name }}"});
+    for destination in [
+        json!({"webhook": {"endpoint": "http://to", "layout": layout}}),
+        json!({"loki": {"url": "http://to", "layout": layout}}),
+        json!({"stdout": {"layout": layout}}),
+    ] {
+        let mut receiver = destination.clone();
+        receiver["name"] = json!("to");
+        let mut world =
+            World::new(json!({"route": {"match": [{"receiver": "to"}]}, "receivers": [receiver]}));
+        for name in ["a", "b", "c"] {
+            world.add(event(name, 1, AT)).unwrap();
+        }
+        *world.disk.is_full.borrow_mut() = true;
+        let failed = world.reconcile("send to");
+        assert!(
+            matches!(&failed, Err(ReconcileError::Retry(why)) if why.contains("quota exceeded")),
+            "{failed:?}"
+        );
+        assert_eq!((world.queued(), world.refused().len()), (1, 0), "{destination}");
+
+        *world.disk.is_full.borrow_mut() = false;
+        assert_eq!(world.reconcile("send to"), Ok(Reconciled::Done));
+        assert_eq!((world.queued(), world.refused().len()), (0, 1), "{destination}");
+    }
+}
+
 #[test]
 fn a_namespace_and_a_receiver_without_updates_limit_what_is_sent() {
     let mut world = World::new(json!({

@@ -364,8 +364,9 @@ impl Reloader {
     }
 }
 
-/// Forgets a workload that is gone. If the workload exists, and no source may roll it any more, its memory stays without the sources. When
-/// the workload chooses sources again, its pods may be newer than its markers, and without a memory the markers would roll the workload.
+/// Forgets a workload that is gone. If the workload exists, and no source may roll it any more, its memory stays without the sources. The
+/// workload may choose sources again later, and its pods may then be newer than its markers. Without a memory, the markers would roll the
+/// workload.
 fn leave(workload: &Workload, before: Option<&Memory>) -> ReconcileResult {
     match (lister::get_fields(workload.gvr(), &workload.key(), [""; 0])?, before) {
         (Some([]), Some(before)) => before.of_a_left_workload().write(workload, Some(before))?,

@@ -27,7 +27,7 @@ pub(crate) struct Memory {
     /// The hash that each source had when the workload was first seen, or was last rolled for it.
     pub(crate) hashes: BTreeMap<SourceId, String>,
     /// The present hashes of the sources that the workload does not choose because of `ignore`, a missing `match`, or an exclusion. When
-    /// the workload begins to choose such a source, only a change that comes with that step counts.
+    /// the workload begins to choose such a source, the source counts as changed only if its data changes at the same time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) unchosen: BTreeMap<SourceId, String>,
     /// Markers of other content than the pods have read: a rollback restored the marker with an older template, or a deleted source
@@ -38,7 +38,7 @@ pub(crate) struct Memory {
     #[serde(default)]
     pub(crate) rolls: u64,
     /// The time at which the memory of a CronJob began, in seconds since 1970. After a loss of the state, the number of rolls begins at 0
-    /// again. With this time, the names of the next Jobs differ from the names of earlier Jobs all the same.
+    /// again. The names of the next Jobs still differ from the names of earlier Jobs, because they also depend on this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<i64>,
     /// The time at which the plugin first found the present changes, in milliseconds since 1970. `None` if there are no changes, or if

@@ -71,8 +71,8 @@ impl Plan {
     ) -> Result<Self, E> {
         let before = before.filter(|before| before.uid == uid);
         let is_same_scope = before.is_some_and(|before| before.scope == scope);
-        // If a workload begins to choose a source, the pods of the workload may be newer than a marker from an earlier time. Without a
-        // memory, after a migration or a loss of the state, only the markers say what the pods have read.
+        // If a workload begins to choose a source, its pods may be newer than a marker of this source. After a migration or a loss of the
+        // state, there is no memory, and only the markers say what the pods have read.
         let adopts_markers = before.is_none() || is_same_scope;
         let remembered = |source: &SourceId| before.and_then(|before| before.last_seen(source));
         let outdated = |source: &SourceId| before.and_then(|before| before.outdated.get(source));
@@ -83,10 +83,10 @@ impl Plan {
             let Chosen { source, hash, container } = one;
             let kept = remembered(source);
             let marked = markers.of(source);
-            let own = marked.iter().find(|marked| **marked != NOTHING && !is_of_other(marked, one, chosen));
-            let own = own.filter(|_| adopts_markers);
+            let own =
+                || marked.iter().find(|marked| **marked != NOTHING && !is_of_other(marked, one, chosen));
             // A roll for other sources replaces the annotation with all markers, so the memory keeps the marker of this source.
-            let adopted = kept.map(String::as_str).or(own.copied());
+            let adopted = kept.map(String::as_str).or_else(|| adopts_markers.then(own).flatten().copied());
             let Some(hash) = hash else {
                 plan.keep(source, adopted);
                 continue;

@@ -137,7 +137,9 @@ impl State<'_> {
             }
             Ok(Some(own)) => Relation::Bound(own.role, own.style),
             Ok(None) if is_unnamed_copy(&annotations) => Relation::Unnamed,
-            Ok(None) => Relation::Foreign("an object of another origin has this name".to_owned()),
+            Ok(None) => {
+                Relation::Foreign("an object of another origin has this name: delete this object".to_owned())
+            }
             Err(error) => Relation::Foreign(error.to_string()),
         }
     }

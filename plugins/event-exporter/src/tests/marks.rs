@@ -15,12 +15,40 @@ fn an_event_of_the_same_name_with_another_uid_is_new() {
     assert_eq!(world.receiver.events(), ["a 1", "a 1"]);
 }
 
-#[test]
-fn an_event_that_no_receiver_gets_is_judged_once_for_good() {
-    let mut world = World::new(json!({
+/// One webhook that gets no Warning.
+fn without_warnings() -> World {
+    World::new(json!({
         "route": {"drop": [{"type": "Warning"}], "match": [{"receiver": "hook"}]},
         "receivers": [{"name": "hook", "webhook": {"endpoint": "http://hook"}}],
-    }));
+    }))
+}
+
+#[test]
+fn the_marks_of_dropped_events_do_not_add_up_while_the_disk_is_full() {
+    let mut world = without_warnings();
+    let add = |world: &mut World, number: usize| world.add(event(&format!("e-{number}"), 1, AT));
+    let (marked, waiting) = (0..MARKS - 1, MARKS - 1..2 * MARKS);
+    for number in marked {
+        add(&mut world, number).unwrap();
+    }
+    *world.disk.is_full.borrow_mut() = true;
+    for _ in ["the first delivery", "the second delivery"] {
+        assert!(waiting.clone().all(|number| add(&mut world, number).is_err()));
+        assert_eq!(world.exporter.marks.len(), MARKS - 1);
+    }
+
+    *world.disk.is_full.borrow_mut() = false;
+    for number in waiting {
+        add(&mut world, number).unwrap();
+    }
+    world.exporter.stop();
+    let marks = world.disk.names().iter().filter(|key| key.starts_with("seen/")).count();
+    assert_eq!(marks, 2 * MARKS);
+}
+
+#[test]
+fn an_event_that_no_receiver_gets_is_judged_once_for_good() {
+    let mut world = without_warnings();
     world.add(event("a", 1, AT)).unwrap();
     assert_eq!(world.work(), []);
 

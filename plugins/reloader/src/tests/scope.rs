@@ -132,9 +132,9 @@ fn a_source_that_the_settings_no_longer_exclude_was_not_created() {
     }
 }
 
-/// Rolls the Deployment for a change of the ConfigMap, if `was_rolled`. Then the ConfigMap changes twice while annotations keep it from the
-/// Deployment, and the step that ends this sets the value `last`. `during` and `after` are the annotations of the Deployment and of the
-/// ConfigMap. Returns the number of later rolls.
+/// Changes the ConfigMap twice while the annotations `during` keep it from the Deployment. The next step sets the annotations `after` and
+/// the value `last` at the same time. Each of `during` and `after` has the annotations of the Deployment and of the ConfigMap. If
+/// `was_rolled` is true, the Deployment is rolled once before the first step. Returns the number of later rolls.
 fn patches_after_a_break(was_rolled: bool, [during, after]: &[[Value; 2]; 2], last: &str) -> usize {
     let mut reloader = reloader(json!({"reload-on-create": true}));
     let host = host();
@@ -181,8 +181,31 @@ fn a_source_that_annotations_kept_from_a_workload_rolls_it_only_for_a_change_tha
     }
 }
 
-/// The plugin does not follow the sources of such a workload, so nothing says which content its pods have read. The marker of an earlier
-/// roll does not say that either.
+/// An earlier version of the plugin did not remember the sources that a workload does not choose. Its memory has no `unchosen`.
+#[test]
+fn a_memory_of_an_earlier_version_is_read_and_its_ignored_source_was_not_created() {
+    let mut reloader = reloader(json!({"reload-on-create": true}));
+    let host = host();
+    let ignored = |value: &str| {
+        let mut source = map("app", value);
+        source["metadata"]["annotations"] = json!({"reloader.stakater.com/ignore": "true"});
+        source
+    };
+    host.store(MAPS, ignored("1"));
+    reloader.reconcile(WEB).unwrap();
+    let earlier = Memory { unchosen: std::collections::BTreeMap::new(), ..memory().unwrap() };
+    earlier.write(&WEB.parse().unwrap(), None).unwrap();
+
+    for source in [ignored("2"), map("app", "2")] {
+        host.store(MAPS, source);
+        reloader.reconcile(WEB).unwrap();
+    }
+
+    assert_eq!((host.requests(), memory().unwrap().hashes.len()), (Vec::new(), 2));
+}
+
+/// The plugin does not follow the sources of such a workload. Its pods may have read newer content than the plugin has seen, and newer
+/// content than the marker of an earlier roll names.
 #[test]
 fn a_workload_that_no_source_could_roll_for_a_while_is_seen_for_the_first_time() {
     let auto = || json!({"reloader.stakater.com/auto": "true"});

@@ -251,7 +251,10 @@ fn an_object_of_another_origin_is_kept_until_it_makes_room() {
     world.put(MAPS, map("shop/web", json!({TO: "blog"}), json!({"a": "1"})));
     assert_eq!(data(&world, "blog/web"), Some(json!({"a": "foreign"})));
     assert_eq!(world.requests(), ["event shop/web"]);
-    assert!(world.logged("v1/configmaps blog/web stays as it is: shop/web should be copied there"));
+    assert!(world.logged(
+        "v1/configmaps blog/web stays as it is: shop/web should be copied there, but an object of another origin has this \
+         name: delete this object"
+    ));
 
     world.delete(MAPS, "blog/web");
     assert_eq!(data(&world, "blog/web"), Some(json!({"a": "1"})));
