@@ -45,7 +45,7 @@ use std::{
 };
 
 use informer_registry::Settings;
-use informer_system::read_file;
+use informer_system::{HttpAddress, read_file};
 use informer_types::Gvr;
 
 pub use cluster::{Access, Cluster};
@@ -188,12 +188,30 @@ pub fn parse(text: &str, place: &Place<'_>, components: Components) -> Result<Co
 /// The files and directories whose changes may change the configuration at `path`: the file, and what it includes as far as
 /// the file can be read. Blocks.
 pub fn files(path: &Path) -> Vec<PathBuf> {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let base = absolute.parent().unwrap_or(&absolute);
-    let text = read_file(&absolute, BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let draft = text.and_then(|text| document::read(&text, &mut Problems::new(path, base, &text)));
-    let included = draft.map(|draft| include::paths(&draft, base, &Environment::of_process()));
+    let (text, base) = text_at(path);
+    let draft = text.and_then(|text| document::read(&text, &mut Problems::new(path, &base, &text)));
+    let included = draft.map(|draft| include::paths(&draft, &base, &Environment::of_process()));
     std::iter::once(path.to_owned()).chain(included.unwrap_or_default()).collect()
+}
+
+/// Returns the admin address in the file at `path`, which may have mistakes. Returns the default address if the file has no valid
+/// `admin`, or cannot be read. Returns `None` if the file switches the endpoint off. Blocks.
+pub(crate) fn admin(path: &Path) -> Option<HttpAddress> {
+    let (text, base) = text_at(path);
+    match document::admin(&text.unwrap_or_default())? {
+        HttpAddress::Unix(socket) => {
+            let absolute = Environment::of_process().resolve(&socket.to_string_lossy(), &base);
+            Some(HttpAddress::Unix(absolute.unwrap_or(socket)))
+        }
+        address => Some(address),
+    }
+}
+
+/// Returns the text of the file at `path`, if it can be read, and the directory that paths in the file are relative to.
+fn text_at(path: &Path) -> (Option<String>, PathBuf) {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let text = read_file(&absolute, BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    (text, absolute.parent().unwrap_or(&absolute).to_owned())
 }
 
 /// The names of resources that are not written in full, each with its full name and once.

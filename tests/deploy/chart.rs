@@ -430,7 +430,7 @@ async fn values_turn_parts_on_and_off() {
     assert_eq!(
         manifests.container()["startupProbe"],
         Value::Null,
-        "with the defaults of Kubernetes it would end the host after 30 s"
+        "an empty startup probe would have the defaults of Kubernetes, and end the host after 30 s"
     );
 }
 
@@ -522,6 +522,9 @@ async fn the_schema_refuses_wrong_values_and_names_them() {
         ("fullnameOverride=no.service", "/fullnameOverride"),
         ("readyMadeNamespaces={Shop}", "/readyMadeNamespaces"),
         ("env[0].name=RUST_BACKTRACE,env[0].value=1", "/env/0/value"),
+        // Kubernetes accepts only 1 here.
+        ("startupProbe.successThreshold=2", "/startupProbe/successThreshold"),
+        ("livenessProbe.successThreshold=2", "/livenessProbe/successThreshold"),
         // `replicas: null` would mean no pod, and `apiServerPorts: null` a policy that allows every port.
         ("replicas=null", "replicas"),
         ("networkPolicy.apiServerPorts=null", "apiServerPorts"),

@@ -126,7 +126,8 @@ fn caches_guests_and_a_compilation_fit_into_the_memory_of_the_container() {
     }
 }
 
-/// The host answers once it has checked its whole state. The liveness probe would end it before that, each time.
+/// The host answers no probe before it has checked its whole state. Without a startup probe, the liveness probe would end the host
+/// during each check of a large state.
 #[test]
 fn the_liveness_probe_does_not_count_while_the_host_checks_its_state() {
     let values: Value = serde_saphyr::from_str(&text("helm/informer/values.yaml")).unwrap();

@@ -58,6 +58,13 @@ impl Stage {
     }
 }
 
+/// A plugin that logs its signals, and receives every object again when its component changes. `tables` follow its subscription.
+fn replayed(tables: &str) -> String {
+    let on = format!("initial = \"changed\"\n{tables}");
+    let plugin = plugin("p", &guest("signals"), "v1/configmaps", &on);
+    watch("v1/configmaps") + &plugin.replace("[[plugin.on]]", "on-reload = \"replay\"\n[[plugin.on]]")
+}
+
 /// What the echo said, sorted, and without the versions.
 fn said(host: &TestHost) -> Vec<String> {
     let words = |line: &String| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
@@ -222,7 +229,7 @@ async fn a_component_that_was_replaced_while_the_host_was_down_receives_everythi
     host.stop().await;
 }
 
-/// The acknowledgements of the component before hold every object back at first, so nothing is left of the first list.
+/// The acknowledgements of the previous component hold every object back, so the first list delivers nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_that_was_replaced_is_notified_that_its_objects_are_complete_after_the_replay() {
     let stage = Stage::new().await;
@@ -232,10 +239,7 @@ async fn a_component_that_was_replaced_is_notified_that_its_objects_are_complete
     stage.host("echo", "").await.stop().await;
 
     // The rate leaves time between the two calls of the replay.
-    let on = "initial = \"changed\"\n[plugin.queue]\nrate = 1\n";
-    let plugin = plugin("p", &guest("signals"), "v1/configmaps", on);
-    let plugin = plugin.replace("[[plugin.on]]", "on-reload = \"replay\"\n[[plugin.on]]");
-    let toml = watch("v1/configmaps") + &plugin;
+    let toml = replayed("[plugin.queue]\nrate = 1\n");
     let host = TestHost::start_in(&stage.server.url(), stage.state.path(), &toml).await.unwrap();
     host.lines.said("p", "synced v1/configmaps 2 ", "").await;
 
@@ -244,24 +248,19 @@ async fn a_component_that_was_replaced_is_notified_that_its_objects_are_complete
     host.stop().await;
 }
 
-/// A stop discards what is pending of a replay, so the plugin has not received every object (D-18).
+/// A stop discards the pending notifications of a replay, so the plugin has not received every object (D-18).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_stops_within_a_replay_is_notified_that_its_objects_are_complete_after_the_restart() {
     let stage = Stage::new().await;
     for name in ["a", "b"] {
         stage.objects.create(name).await;
     }
-    let toml = |tables: &str| {
-        let on = format!("initial = \"changed\"\n{tables}");
-        let plugin = plugin("p", &guest("signals"), "v1/configmaps", &on);
-        watch("v1/configmaps") + &plugin.replace("[[plugin.on]]", "on-reload = \"replay\"\n[[plugin.on]]")
-    };
-    let host = TestHost::start_in(&stage.server.url(), stage.state.path(), &toml("")).await.unwrap();
+    let host = TestHost::start_in(&stage.server.url(), stage.state.path(), &replayed("")).await.unwrap();
     host.lines.said("p", "synced v1/configmaps 2 ", "").await;
     host.until("the call is acknowledged", |_| host.plugin("p")["signals"]["succeeded"] == 1).await;
 
     // A new version receives both objects again, and the rate holds one of them back.
-    let slow = toml("[plugin.queue]\nrate = 0.001\n[plugin.config]\nonly = \"another version\"\n");
+    let slow = replayed("[plugin.queue]\nrate = 0.001\n[plugin.config]\nonly = \"another version\"\n");
     host.app().apply(configuration(&slow).unwrap()).await.unwrap();
     host.until("a part of the replay", |_| host.plugin("p")["queue"]["acknowledged"] == 3).await;
     let lines = host.lines.clone();

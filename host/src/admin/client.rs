@@ -1,9 +1,6 @@
 //! The client of the admin endpoint.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
 use axum::body::{Body, to_bytes};
@@ -16,7 +13,7 @@ use http::{
 use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use informer_system::{HttpAddress, read_file};
+use informer_system::HttpAddress;
 use informer_types::{excerpt, one_line};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -25,12 +22,11 @@ use tokio::{
     net::{TcpStream, UnixStream},
     time::{error::Elapsed, timeout},
 };
-use toml::de::DeTable;
 
 use super::types::{Failed, Identity};
 use crate::{
     cli::AdminArgs,
-    config::{self, Components, ConfigError, Environment, Host, LoadError},
+    config::{self, Components, ConfigError, LoadError},
 };
 
 /// Time for an answer from memory.
@@ -46,12 +42,6 @@ const RELOAD_PATIENCE: Duration = Duration::from_secs(120);
 /// Most bytes of an answer. A thousand dead letters of the greatest length are a tenth of it.
 const MAX_BYTES: usize = 256 << 20;
 
-/// The most bytes that are read of a file with a mistake: those of every configuration file.
-const FILE_BYTES: u64 = 16 << 20;
-
-/// The stack for reading such a file. The parser drops a deeply nested value by recursion, which takes up to 4 MiB.
-const STACK_BYTES: usize = 32 << 20;
-
 /// The most bytes shown of a refusal that no host sent.
 const SHOWN: usize = 512;
 
@@ -64,7 +54,7 @@ pub(crate) struct Client {
     address: HttpAddress,
     /// The configuration file that names the address, and that the host must run with. `None` accepts any host.
     file: Option<PathBuf>,
-    /// The mistakes of that file. A host that read the file before still runs with the configuration that it read then.
+    /// The mistakes of the configuration file. A running host refuses a file with mistakes, and keeps the configuration in force.
     mistakes: Option<ConfigError>,
 }
 
@@ -80,18 +70,20 @@ pub(crate) struct Answer<T> {
 // === impl Client ===
 
 impl Client {
-    /// The host at the given address; or the one that runs with the given configuration, at the address in it. If the file has mistakes,
-    /// the host that refuses the file is found by the address that can still be read, or at the default address.
+    /// Returns a client of the host at the given address. Without an address, the client reaches the host that runs with the given
+    /// configuration file, at the address in this file. If the file has mistakes, the client uses the address that [`config::admin`]
+    /// finds.
     ///
     /// # Errors
-    /// The configuration cannot be read, or switches the admin endpoint off. If it has mistakes, too, the error has the mistakes.
+    /// The configuration file cannot be read, or switches the admin endpoint off. If the file switches the endpoint off and has mistakes,
+    /// the error has the mistakes.
     pub(crate) fn new(args: &AdminArgs) -> anyhow::Result<Self> {
         if let Some(address) = &args.admin {
             return Ok(Self::at(address.clone()));
         }
         let (address, mistakes) = match config::load(&args.config, Components::Unseen) {
             Ok(config) => (config.host.admin, None),
-            Err(LoadError::Invalid(mistakes)) => match address_in(&args.config) {
+            Err(LoadError::Invalid(mistakes)) => match config::admin(&args.config) {
                 Some(address) => (Some(address), Some(mistakes)),
                 None => return Err(mistakes.into()),
             },
@@ -123,7 +115,8 @@ impl Client {
     ///
     /// # Errors
     /// No host answers within ten seconds, the host runs with another configuration file, the host refuses, or the answer has
-    /// another form. If the file has mistakes and no host runs with it, the error has the mistakes, because no host starts with them.
+    /// another form. If the file has mistakes and no host with this file answers, the error has the mistakes, because no host starts
+    /// with this file.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Answer<T>> {
         self.send(Request::get(path), Bytes::new(), PATIENCE).await
     }
@@ -138,10 +131,8 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> anyhow::Result<Answer<T>> {
-        let request = Request::post(path).header(CONTENT_TYPE, "application/json");
         let within = if path == RELOAD { RELOAD_PATIENCE } else { PATIENCE };
-        self.meet().await?;
-        self.send(request, serde_json::to_vec(body)?.into(), within).await
+        self.post_within(path, body, within).await
     }
 
     /// Like [`Client::post`], but waits this much longer for the answer.
@@ -151,17 +142,21 @@ impl Client {
         body: &impl Serialize,
         longest: Duration,
     ) -> anyhow::Result<Answer<T>> {
-        let request = Request::post(path).header(CONTENT_TYPE, "application/json");
-        self.meet().await?;
-        self.send(request, serde_json::to_vec(body)?.into(), longest.saturating_add(PATIENCE)).await
+        self.post_within(path, body, longest.saturating_add(PATIENCE)).await
     }
 
-    /// Checks which host answers, before a request that may change this host.
-    async fn meet(&self) -> anyhow::Result<()> {
+    async fn post_within<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        within: Duration,
+    ) -> anyhow::Result<Answer<T>> {
         if self.file.is_some() {
+            // Another host must not carry out the request.
             self.answer(Request::get("/livez"), Bytes::new(), PATIENCE).await?;
         }
-        Ok(())
+        let request = Request::post(path).header(CONTENT_TYPE, "application/json");
+        self.send(request, serde_json::to_vec(body)?.into(), within).await
     }
 
     async fn send<T: DeserializeOwned>(
@@ -185,7 +180,7 @@ impl Client {
     /// Returns the body of the answer, and the reason if the host refuses the request.
     ///
     /// # Errors
-    /// No host answers in time, or another host than the one that runs with the file.
+    /// No host answers in time, or the host that answers runs with another configuration file.
     async fn answer(
         &self,
         request: request::Builder,
@@ -196,11 +191,7 @@ impl Client {
         let request = self.request(request, body)?;
         let changes = request.method() == Method::POST;
         let answered = async { timeout(within, self.exchange(request)).await? };
-        let (head, text) = match (answered.await, &self.mistakes) {
-            (Ok(answer), _) => answer,
-            (Err(error), Some(mistakes)) if !error.is::<Elapsed>() => return Err(mistakes.clone().into()),
-            (Err(error), _) => return Err(unanswered(error, address, within, changes)),
-        };
+        let (head, text) = answered.await.map_err(|error| self.unanswered(error, within, changes))?;
         let host = Identity::read(&head.headers);
         let (is_host, checked) = (host.is_some(), self.check(host));
         let program = if is_host { "host" } else { "program" };
@@ -212,6 +203,27 @@ impl Client {
             (Err(other), None, Some(refusal)) if !is_host => Err(other.context(refusal)),
             (Err(other), None, _) => Err(other),
         }
+    }
+
+    /// Returns the error of a request without an answer. If the program listens and is late, the error does not call the host missing. A
+    /// late program may still carry out a request that `changes` something. If the file has mistakes, the error has the mistakes.
+    fn unanswered(&self, error: anyhow::Error, within: Duration, changes: bool) -> anyhow::Error {
+        let Self { address, mistakes, .. } = self;
+        let is_late = error.is::<Elapsed>();
+        let cause = mistakes.clone().map_or(error, anyhow::Error::from);
+        if is_late {
+            let still = if changes { ", and it may still do what was requested" } else { "" };
+            let seconds = within.as_secs();
+            return cause.context(format!(
+                "the program at {address} has not answered within {seconds} s; it may be busy{still}"
+            ));
+        }
+        if mistakes.is_some() {
+            return cause;
+        }
+        cause.context(format!(
+            "no host answers at {address}; is `informer run` running, and is this its [host] admin address?"
+        ))
     }
 
     /// Refuses the answer of a host that runs with another configuration file than the one that names the address.
@@ -254,41 +266,6 @@ impl Client {
     }
 }
 
-/// Returns the admin address in a file with mistakes, or the default address if the file has none that can be read. Returns `None` if the
-/// file switches the endpoint off.
-fn address_in(file: &Path) -> Option<HttpAddress> {
-    let text = read_file(file, FILE_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let text = text.unwrap_or_default();
-    let written = std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().name("config".to_owned()).stack_size(STACK_BYTES);
-        let reading = builder.spawn_scoped(scope, || written_in(&text)).ok()?;
-        reading.join().ok().flatten()
-    });
-    match written.as_deref() {
-        Some("off") => None,
-        Some(written) => match config::local(written).ok() {
-            Some(HttpAddress::Unix(socket)) => Some(HttpAddress::Unix(resolved(file, &socket))),
-            address => address.or(Host::default().admin),
-        },
-        None => Host::default().admin,
-    }
-}
-
-/// The admin address as the text has it.
-fn written_in(text: &str) -> Option<String> {
-    let (document, _) = DeTable::parse_recoverable(text);
-    let host = document.get_ref().get("host")?.get_ref().as_table()?;
-    Some(host.get("admin")?.get_ref().as_str()?.to_owned())
-}
-
-/// The path of a socket, which is below the home directory, absolute, or relative to the file that names it.
-fn resolved(file: &Path, socket: &Path) -> PathBuf {
-    match (socket.strip_prefix("~"), Environment::of_process().home) {
-        (Ok(below), Some(home)) => home.join(below),
-        _ => file.parent().unwrap_or(file).join(socket),
-    }
-}
-
 async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     request: Request<Full<Bytes>>,
@@ -301,23 +278,6 @@ async fn exchange(
     // If the connection fails, so does the answer.
     let (answered, _) = tokio::join!(answering, connection);
     answered
-}
-
-/// Describes a request without an answer. A program that listens and is late is no missing host, and may still carry out a request that
-/// `changes` something.
-fn unanswered(error: anyhow::Error, address: &HttpAddress, within: Duration, changes: bool) -> anyhow::Error {
-    let text = if error.is::<Elapsed>() {
-        let still = if changes { ", and it may still do what was requested" } else { "" };
-        format!(
-            "the program at {address} has not answered within {} s; it may be busy{still}",
-            within.as_secs()
-        )
-    } else {
-        format!(
-            "no host answers at {address}; is `informer run` running, and is this its [host] admin address?"
-        )
-    };
-    error.context(text)
 }
 
 /// Describes the refusal of a request. Returns `None` if the request succeeded. A host sends its reason as JSON. Another program, such as a
@@ -357,7 +317,7 @@ fn on_one_line(json: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, net::SocketAddr, path::Path};
 
     use serde_json::json;
     use tempfile::TempDir;
@@ -384,7 +344,14 @@ mod tests {
         format!("{:#}", answered.err().unwrap()).replace(&address.to_string(), "ADDRESS")
     }
 
-    /// The answer of a host that runs with this file.
+    /// Returns a client by a file that has this admin address, and a mistake in line 4.
+    fn with_mistake(directory: &TempDir, admin: SocketAddr) -> Client {
+        let config = directory.path().join("informer.toml");
+        fs::write(&config, format!("[host]\nadmin = \"{admin}\"\n[[watch]]\ngvr = 3\n")).unwrap();
+        Client::new(&AdminArgs { config, admin: None }).unwrap()
+    }
+
+    /// Returns the answer of a host that runs with this file.
     fn answer_of(file: &Path) -> String {
         format!(
             "HTTP/1.1 200 OK\r\ninformer-process: 7\r\ninformer-configuration: {}\r\ncontent-length: 2\r\n\r\n{{}}",
@@ -423,17 +390,22 @@ mod tests {
 
         let text = format!("the program at {address} has not answered within 10 s; it may be busy");
         assert_eq!(error.to_string(), text, "{error:#}");
+
+        // The program may be another one, and then the mistakes are why no host runs.
+        let directory = TempDir::new().unwrap();
+        let error = with_mistake(&directory, address).get::<Status>("/status").await.err().unwrap();
+
+        assert_eq!(error.to_string(), text, "{error:#}");
+        assert!(format!("{error:#}").contains("informer.toml:4:7: watch[0].gvr: "), "{error:#}");
     }
 
-    /// The host keeps the configuration before the mistakes, and an operator needs its commands until the file is correct.
+    /// A running host keeps the configuration in force while the file has mistakes. An operator needs the commands during this time.
     #[tokio::test]
     async fn the_host_that_refuses_the_file_answers_and_without_it_the_mistakes_are_shown() {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("informer.toml");
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let admin = listener.local_addr().unwrap();
-        fs::write(&file, format!("[host]\nadmin = \"{admin}\"\n[[watch]]\ngvr = 3\n")).unwrap();
-        let client = Client::new(&AdminArgs { config: file.clone(), admin: None }).unwrap();
+        let client = with_mistake(&directory, listener.local_addr().unwrap());
         let answering = async {
             for of in [file.as_path(), Path::new("/etc/other.toml")] {
                 let (mut stream, _) = listener.accept().await.unwrap();
@@ -456,7 +428,7 @@ mod tests {
         }
     }
 
-    /// The address may be that of another host, above all if the file has a mistake and the address is the default one.
+    /// Another host may listen at the address, above all at the default address, which the command uses if the file has no valid address.
     #[tokio::test]
     async fn another_host_gets_no_request_that_changes_it() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -480,36 +452,6 @@ mod tests {
         let start =
             format!("another host answers at {address}: process 7 with the configuration /etc/other.toml");
         assert!(error.starts_with(&start), "{error}");
-    }
-
-    /// The parser allows 80 nested brackets with 80 parts of a dotted key in each.
-    #[test]
-    fn a_deeply_nested_file_with_mistakes_is_read() {
-        let directory = TempDir::new().unwrap();
-        let file = directory.path().join("informer.toml");
-        let nested = format!("{}1{}", format!("{{ {} = ", ["a"; 80].join(".")).repeat(79), " }".repeat(79));
-        fs::write(&file, format!("[host]\nadmin = \"127.0.0.1:9\"\nadmim = {nested}\n")).unwrap();
-
-        assert_eq!(address_in(&file), Some(HttpAddress::Tcp(([127, 0, 0, 1], 9).into())));
-    }
-
-    #[test]
-    fn the_address_in_a_file_with_mistakes_is_found_as_far_as_it_can_be_read() {
-        let directory = TempDir::new().unwrap();
-        let file = directory.path().join("informer.toml");
-        let found = |text: &str| {
-            fs::write(&file, text).unwrap();
-            address_in(&file).map(|address| address.to_string())
-        };
-        let default = Some("127.0.0.1:8080".to_owned());
-
-        assert_eq!(found("[host]\nadmin = \"[::1]:9\"\nadmim = 3\n"), Some("[::1]:9".to_owned()));
-        assert_eq!(found("[host]\nadmin = \"off\"\n[watch]\n"), None);
-        assert_eq!(found("[host]\nadmin = \"0.0.0.0:8080\"\n"), default);
-        assert_eq!(found("host = 3\n"), default);
-        assert_eq!(found("= ["), default);
-        let socket = format!("unix:{}", directory.path().join("run/admin.sock").display());
-        assert_eq!(found("[host]\nadmin = \"unix:run/admin.sock\"\nadmim = 3\n"), Some(socket));
     }
 
     #[test]

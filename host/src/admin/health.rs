@@ -1,7 +1,8 @@
 //! The health endpoint: probes and metrics for other machines, and nothing else.
 //!
-//! The kubelet and Prometheus reach the pod by its address. So neither `Host` nor `Origin` is checked, and no answer has a
-//! name of an object, a text of the API server or of a plugin, or a path of the host. Only the metrics name Plugin objects.
+//! The kubelet and Prometheus reach the pod by its address, so the endpoint checks neither `Host` nor `Origin`. No answer contains a
+//! text of the API server or of a plugin, or a path of the host. The metrics contain the names of Plugin objects. No other name of
+//! an object is in an answer.
 
 use std::{fmt::Write, net::SocketAddr, sync::Arc};
 

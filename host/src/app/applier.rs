@@ -73,7 +73,7 @@ pub(super) struct Applied {
     config: Option<Config>,
     /// Watches whose new informer has not replaced the previous one yet.
     successions: BTreeMap<Gvr, Succession>,
-    /// The watches that no plugin uses.
+    /// The unused watches, which the log has named.
     unused: Unused,
 }
 
@@ -347,7 +347,8 @@ impl Applier {
         self.parts.guests.spawn(loading).await.unwrap_or_else(|failed| Err(failed.to_string()))
     }
 
-    /// Subscribes to the unchanged watches of plugins that are removed or changed, so that other plugins find their informers.
+    /// Subscribes to each unchanged watch that a removed or changed plugin uses. The informer of the watch runs until these subscriptions
+    /// are dropped, so that a new plugin can use it.
     async fn keep_informers(
         &self,
         plan: &Plan,

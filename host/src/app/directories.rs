@@ -207,8 +207,8 @@ impl Watched {
         }
     }
 
-    /// Takes the result of a look at all files, and watches the directories of changed files again. Such a directory may be new, or
-    /// may have replaced the one that was watched, as a new build does after `cargo clean`.
+    /// Keeps the result of a look at all files, and watches the directories of changed files again. The directory of a changed file may
+    /// be new, or may have replaced the watched directory. For example, a build makes its directory anew after `cargo clean`.
     fn found(&mut self, found: Files) {
         let Self { watcher, directories, files } = self;
         let mut changed = BTreeSet::new();
@@ -220,7 +220,8 @@ impl Watched {
         }
         let Some(watcher) = watcher else { return };
         for directory in changed {
-            // Each fails if there is nothing at the path. A change in between is not missed: all tasks look at their files afterwards.
+            // Both calls fail if the directory does not exist. No change between the calls is missed, because all tasks look at their
+            // files afterwards.
             watcher.unwatch(&directory).ok();
             if watcher.watch(&directory, RecursiveMode::NonRecursive).is_ok() {
                 directories.insert(directory);

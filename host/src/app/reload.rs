@@ -49,7 +49,7 @@ pub(super) struct Reloader {
     applier: Arc<Applier>,
     /// The configuration file; without it, only components are reloaded.
     file: Option<Followed>,
-    /// True if the file must be read although it looks as before.
+    /// True if the file must be read even if `file` shows no change.
     is_unread: bool,
     adjust: Adjust,
     requests: mpsc::Receiver<Request>,
@@ -127,12 +127,13 @@ impl Reloader {
         }
     }
 
-    /// Compares the content of the file with the configuration in force. The host follows the file only after the file was read:
-    /// `informer dev` builds the projects in between, which may take minutes.
+    /// Compares the content of the file with the configuration in force. The host began to follow the file only some time after it had
+    /// read the file, and a change during that time is not visible otherwise. `informer dev` builds the projects during that time, which
+    /// may take minutes.
     async fn look_at_content(&mut self) {
         let Some(path) = self.file.as_ref().map(|followed| followed.file().to_owned()) else { return };
         let reading = tokio::task::spawn_blocking(move || config::load(&path, Components::Unseen));
-        // A file that cannot be read is read again, and the host reports why it is refused.
+        // If the file is refused, the next read reports why.
         self.is_unread = match reading.await.map(|loaded| self.adjusted(loaded)) {
             Ok(Ok(present)) => !self.applier.has_applied(&present).await,
             Ok(Err(_)) | Err(_) => true,

@@ -258,7 +258,7 @@ impl RunningPlugin {
         &self.stop
     }
 
-    /// Replaces the informer of a watch; the informer before has ended.
+    /// Replaces the informer of a watch; the previous informer has ended.
     ///
     /// # Errors
     /// [`SubscribeError`], only while the host stops.

@@ -109,10 +109,11 @@ impl Successor {
     }
 
     /// Delivers to another sink from now on. First, the sink receives the `difference` of each object that the new informer has
-    /// not reached, with the cause `replay`.
+    /// not reached, with the cause `replay`. If these notifications belong to a replay, each carries a clone of its token `settled`.
     pub(super) fn retarget(
         &self,
         sink: Arc<dyn NotificationSink>,
+        settled: Option<&SyncToken>,
         difference: impl Fn(&Arc<Object>) -> Option<Change>,
     ) {
         let mut state = self.state.lock();
@@ -123,7 +124,7 @@ impl Successor {
                 source,
                 change,
                 cause: Cause::Replay,
-                initial: None,
+                initial: settled.cloned(),
                 observed: observed.into(),
             });
         }

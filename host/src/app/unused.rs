@@ -7,16 +7,16 @@ use informer_types::Gvr;
 
 use crate::config::{Config, Plugin};
 
-/// The watches and patterns that were unused when a configuration was applied last. Each change of a Plugin object causes an
-/// application, and the log names an unused watch only once.
+/// The watches and patterns that were unused when the host last applied the configuration. The host applies the configuration at each
+/// change of a Plugin object, and the log names an unused watch only once.
 #[derive(Default)]
 pub(super) struct Unused(BTreeSet<Gvr>);
 
 // === impl Unused ===
 
 impl Unused {
-    /// Logs each watch that no plugin uses, and no Plugin object may use. Such a watch costs nothing. A watch that was unused at the
-    /// last call is not logged again.
+    /// Logs each watch that no plugin uses and that no Plugin object may use. A watch that was unused at the last call is not logged
+    /// again.
     pub(super) fn warn(&mut self, file: &Config, config: &Config, factory: &InformerFactory) {
         for gvr in self.become_new(unused(file, config, factory)) {
             if gvr.is_pattern() {
@@ -27,7 +27,7 @@ impl Unused {
         }
     }
 
-    /// Returns those of the unused watches that were not unused before.
+    /// Keeps the unused watches, and returns the watches among them that were in use at the last call or are new.
     fn become_new(&mut self, unused: BTreeSet<Gvr>) -> Vec<Gvr> {
         let new = unused.difference(&self.0).cloned().collect();
         self.0 = unused;
@@ -51,7 +51,7 @@ fn unused(file: &Config, config: &Config, factory: &InformerFactory) -> BTreeSet
 mod tests {
     use super::*;
 
-    /// A tenant may change its Plugin each second.
+    /// A tenant may change its Plugin every second.
     #[test]
     fn an_unused_watch_is_logged_again_only_after_it_was_used() {
         let set = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect::<BTreeSet<Gvr>>();

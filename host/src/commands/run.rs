@@ -41,7 +41,7 @@ pub struct RunArgs {
 /// # Errors
 /// The configuration has a mistake, or the host does not start.
 pub(super) async fn run(args: RunArgs, global: &GlobalArgs) -> anyhow::Result<bool> {
-    // Before the file is read: a SIGHUP without a handler ends the process.
+    // A SIGHUP without a handler ends the process. Reading the file takes time, so the handler comes first.
     let hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
     let config = global.load(&args.config)?;
     let token = shutdown::on_signals();

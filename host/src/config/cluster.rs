@@ -100,8 +100,8 @@ pub(super) static CLUSTER: LazyLock<Section<ClusterKeys>> = LazyLock::new(|| {
         K::<WatchListMode>::new("watch-list", |keys| &mut keys.cluster.watch_list).doc(
             "How the first state of a collection is fetched. \"auto\" requests a streaming list, and uses \
              plain lists for an hour after a streaming list has failed. \"on\" requests a streaming list \
-             each time. \"off\" requests plain lists. After a list without a resource version, \"auto\" and \
-             \"on\" request plain lists, too: such a server cannot mark the end of a streaming list.",
+             each time. \"off\" requests plain lists. If a list has no resource version, the server cannot \
+             mark the end of a streaming list: \"auto\" and \"on\" then request plain lists.",
         ),
         K::<Duration>::new("idle-watch-timeout", |keys| &mut keys.cluster.idle_watch_timeout)
             .within(IDLE_WATCH)

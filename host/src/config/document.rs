@@ -1,8 +1,9 @@
 //! From the text of a file to its keys.
 
-use std::{path::PathBuf, sync::LazyLock};
+use std::{io, path::PathBuf, sync::LazyLock};
 
 use informer_registry::RegistrySettings;
+use informer_system::HttpAddress;
 use toml::de::DeTable;
 
 use super::{
@@ -15,6 +16,7 @@ use super::{
     table::{Header, Known, Table},
     telemetry::{TELEMETRY, TelemetryKeys},
     tenancy::{TENANCY, TenancyKeys},
+    value::Scalar,
     watch::{WATCH, Watch},
     written::Written,
 };
@@ -102,6 +104,17 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Draft<File
     read_into(&FILE, text, &mut keys, problems).map(|_| keys)
 }
 
+/// Reads `admin` of `[host]` in a text that may have mistakes. Returns the default address if the text has no valid `admin`. Returns
+/// `None` if `admin` is "off". The path of a socket is as it is written.
+pub(super) fn admin(text: &str) -> Option<HttpAddress> {
+    let read = on_large_stack(|| {
+        let (document, _) = DeTable::parse_recoverable(text);
+        let host = document.get_ref().get("host")?.get_ref().as_table()?;
+        Option::<HttpAddress>::read(host.get("admin")?.get_ref()).ok()
+    });
+    read.ok().flatten().unwrap_or_else(|| Host::default().admin)
+}
+
 /// Reads the text of a file that the file includes, which [`Problems::begin`] has made the current one, and adds its watches and
 /// plugins to the watches and plugins of the file. Returns false if the text cannot be read as TOML, or has an unknown top-level
 /// key, which may be a misspelled `watch`.
@@ -117,20 +130,28 @@ fn read_into(
     problems: &mut Problems<'_>,
 ) -> Option<bool> {
     let at = problems.place(0..0);
-    let read = std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().name("config".to_owned()).stack_size(STACK_BYTES);
-        let read = || read_document(section, text, file, &mut *problems);
-        builder.spawn_scoped(scope, read).map(std::thread::ScopedJoinHandle::join)
-    });
-    match read {
-        Ok(Ok(read)) => read,
-        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+    match on_large_stack(|| read_document(section, text, file, &mut *problems)) {
+        Ok(read) => read,
         Err(error) => {
             let message = format!("the system has no thread to read it with: {error}");
             problems.add(at, "", Fault::new(message, "try again"));
             None
         }
     }
+}
+
+/// Calls `read` on a thread with the stack that the parser needs.
+///
+/// # Errors
+/// The system has no thread.
+fn on_large_stack<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("config".to_owned()).stack_size(STACK_BYTES);
+        match builder.spawn_scoped(scope, read)?.join() {
+            Ok(read) => Ok(read),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 fn read_document(

@@ -37,7 +37,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
 /// The duration of a lease that client-go's leader election has by default (E-1).
 const LEASE_DURATION: Duration = Duration::from_secs(15);
 
-/// The most bytes of the file of `http-ca`. The authorities of all browsers together are a quarter of it.
+/// The most bytes of the file of `http-ca`. The authorities of all browsers together have a quarter of this size.
 const AUTHORITY_BYTES: u64 = 1 << 20;
 
 /// About two thousand notifications with one plugin, in 4 MiB.
@@ -431,7 +431,7 @@ mod tests {
         loaded.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
-    /// Without certificates, the file would prevent the start of a host.
+    /// A host does not start if the file has no certificates.
     #[test]
     fn a_file_without_certificates_is_refused_as_certificate_authorities() {
         let directory = TempDir::new().unwrap();

@@ -3,10 +3,12 @@
 mod annotated_file;
 mod json_schema;
 
-use std::path::Path;
+use std::{fs, path::Path};
+
+use tempfile::TempDir;
 
 use super::{
-    Components, Config, ConfigError, Environment, Place, SMALLEST, document,
+    Components, Config, ConfigError, Environment, Place, SMALLEST, admin, document,
     key::{Entry, Kind},
     parse,
 };
@@ -137,7 +139,7 @@ fn a_namespace_is_in_no_namespace() {
     }
 }
 
-/// The watch of the resource itself has precedence over the pattern, also if the host adds the watch.
+/// The watch that the host adds has precedence over the pattern, so it must keep what a subscriber to the pattern expects.
 #[test]
 fn namespaces_that_are_watched_for_their_labels_are_kept_as_their_pattern_says() {
     let namespaces = |watches: &str| {
@@ -160,5 +162,39 @@ fn namespaces_that_are_watched_for_their_labels_are_kept_as_their_pattern_says()
     let other = "metadata-only = false\nresync = \"60s\"\n";
     for lines in ["exclude = [\"v1/namespaces\"]", "namespaces = [\"shop\"]"] {
         assert_eq!(namespaces(&pattern("*/*/*", &format!("{other}{lines}"))), (true, 0), "{lines}");
+    }
+}
+
+/// The admin address in a file with this text.
+fn admin_in(text: &str) -> Option<String> {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("informer.toml");
+    fs::write(&file, text).unwrap();
+    let address = admin(&file)?.to_string();
+    Some(address.replace(&directory.path().display().to_string(), "DIRECTORY"))
+}
+
+/// The parser allows 80 nested brackets with 80 parts of a dotted key in each.
+#[test]
+fn the_address_in_a_deeply_nested_file_with_mistakes_is_found() {
+    let nested = format!("{}1{}", format!("{{ {} = ", ["a"; 80].join(".")).repeat(79), " }".repeat(79));
+
+    let found = admin_in(&format!("[host]\nadmin = \"127.0.0.1:9\"\nadmim = {nested}\n"));
+
+    assert_eq!(found.as_deref(), Some("127.0.0.1:9"));
+}
+
+#[test]
+fn the_address_in_a_file_with_mistakes_is_found_as_far_as_it_can_be_read() {
+    let default = Some("127.0.0.1:8080");
+    for (text, expected) in [
+        ("[host]\nadmin = \"[::1]:9\"\nadmim = 3\n", Some("[::1]:9")),
+        ("[host]\nadmin = \"unix:run/admin.sock\"\nadmim = 3\n", Some("unix:DIRECTORY/run/admin.sock")),
+        ("[host]\nadmin = \"off\"\n[watch]\n", None),
+        ("[host]\nadmin = \"0.0.0.0:8080\"\n", default),
+        ("host = 3\n", default),
+        ("= [", default),
+    ] {
+        assert_eq!(admin_in(text).as_deref(), expected, "{text}");
     }
 }

@@ -45,15 +45,16 @@ impl Watched {
         Some(Fault::new(message, format!("remove `{key}` there, and write it under [[plugin.on]] instead")))
     }
 
-    /// The watches. If namespaces are needed and have no watch of their own, one is added: with the settings of the narrowest
-    /// pattern that stands for them, or else of their metadata. All namespaces have to be known, so the `labels` of the pattern do
-    /// not limit this watch. They limit the subscriptions to the pattern.
+    /// The watches. If namespaces are needed and no `[[watch]]` names them, a watch of all namespaces is added. The added watch has the
+    /// settings of the narrowest pattern that stands for namespaces. If no pattern stands for them, the added watch requests only
+    /// metadata. The host has to know all namespaces, so the added watch does not have the `labels` of the pattern. The `labels` limit
+    /// the subscriptions to the pattern ([`Subscription::of_pattern`](super::Subscription::of_pattern)).
     pub(super) fn with_namespaces(self, are_needed: bool) -> Vec<Watch> {
         let mut watches = self.watches;
         let is_watched = watches.iter().any(|watch| watch.gvr == Gvr::namespaces());
         if are_needed && !is_watched {
             let (gvr, labels, exclude) = (Gvr::namespaces(), LabelSelector::default(), Vec::new());
-            // Namespaces are in no namespace.
+            // A namespace is in no namespace, so a pattern with `namespaces` does not stand for the resource.
             let patterns = watches.iter().filter(|watch| watch.namespaces.is_empty());
             let patterns = patterns.filter(|watch| watch.stands_for(std::slice::from_ref(&gvr)));
             let pattern = patterns.min_by_key(|pattern| pattern.gvr.group == "*").cloned();

@@ -123,8 +123,8 @@ impl Opener {
         }
     }
 
-    /// Opens or creates the file, unless other users could have written it. A file without content is damaged, and redb would make an
-    /// empty database of it.
+    /// Opens or creates the file, unless other users could have written it. An empty file counts as damaged: redb would write an empty
+    /// database into it.
     fn open_file(&self, directory: &Path) -> Result<File, StateError> {
         let path = || directory.join(FILE_NAME);
         let opened = PrivateDir::create(directory).and_then(|private| {
@@ -166,8 +166,8 @@ impl Opener {
 }
 
 /// Creates an empty database if there is no file. A host that is killed meanwhile, or a disk that is full, leaves no part of a
-/// database, which would count as damaged. Returns false if the file system has no hard links: the database is then created in its place,
-/// by the caller.
+/// database, which would count as damaged. Returns false and creates nothing if the file system has no hard links. The caller then
+/// creates the database in its final place.
 fn create(private: &PrivateDir) -> Result<bool, NotPrivate> {
     match private.create_whole(FILE_NAME, empty_database) {
         Err(NotPrivate::Io { source, .. })

@@ -74,8 +74,8 @@ impl Calls {
         &self.repeats
     }
 
-    /// Returns true if notifications were discarded, because the plugin stops or is removed. They have released their sync tokens, although
-    /// the plugin has not received them.
+    /// Returns true if notifications were discarded, because the plugin stops or is removed. The discarded notifications have released
+    /// their sync tokens, although the plugin has not received them.
     pub(super) fn has_discarded(&self) -> bool {
         self.queue.stats().discarded > 0
     }

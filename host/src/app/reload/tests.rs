@@ -68,7 +68,7 @@ async fn a_request_while_a_noticed_file_is_applied_gets_the_report_of_the_file()
     stage.end().await;
 }
 
-/// `informer dev` builds the projects after it has read the file and before the host follows the file.
+/// `informer dev` builds the projects after it has read the file. The host follows the file only after the build.
 #[tokio::test]
 async fn a_file_that_changed_before_the_host_followed_it_is_applied() {
     let Stage { server, app, reload: _reload, mut reloader, directory } = Stage::new().await;

@@ -86,15 +86,15 @@ impl Gate {
         }
     }
 
-    /// Waits until the caches are complete, as `complete` reports. Returns false if this round ends before: a cache for which
-    /// `complete` waits may be one that the plugin no longer uses.
+    /// Waits until the caches are complete, as `complete` reports. Returns false if this round ends first, because `complete` may wait
+    /// for a cache that the plugin no longer uses.
     ///
     /// # Cancel safety
     /// A dropped future changes nothing.
     pub(super) async fn completed(&self, round: u64, complete: impl Future<Output = bool>) -> bool {
         let completed = async {
             if !complete.await {
-                // Another informer replaces one of them, and the gate closes then.
+                // Another informer replaces the informer of a cache. Then the gate closes, which ends the round.
                 std::future::pending::<()>().await;
             }
         };

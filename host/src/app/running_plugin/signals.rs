@@ -134,8 +134,7 @@ impl Signals {
         loop {
             let gvr = subscriptions.next_synced().await;
             self.select(subscriptions, gvr.clone()).await;
-            self.synced(&gvr);
-            subscriptions.announce(&gvr);
+            subscriptions.announce(&gvr, || self.synced(&gvr));
         }
     }
 

@@ -256,7 +256,7 @@ impl Subscriptions {
                     match &listening.successor {
                         Some(successor) => {
                             // The cache lacks the objects that the successor still holds, or has older states of them.
-                            successor.retarget(Arc::clone(&filter) as _, difference);
+                            successor.retarget(Arc::clone(&filter) as _, None, difference);
                             listening.initials.before(Arc::clone(successor) as _)
                         }
                         None => listening.initials.before(Arc::clone(&filter) as _),
@@ -365,7 +365,7 @@ impl Subscriptions {
         self.lister.set([]);
     }
 
-    /// Replaces the informer of a watch. The informer before has ended; its cache is still there. The new informer may be
+    /// Replaces the informer of a watch. The previous informer has ended, and its cache is still there. The new informer may be
     /// behind it until [`caught_up`](Self::caught_up) is called.
     ///
     /// # Errors
@@ -512,7 +512,7 @@ impl Subscriptions {
         }
     }
 
-    /// Returns false if the plugin must not be notified now: a replay has begun meanwhile, or the subscription has ended.
+    /// Returns false if the plugin must not be notified now, because a replay has begun or the subscription has ended.
     fn begins_to_announce(&self, gvr: &Gvr) -> bool {
         let mut claims = self.claims.lock();
         let listening = claims.get_mut(gvr).and_then(|claim| claim.listening.as_mut());
@@ -529,11 +529,15 @@ impl Subscriptions {
         waiting.map(|(gvr, listening)| (gvr.clone(), listening.initial())).collect()
     }
 
-    /// Marks this subscription as announced: the plugin is notified that its initial notifications are settled.
-    pub(super) fn announce(&self, gvr: &Gvr) {
+    /// Calls `notify`, which notifies the plugin that the initial notifications of this subscription are settled, and marks the
+    /// subscription as announced. Does nothing if the subscription has ended since [`next_synced`](Self::next_synced) returned it, even if
+    /// another subscription to the resource has begun.
+    pub(super) fn announce(&self, gvr: &Gvr, notify: impl FnOnce()) {
         let mut claims = self.claims.lock();
-        if let Some(listening) = claims.get_mut(gvr).and_then(|claim| claim.listening.as_mut()) {
-            listening.announcement = Announcement::Done;
+        let listening = claims.get_mut(gvr).and_then(|claim| claim.listening.as_mut());
+        if let Some(begun) = listening.filter(|one| one.announcement == Announcement::Begun) {
+            notify();
+            begun.announcement = Announcement::Done;
         }
     }
 

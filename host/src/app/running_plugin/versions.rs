@@ -76,6 +76,8 @@ pub(in crate::app) struct Versions {
     /// Notified if the file must be loaded although it looks as before: the configuration names another one, or the
     /// component may be loaded now.
     source_changed: Notify,
+    /// Notified if the component did not start with a new configuration for a cause that may pass.
+    start_failed: Notify,
     /// Notified when the plugin should have another component. A pull of the previous component then ends.
     superseded: Notify,
     /// True from a change of the origin until the first load from the new origin has ended. It is written while `origin` is locked.
@@ -159,6 +161,7 @@ impl Versions {
             resource: Mutex::new(advice::resource(config)),
             pulls: Pulls::new(Arc::clone(&supply.puller), supply.lock.clone(), config.source.clone()),
             source_changed: Notify::new(),
+            start_failed: Notify::new(),
             superseded: Notify::new(),
             is_changing: AtomicBool::new(false),
             loaded: watch::Sender::new(false),
@@ -223,7 +226,7 @@ impl Versions {
             let rejected = self.plugin.rejected()?;
             let digest = rejected.digest.get(..12).unwrap_or(&rejected.digest);
             let why = rejected.why;
-            Some(format!("version {digest} was taken out of service: {why}; the version before is back. It is tried again when its file changes, or by `informer reload`"))
+            Some(format!("version {digest} was taken out of service: {why}; the previous version is back. Correct the component, or run `informer reload` to try version {digest} again"))
         })
     }
 
@@ -259,6 +262,10 @@ impl Versions {
             tokio::select! {
                 biased;
                 () = self.source_changed.notified() => last = None,
+                () = self.start_failed.notified() => {
+                    failures += 1;
+                    again = Some(Instant::now() + AGAIN.delay(failures, fastrand::f64()));
+                }
                 () = self.leadership.begins(), if stands_by => last = None,
                 () = self.pulls.due(), if from_registry => last = None,
                 () = settled(directories, changed, path.as_deref().map(|path| (path, file)), from_registry) => {}
@@ -439,7 +446,7 @@ impl Versions {
     /// Applies another configuration of the sandbox, which starts a new version of the component if an instance could notice
     /// the difference. It does not wait for a load: a load may take long, and a revoked grant must not wait. A component that
     /// was refused is tried again, because it may work with the new configuration. If the component in service does not start with the
-    /// configuration for a cause that may pass, [`follow`](Self::follow) tries it again.
+    /// configuration for a cause that may pass, [`follow`](Self::follow) tries it again after a wait.
     pub(super) async fn configure(&self, sandbox: PluginConfig) {
         let was_refused = matches!(*self.refused.lock(), Some(Refusal::Load(_)));
         let was_rejected = self.plugin.rejected().is_some();
@@ -464,8 +471,10 @@ impl Versions {
         may_pass &= self.plugin.rejected().is_none();
         // A new version makes the plugin forget the one that was taken out of service.
         let is_forgotten = was_rejected && self.plugin.rejected().is_none();
-        if was_refused || is_forgotten || may_pass || self.plugin.version().is_none() {
+        if was_refused || is_forgotten || self.plugin.version().is_none() {
             self.load_again();
+        } else if may_pass {
+            self.start_failed.notify_one();
         }
     }
 

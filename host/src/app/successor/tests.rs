@@ -175,7 +175,7 @@ fn an_object_that_a_changed_filter_excludes_is_deleted_even_if_the_new_informer_
     let successor = Successor::new(source(), received, Arc::clone(&before) as _, Tracer::default());
     assert_eq!(*notified.0.lock(), ["add a live"]);
 
-    successor.retarget(Arc::clone(&after) as _, |object| after.succeed(&before, object));
+    successor.retarget(Arc::clone(&after) as _, None, |object| after.succeed(&before, object));
     let mut swapped = notified.0.lock().split_off(1);
     swapped.sort();
     assert_eq!(swapped, ["add b replay", "delete a replay"]);

@@ -106,9 +106,11 @@ pub(super) static ON: LazyLock<Section<Subscription>> = LazyLock::new(|| {
             .example("\"team=shop,!legacy\"")
             .doc(
                 "Only objects of namespaces whose labels this selector matches. When a namespace begins to \
-                 match, its objects are delivered as additions; when it no longer matches, as deletions. For \
-                 this the host watches all namespaces: as their [[watch]] or a pattern says, or else only \
-                 their metadata. The subscription begins when they have been listed. Default: all.",
+                 match, its objects are delivered as additions; when it no longer matches, as deletions. The \
+                 host therefore watches all namespaces, with the settings of the [[watch]] of \
+                 `v1/namespaces` or of the pattern that stands for it. If there is neither, the host requests \
+                 only the metadata of namespaces. The subscription begins when all namespaces have been \
+                 listed. Default: all.",
             ),
         K::<LabelSelector>::new("labels", |on| &mut on.filter.labels)
             .example("\"app=web,tier in (a, b),!legacy\"")

@@ -19,8 +19,8 @@ use crate::{
 
 impl Subscriptions {
     /// Delivers the object of a dead letter again, with the cause `replay`: as an addition or an update in its present
-    /// state, or as a deletion if it is gone. The letter of a deletion is a deletion again while the subscription does not select the
-    /// object. Returns the verb. The letter is deleted once the plugin acknowledges the notification.
+    /// state, or as a deletion if it is gone. If the letter has a deletion and the subscription does not select the object, the object is
+    /// delivered as a deletion too. Returns the verb. The letter is deleted once the plugin acknowledges the notification.
     pub(in crate::app) fn replay(&self, letter: &DeadLetter) -> Result<&'static str, NotReplayed> {
         let ObjectRef { source, key } = &letter.object;
         let (informer, registration, filter) = self.certain(source.gvr(), key)?;
@@ -32,7 +32,7 @@ impl Subscriptions {
         }
         let mut verb = None;
         let offered = informer.replay_object(&registration, key, Cause::Replay, |cached| {
-            // The object left the subscription, and its deletion was given up.
+            // The filter turned an update into this deletion, and the object still exists.
             let is_left = |object: &Arc<Object>| letter.verb == "delete" && filter.excludes(object).is_some();
             let change = again(letter, cached.filter(|object| !is_left(object)))?;
             verb = Some(change.verb());
@@ -71,22 +71,22 @@ impl Subscriptions {
     }
 
     /// Delivers every object that the plugin subscribes to again, with the cause `replay`. The token that `settled` returns for a
-    /// resource is dropped once its notifications are settled. A subscription that is not announced yet gets no such token: it is
-    /// announced once the notifications of the replay are settled too.
+    /// resource is dropped once its notifications are settled. `settled` is not called for a subscription that is not announced yet: the
+    /// announcement waits until the replay is settled.
     ///
     /// # Blocking
     /// It visits every cached object under the lock of its informer.
     pub(in crate::app::running_plugin) fn replay_all(&self, settled: impl Fn(&Gvr) -> SyncToken) {
         for (gvr, claim) in &*self.claims.lock() {
             if let Some(listening) = &claim.listening {
+                let is_waiting = listening.announcement == Announcement::Waits;
+                let token = if is_waiting { listening.initials.hold() } else { settled(gvr) };
                 // The successor comes first and the cache second. In the other order, an object that leaves the successor in
                 // between would not be replayed.
                 if let Some(successor) = &listening.successor {
                     let added = |object: &Arc<Object>| Some(Change::Added { object: Arc::clone(object) });
-                    successor.retarget(Arc::clone(&listening.filter) as _, added);
+                    successor.retarget(Arc::clone(&listening.filter) as _, Some(&token), added);
                 }
-                let is_waiting = listening.announcement == Announcement::Waits;
-                let token = if is_waiting { listening.initials.hold() } else { settled(gvr) };
                 let informer = claim.subscription.informer();
                 if !informer.replay(&listening.registration, token.clone()) {
                     listening.replay_last(informer, &token);

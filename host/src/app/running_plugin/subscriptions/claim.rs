@@ -56,7 +56,7 @@ pub(super) struct Claim {
 pub(super) struct Listening {
     pub(super) on: config::Subscription,
     pub(super) registration: Registration,
-    /// Tracks the initial notifications of this informer and of those before it.
+    /// Tracks the initial notifications of this informer and of the informers before it.
     pub(super) initials: Initials,
     /// Tracks which objects the plugin has seen.
     pub(super) filter: Arc<Filter<Queue>>,
@@ -70,9 +70,10 @@ pub(super) struct Listening {
 /// The notification of the plugin that the initial notifications of a subscription are settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Announcement {
-    /// They are not settled, as far as the host knows.
+    /// Some initial notifications may not be settled.
     Waits,
-    /// They are settled, and the plugin is about to be notified. A replay that begins now ends with a notification of its own.
+    /// The initial notifications are settled, and the host is about to notify the plugin. If a replay begins now, the host notifies
+    /// the plugin once more at the end of the replay.
     Begun,
     /// The plugin is notified.
     Done,
@@ -100,13 +101,13 @@ impl Listening {
         Self { on, registration, initials, filter, successor: None, announcement }
     }
 
-    /// Returns true if the informer has not reached the state of the object that the plugin has already received from the
-    /// informer before.
+    /// Returns true if the plugin has received a state of the object from the previous informer that the present informer has not
+    /// reached.
     pub(super) fn is_behind(&self, key: &ObjectKey) -> bool {
         self.successor.as_ref().is_some_and(|successor| successor.knows(key))
     }
 
-    /// The registration, and the tracker of all initial notifications: the subscription has synced when both have.
+    /// The registration and the tracker of the initial notifications. The subscription has synced when both are settled.
     pub(super) fn initial(&self) -> (Registration, Initials) {
         (self.registration.clone(), self.initials.clone())
     }
@@ -125,7 +126,7 @@ impl Listening {
         offered
     }
 
-    /// Listens to another informer from now on. The informer before has ended. A [`Successor`] stands before the filter until
+    /// Listens to another informer from now on. The previous informer has ended. A [`Successor`] stands before the filter until
     /// [`caught_up`](Self::caught_up) is called.
     pub(super) fn replace_informer(
         &mut self,
@@ -135,10 +136,10 @@ impl Listening {
         tracer: &Tracer,
     ) -> Result<(), SubscribeError> {
         let new = subscription.informer();
-        // If the informer before had not caught up either, its successor tracks more than its cache.
+        // If the previous informer had not caught up either, its successor tracks more than its cache.
         let (newer, before) = self.successor.take().map(|successor| successor.take()).unwrap_or_default();
         // The filter stays: it tracks which objects the plugin has seen.
-        self.initials.begin();
+        self.initials.end_list();
         let sink = Arc::clone(&self.filter) as _;
         let until = old.last_synced_version().unwrap_or_else(|_| Some(String::new())).or(before);
         let received = Received { cached: old.cached(), newer, until, view: View::of(&self.on) };
@@ -212,7 +213,7 @@ impl Listening {
             if let Some(successor) = self.successor.as_ref().filter(|_| revisited) {
                 // The objects that the successor still holds are in no cache any more.
                 let is_there = |object: &&Arc<Object>| object.namespace() == &**name;
-                successor.retarget(Arc::clone(filter) as _, |object| {
+                successor.retarget(Arc::clone(filter) as _, None, |object| {
                     Some(object).filter(is_there).and_then(difference)
                 });
             }

@@ -1,4 +1,4 @@
-//! The initial notifications of a subscription, however many informers serve the subscription one after the other.
+//! The initial notifications of a subscription. Several informers may serve the subscription one after the other.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -7,27 +7,20 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 /// Tracks which initial notifications of a subscription are not settled. An informer that replaces another one does not deliver
-/// unchanged objects again, so its registration does not wait for the notifications of the informer before. A replay before the
-/// subscription is announced counts too ([`hold`](Self::hold)). Clones share one state.
+/// unchanged objects again, so the registration of the new informer does not wait for the notifications of the previous informer. A
+/// replay before the subscription is announced counts too ([`hold`](Self::hold)). Clones share one state.
 #[derive(Clone)]
 pub(super) struct Initials(Arc<Shared>);
 
 struct Shared {
     /// The number of listeners with initial notifications that are not settled, and of replays that are not settled.
     unsettled: watch::Sender<usize>,
-    present: Mutex<Present>,
-}
-
-/// The listener of the present informer.
-enum Present {
-    /// It offers its list. The initial notifications carry the token, which is made for the first one.
-    Lists(Option<SyncToken>),
-    /// It has offered its list. Other tokens than those of initial notifications are not tracked.
-    Listed,
+    /// The token of the initial notifications of the present listener, from the first one until the list ends.
+    listing: Mutex<Option<SyncToken>>,
 }
 
 /// Receives the notifications of the listener before every other sink. Each notification still has the cause that the listener gave it,
-/// so a token without the cause `replay` belongs to the first list.
+/// so a token with the cause `initial` belongs to the first list.
 struct Tracked {
     sink: Arc<dyn NotificationSink>,
     initials: Initials,
@@ -37,23 +30,24 @@ struct Tracked {
 
 impl Initials {
     pub(super) fn new() -> Self {
-        let present = Mutex::new(Present::Lists(None));
-        Self(Arc::new(Shared { unsettled: watch::Sender::new(0), present }))
+        Self(Arc::new(Shared { unsettled: watch::Sender::new(0), listing: Mutex::default() }))
     }
 
-    /// The sink for the listener of the subscription, which passes everything on to this one.
+    /// The sink for the listener of the subscription. It passes everything on to the given sink.
     pub(super) fn before(&self, sink: Arc<dyn NotificationSink>) -> Arc<dyn NotificationSink> {
         Arc::new(Tracked { sink, initials: self.clone() })
     }
 
-    /// A token for notifications that count like initial ones until it and its clones are dropped.
+    /// A token for notifications that count as initial ones. They are settled once the token and its clones are dropped.
     pub(super) fn hold(&self) -> SyncToken {
         self.count(|| {})
     }
 
-    /// The listener of another informer begins. The one before offers nothing more.
-    pub(super) fn begin(&self) {
-        self.become_present(Present::Lists(None));
+    /// The present listener offers no more initial notifications, because its list or its informer has ended.
+    pub(super) fn end_list(&self) {
+        let ended = self.0.listing.lock().take();
+        // The function of the token may run now, so the lock is released before.
+        drop(ended);
     }
 
     /// Returns true if each initial notification that was offered so far is settled.
@@ -70,11 +64,11 @@ impl Initials {
         self.0.unsettled.subscribe().wait_for(|unsettled| *unsettled == 0).await.ok();
     }
 
-    /// Exchanges the token of a listener for one that is tracked. The token of the listener is dropped once the tracked one is settled.
+    /// Returns the tracked token in exchange for the token of a listener. The token of the listener is dropped once the tracked token is
+    /// settled.
     fn track(&self, initial: SyncToken) -> SyncToken {
-        let mut present = self.0.present.lock();
-        let Present::Lists(token) = &mut *present else { return initial };
-        token.get_or_insert_with(|| self.count(move || drop(initial))).clone()
+        let mut listing = self.0.listing.lock();
+        listing.get_or_insert_with(|| self.count(move || drop(initial))).clone()
     }
 
     /// A token that counts as unsettled until it and its clones are dropped. Then `done` runs.
@@ -86,12 +80,6 @@ impl Initials {
             done();
         })
     }
-
-    fn become_present(&self, present: Present) {
-        let before = std::mem::replace(&mut *self.0.present.lock(), present);
-        // The function of its token may run now, so the lock is released before.
-        drop(before);
-    }
 }
 
 impl NotificationSink for Tracked {
@@ -100,8 +88,7 @@ impl NotificationSink for Tracked {
     }
 
     fn offer_all(&self, notifications: &mut VecDeque<Notification>) {
-        // The token of a replay belongs to that replay.
-        for notification in notifications.iter_mut().filter(|one| one.cause != Cause::Replay) {
+        for notification in notifications.iter_mut().filter(|one| one.cause == Cause::Initial) {
             notification.initial = notification.initial.take().map(|initial| self.initials.track(initial));
         }
         self.sink.offer_all(notifications);
@@ -109,7 +96,7 @@ impl NotificationSink for Tracked {
 
     fn listed(&self, initial: SyncToken) {
         let initial = self.initials.track(initial);
-        self.initials.become_present(Present::Listed);
+        self.initials.end_list();
         self.sink.listed(initial);
     }
 }
@@ -174,7 +161,7 @@ mod tests {
 
         offer("3", Cause::Initial);
         assert!(!initials.are_settled());
-        initials.begin();
+        initials.end_list();
         keeper.0.lock().clear();
         assert!(initials.are_settled());
     }
