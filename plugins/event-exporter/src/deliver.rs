@@ -89,8 +89,12 @@ impl Delivery<'_> {
             }
         };
         self.gauge("events_queued", self.state.queue(self.name, AT_ONCE)?.len());
-        if let (None | Some(Stop::Budget), Some(error)) = (&stopped, call.not_set_aside) {
-            return Err(error.into());
+        if let Some(error) = call.not_set_aside {
+            if let None | Some(Stop::Budget) = stopped {
+                return Err(error.into());
+            }
+            // The other failure decides when the next attempt is, so this error does not replace it.
+            log::warn!(receiver = self.name; "a refused Event stays in the queue: {error}");
         }
         match stopped {
             None if queue.len() < AT_ONCE => Ok(Reconciled::Done),
@@ -232,7 +236,7 @@ impl Delivery<'_> {
             size += match &line {
                 // A layout may make a long line from a short Event, so the length of the line counts.
                 Some(Ok(line)) => line.len() + 1,
-                // The Event counts as a full call, so that a call has at most one such Event: a template that fails may take many
+                // The Event counts as a full batch, so that a batch has at most one such Event: a template that fails may take many
                 // steps, and each refusal writes to the disk.
                 Some(Err(_)) => LOG_BYTES,
                 None => record.document().to_string().len(),
@@ -365,8 +369,8 @@ impl Delivery<'_> {
 
     /// Sets an Event aside. Its key becomes a dead letter.
     fn refuse(&self, key: &str, record: &Record, why: &str) -> Result<(), StateError> {
+        let moved = self.state.refuse(key, record, why, (self.now)())?;
         self.count("send_event_errors_total", 1);
-        let moved = self.state.refuse(key, record, why)?;
         if let Err(error) = workqueue::add(&moved) {
             log::warn!(key = moved; "the next housekeeping makes a dead letter of a refused Event: {error}");
         }

@@ -38,8 +38,6 @@ use sweep::{key_of, sweep};
 /// The key of the housekeeping.
 const SWEEP: &str = "sweep";
 
-const SWEEP_EVERY: Duration = Duration::from_secs(10 * 60);
-
 /// How long the first Event of a batch waits for others.
 const BATCH_WAIT: Duration = Duration::from_secs(1);
 
@@ -102,8 +100,8 @@ impl Handler for Exporter {
 impl Controller for Exporter {
     fn reconcile(&mut self, key: &str) -> ReconcileResult {
         if key == SWEEP {
-            sweep(&self.settings, &self.state)?;
-            return Ok(Reconciled::RequeueAfter(SWEEP_EVERY));
+            let next = sweep(&self.settings, &self.state, (self.now)())?;
+            return Ok(Reconciled::RequeueAfter(next));
         }
         if key.starts_with(UNDELIVERED) {
             return self.refused(key);

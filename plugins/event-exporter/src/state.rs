@@ -178,9 +178,16 @@ impl State {
     }
 
     /// Moves an Event that the receiver refused out of its queue. Returns the new key of the Event.
-    pub(crate) fn refuse(&self, key: &str, record: &Record, why: &str) -> Result<String, StateError> {
+    pub(crate) fn refuse(
+        &self,
+        key: &str,
+        record: &Record,
+        why: &str,
+        now: Timestamp,
+    ) -> Result<String, StateError> {
         let moved = format!("{UNDELIVERED}{}", key.strip_prefix("out/").unwrap_or(key));
-        let value = json!({"why": why, "reported": false, "document": record.document()});
+        let at = now.to_string();
+        let value = json!({"why": why, "reported": false, "at": at, "document": record.document()});
         // One write empties the old entry and makes the new one. So the move needs little room if the quota is used up, and an
         // Event whose old entry is empty is not sent again after a crash.
         self.store.set(&[(moved.clone(), value.to_string().into_bytes()), (key.to_owned(), Vec::new())])?;
@@ -203,17 +210,20 @@ impl State {
         }))
     }
 
-    /// The refused Events of these keys that were not reported as dead letters.
-    pub(crate) fn unreported(&self, keys: &[String]) -> Result<Vec<String>, StateError> {
+    /// The refused Events of these keys that were not reported as dead letters, each with the time of the refusal. The time is absent if
+    /// an earlier version of the plugin stored the Event.
+    pub(crate) fn unreported(&self, keys: &[String]) -> Result<Vec<(String, Option<Timestamp>)>, StateError> {
         #[derive(serde::Deserialize)]
         struct Kept {
             reported: bool,
+            #[serde(default)]
+            at: String,
         }
         let mut found = Vec::new();
         for key in keys {
             let kept = self.store.get(key)?.and_then(|json| serde_json::from_slice::<Kept>(&json).ok());
-            if kept.is_some_and(|kept| !kept.reported) {
-                found.push(key.clone());
+            if let Some(kept) = kept.filter(|kept| !kept.reported) {
+                found.push((key.clone(), kept.at.parse().ok()));
             }
         }
         Ok(found)

@@ -1,6 +1,9 @@
 //! Housekeeping: the queues and the refused Events after a restart, and the marks of Events that are gone.
 
+use std::time::Duration;
+
 use informer_sdk::{Error, ErrorCode, ObjectKey, lister, log, workqueue};
+use jiff::Timestamp;
 
 use crate::{
     settings::Settings,
@@ -12,6 +15,13 @@ const EVENTS: [&str; 2] = ["v1/events", "events.k8s.io/v1/events"];
 
 /// The most refused Events that are kept. The host keeps this number of dead letters.
 const REFUSED: usize = 1000;
+
+/// The time between two runs.
+pub(crate) const EVERY: Duration = Duration::from_secs(10 * 60);
+
+/// The time in which the worker that gets the key of a refused Event reports the Event. A second key within this time would come after
+/// the report, and the plugin would take it for a replay of the dead letter.
+pub(crate) const REPORTED_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SweepError {
@@ -29,8 +39,8 @@ pub(crate) fn key_of(receiver: &str) -> String {
 }
 
 /// Adds the receivers whose queues hold Events and the refused Events that are not reported yet, and removes entries that are no longer
-/// needed.
-pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError> {
+/// needed. Returns the time until the next run. Each start of an instance leads to a run, also while the exporter works.
+pub(crate) fn sweep(settings: &Settings, state: &State, now: Timestamp) -> Result<Duration, SweepError> {
     for receiver in state.waiting_receivers()? {
         if settings.receivers.contains_key(&receiver) {
             workqueue::add(key_of(&receiver)).map_err(SweepError::Workqueue)?;
@@ -44,14 +54,18 @@ pub(crate) fn sweep(settings: &Settings, state: &State) -> Result<(), SweepError
     let newest = refused.split_off(refused.len().saturating_sub(REFUSED));
     state.remove(&refused)?;
     // The host may have been killed between the refusal and the report. The keys of the workqueue are lost then.
-    for key in state.unreported(&newest)? {
-        if let Err(error) = workqueue::add(&key) {
+    let mut next = EVERY;
+    for (key, at) in state.unreported(&newest)? {
+        let age = at.and_then(|at| Duration::try_from(now.duration_since(at)).ok());
+        if age.is_some_and(|age| age < REPORTED_WITHIN) {
+            next = REPORTED_WITHIN;
+        } else if let Err(error) = workqueue::add(&key) {
             log::warn!(key = key; "the next housekeeping makes a dead letter of a refused Event: {error}");
         }
     }
     // This is the last step, so that refused Events are reported even if the cache cannot be read.
     state.forget(&gone(events).map_err(SweepError::Cache)?)?;
-    Ok(())
+    Ok(next)
 }
 
 /// Removes the queue of a receiver that the configuration no longer has.

@@ -543,7 +543,8 @@ fn a_refused_event_is_reported_after_a_crash_that_came_before_the_report() {
     world.work();
     // The workqueue has the key of the refused Event, and a restart empties it.
     world.restart();
-    world.reconcile(SWEEP).unwrap();
+    world.exporter.now = || now() + sweep::REPORTED_WITHIN;
+    assert_eq!(world.reconcile(SWEEP), Ok(Reconciled::RequeueAfter(sweep::EVERY)));
 
     let reported = world.work();
     let [(key, result)] = reported.as_slice() else { panic!("{reported:?}") };
@@ -551,6 +552,24 @@ fn a_refused_event_is_reported_after_a_crash_that_came_before_the_report() {
     assert_eq!(*result, Err(ReconcileError::terminal("receiver `hook`: it answered 400")));
     world.reconcile(SWEEP).unwrap();
     assert_eq!(world.work(), [], "one report is enough");
+    assert_eq!(world.receiver.events(), ["a 1"]);
+}
+
+/// The start of a second instance leads to a housekeeping while the key of the refused Event is in flight.
+#[test]
+fn a_refused_event_that_is_about_to_be_reported_is_not_added_once_more() {
+    let mut world = World::webhook();
+    world.receiver.answers(&[400]);
+    world.add(event("a", 1, AT)).unwrap();
+    world.reconcile("send hook").unwrap();
+    let [key] = world.refused().try_into().unwrap();
+    assert_eq!(world.host.take_key(), Some("send hook".to_owned()));
+    assert_eq!(world.host.take_key(), Some(key.clone()));
+
+    assert_eq!(world.reconcile(SWEEP), Ok(Reconciled::RequeueAfter(sweep::REPORTED_WITHIN)));
+
+    world.reconcile(&key).unwrap_err();
+    assert_eq!(world.host.take_key(), None);
     assert_eq!(world.receiver.events(), ["a 1"]);
 }
 

@@ -118,8 +118,9 @@ fn a_crash_while_a_refused_event_moves_neither_loses_nor_repeats_it() {
     let key = state.queue("a", 1).unwrap().remove(0);
     let record = state.load(&key).unwrap().unwrap();
 
-    let moved = state.refuse(&key, &record, "why").unwrap();
-    assert_eq!(state.unreported(&[key.clone(), moved.clone()]), Ok(vec![moved.clone()]));
+    let now: Timestamp = "2026-05-01T12:00:01Z".parse().unwrap();
+    let moved = state.refuse(&key, &record, "why", now).unwrap();
+    assert_eq!(state.unreported(&[key.clone(), moved.clone()]), Ok(vec![(moved.clone(), Some(now))]));
     // An entry that a crash in the middle of the move leaves behind is not sent again.
     disk.entries.borrow_mut().insert(key.clone(), Vec::new());
     assert_eq!(state.load(&key), Ok(None));

@@ -72,7 +72,7 @@ fn housekeeping_forgets_events_that_are_gone_and_queues_of_removed_receivers() {
     world.host.set_synced(EVENTS, true);
     world.disk.entries.borrow_mut().insert("out/removed/1/shop/x".to_owned(), b"{}".to_vec());
 
-    assert_eq!(world.reconcile(SWEEP), Ok(Reconciled::RequeueAfter(SWEEP_EVERY)));
+    assert_eq!(world.reconcile(SWEEP), Ok(Reconciled::RequeueAfter(sweep::EVERY)));
 
     assert_eq!(world.disk.names(), ["seen/shop/stays", "since"]);
     assert!(world.host.log()[0].message.starts_with("1 Events are lost: the receiver is no longer"));
