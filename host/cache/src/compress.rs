@@ -30,6 +30,9 @@ const SAMPLES: usize = 300;
 /// Training reads each sample several times. If the objects are large, fewer of them are samples.
 const MAX_SAMPLE_BYTES: usize = 4 << 20;
 
+/// The fewest samples, however large the objects are. Training fails with less than five.
+const FEWEST_SAMPLES: usize = 16;
+
 /// The newest bodies of an informer stay uncompressed, up to this number of bytes.
 const RECENT_BYTES: usize = 512 << 10;
 
@@ -165,12 +168,12 @@ impl Packer {
             return None;
         };
         let mut recent = self.recent.lock();
-        if recent.objects.len() < *at && recent.bytes < MAX_SAMPLE_BYTES {
+        if !recent.is_enough(*at) {
             return None;
         }
         // Many may be earlier states of the same few objects.
         recent.forget_dead();
-        if recent.objects.len() < SAMPLES && recent.bytes < MAX_SAMPLE_BYTES {
+        if !recent.is_enough(SAMPLES) {
             *at = SAMPLES.max(recent.objects.len() * 2);
             return None;
         }
@@ -245,16 +248,22 @@ impl Recent {
         });
     }
 
-    /// The oldest objects, up to the one that reaches [`MAX_SAMPLE_BYTES`]. When memory becomes tight, the list has every object of the
+    /// Returns true if there are this number of objects, or fewer large ones.
+    fn is_enough(&self, objects: usize) -> bool {
+        let are_large = self.bytes >= MAX_SAMPLE_BYTES && self.objects.len() >= FEWEST_SAMPLES;
+        self.objects.len() >= objects || are_large
+    }
+
+    /// The oldest objects: [`FEWEST_SAMPLES`], and more up to the one that reaches [`MAX_SAMPLE_BYTES`]. When memory becomes tight, the list has every object of the
     /// cache, and training copies its samples.
     fn samples(&self) -> Vec<Arc<Object>> {
         let mut bytes = 0;
-        let has_room = |object: &Arc<Object>| {
+        let has_room = |(at, object): &(usize, Arc<Object>)| {
             let before = bytes;
             bytes += object.memory_bytes();
-            before < MAX_SAMPLE_BYTES
+            *at < FEWEST_SAMPLES || before < MAX_SAMPLE_BYTES
         };
-        self.alive().take_while(has_room).collect()
+        self.alive().enumerate().take_while(has_room).map(|(_, object)| object).collect()
     }
 
     fn alive(&self) -> impl Iterator<Item = Arc<Object>> {

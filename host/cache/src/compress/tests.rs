@@ -149,6 +149,25 @@ fn the_samples_of_a_large_cache_are_bounded() {
     assert!(Arc::ptr_eq(&samples[0], &objects[0]));
 }
 
+/// The first objects of a watch may be larger than all samples together.
+#[test]
+fn a_dictionary_is_trained_although_the_first_objects_are_large() {
+    let packer = Packer::default();
+    let large = (0..3).map(|number| object(&format!("{number}{}", "x".repeat(MAX_SAMPLE_BYTES / 2))));
+    let objects: Vec<_> = large.chain((0..20).map(|number| object(&text(number)))).collect();
+    for object in &objects[..FEWEST_SAMPLES - 1] {
+        packer.admit(object, false);
+        assert!(packer.take_samples().is_none());
+    }
+    objects[FEWEST_SAMPLES - 1..].iter().for_each(|object| packer.admit(object, false));
+
+    let samples = packer.take_samples().unwrap();
+    packer.train(&samples);
+
+    assert_eq!(samples.len(), FEWEST_SAMPLES);
+    assert!(matches!(*packer.state.lock(), State::Ready(..)));
+}
+
 #[test]
 fn many_states_of_a_few_objects_are_not_enough_samples() {
     let packer = Packer::default();
