@@ -31,12 +31,19 @@ impl Stage {
         Self { server, objects, state: TempDir::new().unwrap() }
     }
 
+    /// A stage with objects of these names.
+    async fn with(names: &[&str]) -> Self {
+        let stage = Self::new().await;
+        for name in names {
+            stage.objects.create(name).await;
+        }
+        stage
+    }
+
     /// A stage after a host that delivered the objects `good` and `bad`. Its plugin acknowledged `good`, and refused `bad`, which is a
     /// dead letter.
     async fn with_a_dead_letter() -> Self {
-        let stage = Self::new().await;
-        stage.objects.create("good").await;
-        stage.objects.create("bad").await;
+        let stage = Self::with(&["good", "bad"]).await;
         let refusing = format!("{READS}[plugin.retry]\nattempts = 1\n[plugin.config]\nfail = \"bad\"");
         let host = stage.host("witness", &refusing).await;
         assert_eq!(host.plugin("p")["queue"]["dead-letters"], 1);
@@ -76,10 +83,7 @@ fn said(host: &TestHost) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_delivers_what_changed_meanwhile_and_nothing_else() {
-    let stage = Stage::new().await;
-    for name in ["kept", "changed", "deleted", "recreated"] {
-        stage.objects.create(name).await;
-    }
+    let stage = Stage::with(&["kept", "changed", "deleted", "recreated"]).await;
     let host = stage.host("echo", "").await;
     assert_eq!(said(&host).len(), 4, "{:?}", said(&host));
     stage.objects.update("kept", 1).await;
@@ -232,10 +236,7 @@ async fn a_component_that_was_replaced_while_the_host_was_down_receives_everythi
 /// The acknowledgements of the previous component hold every object back, so the first list delivers nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_that_was_replaced_is_notified_that_its_objects_are_complete_after_the_replay() {
-    let stage = Stage::new().await;
-    for name in ["a", "b"] {
-        stage.objects.create(name).await;
-    }
+    let stage = Stage::with(&["a", "b"]).await;
     stage.host("echo", "").await.stop().await;
 
     // The rate leaves time between the two calls of the replay.
@@ -251,10 +252,7 @@ async fn a_component_that_was_replaced_is_notified_that_its_objects_are_complete
 /// A stop discards the pending notifications of a replay, so the plugin has not received every object (D-18).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_stops_within_a_replay_is_notified_that_its_objects_are_complete_after_the_restart() {
-    let stage = Stage::new().await;
-    for name in ["a", "b"] {
-        stage.objects.create(name).await;
-    }
+    let stage = Stage::with(&["a", "b"]).await;
     let host = TestHost::start_in(&stage.server.url(), stage.state.path(), &replayed("")).await.unwrap();
     host.lines.said("p", "synced v1/configmaps 2 ", "").await;
     host.until("the call is acknowledged", |_| host.plugin("p")["signals"]["succeeded"] == 1).await;

@@ -62,7 +62,7 @@ use stats::Condition;
 use when::{Occasion, Subject};
 
 use crate::{
-    entry::ObjectRef,
+    entry::{ObjectRef, is_same_version},
     receipts::{Receipt, Receipts},
 };
 
@@ -296,7 +296,7 @@ impl<S: NotificationSink> Filter<S> {
             false => state.recalled.compare(&notification.key(), notification.change.object()),
         };
         if let Some(token) = state.recalled.complete() {
-            // This object was the last one to compare with its receipt, so the first list is over once the object is delivered or
+            // This object was the last one to compare with a receipt. The first list is over once the object is delivered or
             // withheld. Callers do not call `end_recall` if no object is left to compare.
             notification.initial = Some(match notification.initial.take() {
                 // The notification belongs to a first list or to a replay, and has a token already.
@@ -389,7 +389,7 @@ impl<S: NotificationSink> Filter<S> {
                 receipts.skipped(source, old, new);
             }
             Change::Deleted { object, .. } if is_about_changes => receipts.forgotten(source, object),
-            // The deletion of the object may pass. The receipt makes it pass after a restart, too.
+            // The deletion of the object may pass. With the receipt, the deletion passes after a restart, too.
             Change::Added { object } if is_about_changes && self.config.events.delete => {
                 receipts.withheld(source, object);
             }
@@ -495,8 +495,7 @@ impl<S: NotificationSink> Filter<S> {
         let (false, Change::Updated { old, new }) = (self.config.changed.is_empty(), change) else {
             return true;
         };
-        let same = old.resource_version() == new.resource_version() && old.uid() == new.uid();
-        if Arc::ptr_eq(old, new) || same && !new.resource_version().is_empty() {
+        if is_same_version(old, new) {
             return true;
         }
         let (Ok(before), Ok(after)) = (old.json(), new.json()) else {
@@ -504,7 +503,8 @@ impl<S: NotificationSink> Filter<S> {
             return true;
         };
         // Some servers send no versions. Two states without a version are the same state if their content is the same.
-        if same && *before == *after {
+        let is_same_object = old.uid() == new.uid();
+        if is_same_object && old.resource_version() == new.resource_version() && *before == *after {
             return true;
         }
         let one_is_partial = old.is_partial() != new.is_partial();

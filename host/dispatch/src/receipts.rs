@@ -15,8 +15,9 @@
 //! If the content of an object changes at the same version, its receipt is stale until the plugin acknowledges the new content.
 //!
 //! A receipt that is not acknowledged shows only that the plugin may know the object. The object is delivered again, or if the object
-//! is gone, its deletion is delivered. An object whose addition is withheld gets such a receipt if its deletion may pass. If the deletion
-//! of an earlier object of the same name is pending, the receipt replaces the earlier one when the plugin acknowledges the deletion.
+//! is gone, its deletion is delivered. An object whose addition is withheld gets such a receipt if its deletion may pass. An earlier
+//! object of the same name may have a pending deletion. When the plugin acknowledges this deletion, the new receipt replaces the receipt
+//! for the earlier object.
 //!
 //! # At least once
 //! A receipt is written after the acknowledgement, so a process that is killed may forget the receipts of its last moments: their
@@ -47,8 +48,11 @@ const FULL: usize = 1 << 18;
 /// The receipts of one plugin that are not written yet. Clones are handles of the same receipts.
 ///
 /// # Bound
-/// One receipt for each object with a change since the last write, one for each object with a withheld change that waits for the
-/// acknowledgement of the state before, and one entry for each name with a deletion that passed a filter that withholds additions.
+/// - One receipt for each object with a change since the last write.
+/// - One receipt for each object with a withheld change that waits until an earlier state is acknowledged.
+/// - If the filter of the subscription may withhold additions: one entry for each name with a pending deletion, and for each name whose
+///   last two deletions merged in the queue. Such an entry stays until a later deletion of that name is acknowledged.
+///
 /// While nothing can be written, the receipts of at most 262,144 deleted objects are kept for each subscription.
 #[derive(Clone, Debug, Default)]
 pub struct Receipts(Arc<Shared>);
@@ -107,8 +111,8 @@ struct Unwritten {
     skip_waits: bool,
     /// The UID of the object whose deletion passed last, until the plugin acknowledges the deletion or the deletion is given up.
     leaving: Option<Box<str>>,
-    /// The receipt of the next object of this name, whose addition was withheld while `leaving` is set. The receipt replaces the row
-    /// of the earlier object when the deletion is acknowledged.
+    /// The receipt of the next object of this name, whose addition was withheld while `leaving` is set. When the deletion is
+    /// acknowledged, this receipt replaces the row on disk.
     next: Option<Receipt>,
 }
 
@@ -203,7 +207,7 @@ impl Receipts {
         self.0.expiries.load(Ordering::Acquire)
     }
 
-    /// The plugin acknowledged a notification with this change. `expiries` is the number of [`expiries`](Self::expiries) when the call
+    /// The plugin acknowledged a notification with this change. `expiries` is the value of [`expiries`](Self::expiries) when the call
     /// began. If the receipts expired during the call, the receipt of the state is stale, because an earlier version of the plugin may
     /// have answered the call. If other content at the same version is pending, the caller passes `None`, and the receipt is stale, too.
     pub(crate) fn acknowledged(&self, object: &ObjectRef, change: &Change, expiries: Option<u64>) {

@@ -279,9 +279,11 @@ impl Plugin {
                 Ok(instance) => call_instance(&version, instance, work).await,
                 Err(failure) => Err(failure),
             };
-            let trial = self.shared.load().config.trial;
-            if let Some(verdict) = version.trial.judge(trial, result.as_ref().err(), Instant::now()) {
-                Box::pin(self.go_back(&version, verdict)).await;
+            if version.trial.is_on() {
+                let trial = self.shared.load().config.trial;
+                if let Some(verdict) = version.trial.judge(trial, result.as_ref().err(), Instant::now()) {
+                    Box::pin(self.go_back(&version, verdict)).await;
+                }
             }
             return Some(result);
         }

@@ -223,6 +223,7 @@ impl Watched {
             // Both calls fail if the directory does not exist. No change between the calls is missed, because all tasks look at their
             // files afterwards.
             watcher.unwatch(&directory).ok();
+            directories.remove(&directory);
             if watcher.watch(&directory, RecursiveMode::NonRecursive).is_ok() {
                 directories.insert(directory);
             }

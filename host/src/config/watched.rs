@@ -57,7 +57,7 @@ impl Watched {
             // A namespace is in no namespace, so a pattern with `namespaces` does not stand for the resource.
             let patterns = watches.iter().filter(|watch| watch.namespaces.is_empty());
             let patterns = patterns.filter(|watch| watch.stands_for(std::slice::from_ref(&gvr)));
-            let pattern = patterns.min_by_key(|pattern| pattern.gvr.group == "*").cloned();
+            let pattern = patterns.min_by_key(|pattern| pattern.gvr.is_of_all_groups()).cloned();
             let settings = pattern.unwrap_or_else(|| Watch { metadata_only: true, ..Watch::default() });
             watches.push(Watch { gvr, labels, exclude, ..settings });
         }

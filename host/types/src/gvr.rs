@@ -75,12 +75,17 @@ impl Gvr {
         self.version == ANY
     }
 
+    /// Returns true for the pattern of all groups.
+    pub fn is_of_all_groups(&self) -> bool {
+        self.group == ANY
+    }
+
     /// Returns true if this pattern stands for `other`, or for every resource that `other` stands for. Two names cover each other
     /// if they name the same resource, in any version.
     pub fn covers(&self, other: &Self) -> bool {
         let same = self.served_group() == other.served_group();
         match (self.is_pattern(), other.is_pattern()) {
-            (true, _) => same || self.group == ANY,
+            (true, _) => same || self.is_of_all_groups(),
             (false, true) => false,
             (false, false) => same && self.resource == other.resource,
         }

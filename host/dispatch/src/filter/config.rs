@@ -105,7 +105,8 @@ impl FilterConfig {
             || self.when_of(Subject::Object).is_some()
     }
 
-    /// Returns true if the addition of a selected object may be withheld because of the call or of the change.
+    /// Returns true if the filter may withhold the addition of an object that it selects: `events` has no additions, or `when` depends on
+    /// more than the object.
     pub(super) fn withholds_additions(&self) -> bool {
         !self.events.add || (self.when.is_some() && self.when_of(Subject::Object).is_none())
     }

@@ -11,8 +11,8 @@ use crate::{Component, PluginConfig, TrialConfig};
 /// would be reached only after all attempts are used up.
 const HOPELESS: u32 = 5;
 
-/// The pause after the last good version did not start. The new version stays in service, and its trial begins anew after the pause: the
-/// last good version may start then.
+/// The pause after the last good version did not start. The new version stays in service, and its trial begins anew after the pause,
+/// because the last good version may be able to start by then.
 const PAUSE: Duration = Duration::from_secs(30);
 
 /// The trial of one version. It ends when the version has passed it.
@@ -79,6 +79,11 @@ impl Trial {
         let state =
             last_good.map(|last_good| State { last_good, calls: 0, failures: 0, phase: Phase::First });
         Self(Mutex::new(state))
+    }
+
+    /// Returns true until the version has passed.
+    pub(super) fn is_on(&self) -> bool {
+        self.0.lock().is_some()
     }
 
     /// The last good version while this version is on trial. Returns `None` once it has passed.

@@ -56,7 +56,7 @@ impl CallClock {
         self.made + Duration::from_nanos(self.deadline.load(Relaxed))
     }
 
-    /// The end of the grants of the instance.
+    /// The time at which the grants of the instance end.
     pub(crate) fn revocation(&self) -> Arc<Revocation> {
         Arc::clone(&self.revocation)
     }

@@ -110,7 +110,7 @@ async fn an_idle_instance_is_stopped_and_the_next_call_makes_another() {
     expiring.await.unwrap();
 }
 
-/// If the instance of the load stayed, it would keep its memory, and its first call would see the configuration files of the load.
+/// If this instance stayed, it would keep its memory, and its first call would see configuration files from the time of the load.
 #[tokio::test]
 async fn a_fresh_instance_that_had_no_call_yet_is_stopped_too() {
     let running = Setup::new("{}").policy(InstancePolicy::Fresh).load("echo").await;

@@ -271,7 +271,7 @@ async fn configure_reports_a_start_that_fails_after_the_deadline_even_if_only_a_
     call.abort();
 }
 
-/// A list of the endpoints of the API server that never arrives. A request waits two seconds for it.
+/// A lookup of the API server's endpoints that never ends. A request waits two seconds for the lookup.
 struct Hangs;
 
 impl Directory for Hangs {

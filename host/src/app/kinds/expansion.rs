@@ -24,7 +24,7 @@ pub(in crate::app) fn expanded(file: &Config, served: &Served) -> Config {
     if patterns.is_empty() {
         return file.clone();
     }
-    patterns.sort_by_key(|pattern| is_widest(&pattern.gvr));
+    patterns.sort_by_key(|pattern| pattern.gvr.is_of_all_groups());
     let followed = all(&patterns, &own, served);
     let plugins: Vec<Plugin> =
         file.plugins.iter().map(|plugin| of_plugin(plugin, &patterns, &followed)).collect();
@@ -82,7 +82,7 @@ fn of_plugin(plugin: &Plugin, patterns: &[&Watch], followed: &[WatchedKind]) -> 
     };
     let (mut written, mut all): (Vec<_>, Vec<_>) =
         plugin.subscriptions.into_iter().partition(|on| on.watch.is_pattern());
-    written.sort_by_key(|on| is_widest(&on.watch));
+    written.sort_by_key(|on| on.watch.is_of_all_groups());
     for on in written {
         for (pattern, one) in of(&on.watch) {
             let is_there = all.iter().any(|other| one.names.iter().any(|name| name.covers(&other.watch)));
@@ -137,11 +137,6 @@ fn watched(watch: &Watch) -> Namespaces {
         return Namespaces::All;
     }
     Namespaces::Only(watch.namespaces.iter().map(|name| name.as_str().into()).collect())
-}
-
-/// Returns true for the pattern of all groups.
-fn is_widest(pattern: &Gvr) -> bool {
-    pattern.group == "*"
 }
 
 #[cfg(test)]

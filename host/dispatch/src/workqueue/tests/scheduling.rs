@@ -74,16 +74,20 @@ async fn a_failed_call_is_repeated_after_the_delay_that_it_requests_or_after_its
     assert_eq!(drain(&queue), ["tick"]);
 }
 
-/// A handler may set a timer while a call for this timer runs and fails. The retry must not replace the new time.
-#[tokio::test(start_paused = true)]
-async fn a_key_that_is_scheduled_in_flight_is_due_at_its_time_although_a_retry_of_the_call_came_earlier() {
-    let queue = queue(10);
+/// Schedules `tick` for 100 ms later while a call for `tick` is in flight, which then fails. Returns when the retry is due, after 10 ms.
+async fn fail_while_scheduled(queue: &RateLimitingQueue) {
     queue.raise("tick").unwrap();
     let work = queue.take().unwrap();
     queue.schedule("tick", Duration::from_millis(100)).unwrap();
     work.fail(&failure(), false);
-
     after(10).await;
+}
+
+/// A handler may set a timer while a call for this timer runs and fails. The retry must not replace the new time.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_is_scheduled_in_flight_is_due_at_its_time_although_a_retry_of_the_call_came_earlier() {
+    let queue = queue(10);
+    fail_while_scheduled(&queue).await;
     let again = queue.take().unwrap();
     assert_eq!(queue.stats().next_retry, None, "the retry is in flight");
     again.fail(&failure(), false);
@@ -125,11 +129,7 @@ async fn a_time_that_is_cancelled_in_flight_does_not_come_after_a_retry() {
 async fn a_key_that_is_ready_and_waits_for_its_time_is_handed_out_once_at_the_shutdown() {
     for closes in [false, true] {
         let queue = queue(10);
-        queue.raise("tick").unwrap();
-        let work = queue.take().unwrap();
-        queue.schedule("tick", Duration::from_millis(100)).unwrap();
-        work.fail(&failure(), false);
-        after(10).await;
+        fail_while_scheduled(&queue).await;
         assert_eq!((queue.waiting(), queue.stats().delayed, queue.keys()), (1, 1, 1));
 
         let left = if closes { queue.close() } else { 0 };

@@ -34,6 +34,16 @@ const NAME_BYTES: usize = 200;
 /// The start of the Event's name if the object's name has no letter and no digit that may be in it.
 const NAMELESS: &str = "object";
 
+/// An event that the plugin may record.
+struct Recorded<'a> {
+    /// The namespace of the Event.
+    namespace: &'a str,
+    key: Key,
+    /// The kind of the object that the event is about.
+    kind: String,
+    note: String,
+}
+
 /// An event that is not written yet. The event does not count if its request fails, or if the call reaches its deadline, which drops
 /// the request.
 struct Unwritten<'a> {
@@ -79,58 +89,45 @@ pub(super) async fn record(calls: &mut Calls<'_>, event: ObjectEvent) -> Result<
         reason: event.reason.clone(),
         action: event.action.clone(),
     };
-    within_limit(calls, namespace, key, &kind, event.note).await
+    within_limit(calls, &Recorded { namespace, key, kind, note: event.note }).await
 }
 
 /// Writes an event, or drops it if there are too many about its object.
-async fn within_limit(
-    calls: &mut Calls<'_>,
-    namespace: &str,
-    key: Key,
-    kind: &str,
-    note: String,
-) -> Result<(), ApiError> {
+async fn within_limit(calls: &mut Calls<'_>, recorded: &Recorded<'_>) -> Result<(), ApiError> {
     let client = calls.0.sources.client.clone();
-    let (spam, series) = (&client.0.spam, &client.0.series);
-    if !spam.admits(&key, Instant::now()) {
+    let (spam, series, key) = (&client.0.spam, &client.0.series, &recorded.key);
+    if !spam.admits(key, Instant::now()) {
         calls.0.counters.client.lock().events_suppressed += 1;
         return Ok(());
     }
-    let again = series.again(&key, Instant::now());
+    let again = series.again(key, Instant::now());
     let counted_in = again.is_some().then_some(series);
-    let mut unwritten = Unwritten { spam, counted_in, key: Some(&key) };
-    again_or_new(calls, namespace, again, key.clone(), kind, note).await?;
+    let mut unwritten = Unwritten { spam, counted_in, key: Some(key) };
+    write(calls, recorded, again).await?;
     unwritten.key = None;
     Ok(())
 }
 
-/// Raises the count of a series, or creates an Event. `again` is the name of the Event of the series and its new count.
-async fn again_or_new(
+/// Raises the count of a series, or creates an Event. If the event continues a series, `again` has the name and the new count of the
+/// series.
+async fn write(
     calls: &mut Calls<'_>,
-    namespace: &str,
+    recorded: &Recorded<'_>,
     again: Option<(String, u32)>,
-    key: Key,
-    kind: &str,
-    note: String,
 ) -> Result<(), ApiError> {
     if let Some((name, count)) = again {
-        match raise_count(calls, namespace, name, count).await {
+        match raise_count(calls, recorded.namespace, name, count).await {
             // The server deletes old Events.
             Err(error) if error.code == ApiCode::NotFound => {}
             counted => return counted,
         }
     }
-    make(calls, namespace, key, kind, note).await
+    make(calls, recorded).await
 }
 
 /// Creates the Event that starts a series.
-async fn make(
-    calls: &mut Calls<'_>,
-    namespace: &str,
-    key: Key,
-    kind: &str,
-    note: String,
-) -> Result<(), ApiError> {
+async fn make(calls: &mut Calls<'_>, recorded: &Recorded<'_>) -> Result<(), ApiError> {
+    let Recorded { namespace, key, kind, note } = recorded;
     let now = jiff::Timestamp::now();
     let name = format!("{}.{:x}", event_name(&key.object.name), now.as_nanosecond());
     let object = json!({
@@ -153,7 +150,7 @@ async fn make(
     let request = target.request(Method::POST).query("fieldManager", reporter(calls));
     let write = Write { name: &name, ..Write::new(WriteVerb::Create, &target, false) };
     calls.audited(write, || request.body(JSON, object.to_string())).await?;
-    calls.0.sources.client.0.series.begin(key, name, Instant::now());
+    calls.0.sources.client.0.series.begin(key.clone(), name, Instant::now());
     Ok(())
 }
 
@@ -285,17 +282,18 @@ mod tests {
         let client = ClientSource::new(Arc::new(Silent), "host-1");
         guest.sources.client = client.clone();
         guest.begin(Duration::from_secs(60), Attempt::default(), None);
-        let key = key("ScaledUp");
-        client.0.series.begin(key.clone(), "web.1".to_owned(), Instant::now());
+        let (kind, note) = ("Pod".to_owned(), "two replicas".to_owned());
+        let recorded = Recorded { namespace: "shop", key: key("ScaledUp"), kind, note };
+        client.0.series.begin(recorded.key.clone(), "web.1".to_owned(), Instant::now());
         let mut calls = Calls(&mut guest);
 
         for _ in 0..30 {
-            let writing = within_limit(&mut calls, "shop", key.clone(), "Pod", "two replicas".to_owned());
+            let writing = within_limit(&mut calls, &recorded);
             assert!(writing.now_or_never().is_none(), "the server does not answer");
         }
 
         assert_eq!(guest.counters.client.lock().requests, 30);
-        assert_eq!(client.0.series.again(&key, Instant::now()), Some(("web.1".to_owned(), 2)));
+        assert_eq!(client.0.series.again(&recorded.key, Instant::now()), Some(("web.1".to_owned(), 2)));
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(crate) struct Exchange {
     config: Arc<PluginConfig>,
     output: Output,
     traffic: Arc<Traffic>,
-    /// The end of the grants of the instance.
+    /// The time at which the grants of the instance end.
     revocation: Arc<Revocation>,
     /// The deadline of the call in flight.
     pub(crate) deadline: Instant,

@@ -27,7 +27,9 @@ pub(super) enum Denied {
     UnknownMachine,
     #[error("it is not granted; add it to `http` under [plugin.grant]")]
     NotGranted,
-    #[error("a grant of the plugin was revoked, and the deadline for calls in flight has passed")]
+    #[error(
+        "a grant of the plugin was revoked, and the deadline for calls in flight has passed; grant it again under [plugin.grant]"
+    )]
     Revoked,
     #[error("its path is not below a granted one")]
     Path,

@@ -84,8 +84,8 @@ fn confine(task: Task) -> io::Result<()> {
 /// The new limit for a resource. `hard` is the present hard limit, which stays if it is lower.
 fn lowered(resource: Resource, most: u64, hard: Option<u64>) -> Rlimit {
     let within = |limit: u64| Some(hard.map_or(limit, |hard| hard.min(limit)));
-    // At the soft limit of processor time, the kernel ends the process with SIGXCPU, which tells the host the reason. At the hard limit,
-    // the kernel ends the process with SIGKILL. This signal could also mean that the machine has no memory left.
+    // At the soft limit of processor time, the kernel ends the process with SIGXCPU, so the host can report the reason. At the hard
+    // limit, the kernel ends the process with SIGKILL, which could also mean that the machine has no memory left.
     let last = if resource == Resource::Cpu { most.saturating_add(1) } else { most };
     Rlimit { current: within(most), maximum: within(last) }
 }
