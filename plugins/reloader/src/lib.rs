@@ -210,8 +210,8 @@ impl Reloader {
             .is_some())
     }
 
-    /// Adds the keys of the workloads in the state of the plugin that the cache does not have, or that the settings exclude. `reconcile`
-    /// then removes their memory or the sources in it, or creates the Job that was to replace a deleted one.
+    /// Adds the keys of remembered workloads that are not in the cache, or that the settings exclude. `reconcile` then clears the memory
+    /// for such a workload, or creates the Job that was to replace a deleted Job.
     fn sweep(&mut self) -> Result {
         if self.has_swept {
             return Ok(());
@@ -368,8 +368,11 @@ impl Reloader {
 /// workload may choose sources again later, and its pods may then be newer than its markers. Without a memory, the markers would roll the
 /// workload.
 fn leave(workload: &Workload, before: Option<&Memory>) -> ReconcileResult {
-    match (lister::get_fields(workload.gvr(), &workload.key(), [""; 0])?, before) {
-        (Some([]), Some(before)) => before.of_a_left_workload().write(workload, Some(before))?,
+    // Most workloads have no memory, and this runs at each update of a workload: look into the cache only for a memory.
+    match before {
+        Some(before) if lister::get_fields(workload.gvr(), &workload.key(), [""; 0])?.is_some() => {
+            before.of_a_left_workload().write(workload, Some(before))?;
+        }
         _ => Memory::forget(workload)?,
     }
     Ok(Reconciled::Done)

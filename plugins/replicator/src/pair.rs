@@ -144,9 +144,9 @@ impl State<'_> {
         }
     }
 
-    /// Returns whether the target may name the source in `replicate-from` or `reflects`. If the source asks for a copy in the place of the
-    /// target in the style of kubernetes-replicator, `replicate-from` needs no other permission. A person merges an object of another
-    /// origin with the source in this way.
+    /// Returns whether the target may name the source in `replicate-from` or `reflects`. `replicate-from` needs no permission if
+    /// `replicate-to` or `replicate-to-matching` of the source requests a copy in this place. A person uses this to merge an object of
+    /// another origin with the source.
     fn pull(&self, rules: &mut Rules<'_>, style: Style) -> Verdict {
         let Namespace { name, labels } = &self.namespace;
         let permitted = rules.pull(style, name, labels);

@@ -138,9 +138,9 @@ const char *informer_text(informer_value value, const char *otherwise);
 const char *informer_json_string(const char *text);
 
 // A text in UTF-8: the replacement character (U+FFFD) stands for each byte that is part of no character, such as the rest of a text that
-// was cut. The SDK does this with texts for people: log lines, failures, Events and the labels of metrics. A key of the workqueue, of a
-// bucket or of the configuration, and the name of a timer, is refused with INFORMER_INVALID if it is not UTF-8. Any other text that is not
-// UTF-8, such as the name of an object, is a trap, which ends the call.
+// was cut. The SDK does this with texts for people: log lines, failures, Events and the labels of metrics. The SDK refuses other bytes
+// with INFORMER_INVALID in keys of the workqueue, buckets and the configuration, and in the names of buckets and timers. Any other text
+// that is not UTF-8, such as the name of an object, is a trap, which ends the call.
 const char *informer_utf8(const char *text);
 
 // The value at a JSON pointer in JSON text, as the host or an API server wrote it. If the text is not JSON, the result is some part of the

@@ -133,7 +133,7 @@ fn a_source_that_the_settings_no_longer_exclude_was_not_created() {
 }
 
 /// Changes the ConfigMap twice while the annotations `during` keep it from the Deployment. The next step sets the annotations `after` and
-/// the value `last` at the same time. Each of `during` and `after` has the annotations of the Deployment and of the ConfigMap. If
+/// the value `last` at the same time. `during` and `after` are pairs: annotations of the Deployment, and annotations of the ConfigMap. If
 /// `was_rolled` is true, the Deployment is rolled once before the first step. Returns the number of later rolls.
 fn patches_after_a_break(was_rolled: bool, [during, after]: &[[Value; 2]; 2], last: &str) -> usize {
     let mut reloader = reloader(json!({"reload-on-create": true}));

@@ -148,6 +148,11 @@ func TestAKeyThatIsNotUTF8IsRefused(t *testing.T) {
 			t.Error(name, err)
 		}
 	}
+	for _, err := range keyvalue.Bucket(key).Keys() {
+		if !errors.Is(err, informer.Invalid) {
+			t.Error("Keys", err)
+		}
+	}
 	workqueue.Forget(key)
 	if found, ok := host.TakeKey(); ok || workqueue.Requeues(key) != 0 {
 		t.Error(found)

@@ -1,6 +1,6 @@
 // Package workqueue adds keys to the queue of the plugin, which works as the workqueue of client-go: the host takes each key out and calls
-// the reconciler. A component that uses this package has a reconciler. The first list of a resource fills the queue again after a restart
-// of the host. A key that is not UTF-8 is refused with [informer.Invalid].
+// the reconciler. A component that uses this package has a reconciler. After a restart of the host, the
+// first list of a resource fills the queue again. A key that is not UTF-8 is refused with [informer.Invalid].
 package workqueue
 
 import (

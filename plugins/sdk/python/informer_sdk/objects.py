@@ -144,7 +144,8 @@ def parse_key(key: str) -> Tuple[Optional[str], ObjectKey]:
 
     Returns the resource of the object, or the kind of its controller, if the subscription has `resource-in-key = true`, and the object.
 
-    `v1/pods shop/web` gives `("v1/pods", ObjectKey("shop", "web"))`, and `shop/web` gives `None` first.
+    `v1/pods shop/web` gives `("v1/pods", ObjectKey("shop", "web"))`, and `shop/web` gives `None` first. To add the same key to the workqueue
+    again, pass the text `key`: the object alone has no resource.
     """
     of, blank, name = text(key, "key").rpartition(" ")
     return of if blank else None, key_of(name)
