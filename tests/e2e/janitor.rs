@@ -66,7 +66,7 @@ async fn the_janitor_deletes_what_expired_at_its_time_and_nothing_else() {
     let longer = Patch::Merge(json!({"metadata": {"annotations": {"janitor/ttl": "1h"}}}));
     create(&maps, "extended", json!({"janitor/ttl": "3s"})).await;
     while maps.patch("extended", &PatchParams::default(), &longer).await.is_err() {
-        // This thread was kept from changing the object until the object expired.
+        // The machine was so busy that the object expired before the change.
         expected.push("TimeToLiveExpired");
         create(&maps, "extended", json!({"janitor/ttl": "3s"})).await;
     }

@@ -73,7 +73,7 @@ async fn a_changed_spec_is_applied_and_a_refused_one_leaves_the_spec_before_in_f
     stage.stop().await;
 }
 
-/// The component of the previous source stays in service, and the status says that the component of the present source does not serve.
+/// The previous version stays in service, and the status reports that the component of the present source is not in service.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_that_cannot_be_pulled_is_reported_and_the_previous_version_stays() {
     let stage = Stage::start("").await;

@@ -48,7 +48,7 @@ pub(crate) struct Decoder {
     kind: String,
     /// The members `kind` and `apiVersion` with a comma after each, as they stand in the text of an object.
     type_members: String,
-    /// The length of the first of these members.
+    /// The length of the member `kind` in `type_members`, with its comma.
     kind_member: usize,
     drop_managed_fields: bool,
     drop: Vec<Pointer>,

@@ -344,7 +344,7 @@ mod tests {
         format!("{:#}", answered.err().unwrap()).replace(&address.to_string(), "ADDRESS")
     }
 
-    /// Returns a client by a file that has this admin address, and a mistake in line 4.
+    /// Returns a client for a file with this admin address and with a mistake in line 4.
     fn with_mistake(directory: &TempDir, admin: SocketAddr) -> Client {
         let config = directory.path().join("informer.toml");
         fs::write(&config, format!("[host]\nadmin = \"{admin}\"\n[[watch]]\ngvr = 3\n")).unwrap();
@@ -391,7 +391,7 @@ mod tests {
         let text = format!("the program at {address} has not answered within 10 s; it may be busy");
         assert_eq!(error.to_string(), text, "{error:#}");
 
-        // The program may be another one, and then the mistakes are why no host runs.
+        // Another program may use the address. The mistakes then explain why no host runs.
         let directory = TempDir::new().unwrap();
         let error = with_mistake(&directory, address).get::<Status>("/status").await.err().unwrap();
 

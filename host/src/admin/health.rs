@@ -1,8 +1,8 @@
 //! The health endpoint: probes and metrics for other machines, and nothing else.
 //!
 //! The kubelet and Prometheus reach the pod by its address, so the endpoint checks neither `Host` nor `Origin`. No answer contains a
-//! text of the API server or of a plugin, or a path of the host. The metrics contain the names of Plugin objects. No other name of
-//! an object is in an answer.
+//! text of the API server, a text of a plugin, or a path of the host. The metrics contain the names of Plugin objects. No answer
+//! contains the name of another object.
 
 use std::{fmt::Write, net::SocketAddr, sync::Arc};
 

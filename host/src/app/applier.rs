@@ -73,7 +73,7 @@ pub(super) struct Applied {
     config: Option<Config>,
     /// Watches whose new informer has not replaced the previous one yet.
     successions: BTreeMap<Gvr, Succession>,
-    /// The unused watches, which the log has named.
+    /// The unused watches that the log has named.
     unused: Unused,
 }
 

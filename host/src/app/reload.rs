@@ -127,9 +127,8 @@ impl Reloader {
         }
     }
 
-    /// Compares the content of the file with the configuration in force. The host began to follow the file only some time after it had
-    /// read the file, and a change during that time is not visible otherwise. `informer dev` builds the projects during that time, which
-    /// may take minutes.
+    /// Compares the content of the file with the configuration in force. The host reads the file first and begins to follow the file
+    /// later. Only this comparison finds a change in between. `informer dev` builds the projects in between, which may take minutes.
     async fn look_at_content(&mut self) {
         let Some(path) = self.file.as_ref().map(|followed| followed.file().to_owned()) else { return };
         let reading = tokio::task::spawn_blocking(move || config::load(&path, Components::Unseen));

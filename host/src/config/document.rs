@@ -105,7 +105,7 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Draft<File
 }
 
 /// Reads `admin` of `[host]` in a text that may have mistakes. Returns the default address if the text has no valid `admin`. Returns
-/// `None` if `admin` is "off". The path of a socket is as it is written.
+/// `None` if `admin` is "off". A relative path of a socket stays relative.
 pub(super) fn admin(text: &str) -> Option<HttpAddress> {
     let read = on_large_stack(|| {
         let (document, _) = DeTable::parse_recoverable(text);
@@ -122,7 +122,7 @@ pub(super) fn read_included(text: &str, file: &mut Draft<FileKeys>, problems: &m
     read_into(&INCLUDED, text, file, problems).unwrap_or_default()
 }
 
-/// Returns `None` if the text cannot be read as TOML. Otherwise returns true if each top-level key is known.
+/// Returns true if each top-level key is known, and `None` if the text cannot be read as TOML.
 fn read_into(
     section: &Section<FileKeys>,
     text: &str,

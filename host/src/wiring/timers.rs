@@ -113,7 +113,7 @@ impl Timers {
     /// Makes the call of a dead letter again, even if the timer is not due.
     ///
     /// # Errors
-    /// [`AddError`]: no call is made.
+    /// [`AddError`] if the queue does not accept the timer. No call is made then.
     pub(crate) fn repeat(&self, name: &str) -> Result<(), AddError> {
         // `begin` waits for this lock, so it sees the open call.
         let mut configured = self.0.configured.lock();

@@ -13,8 +13,8 @@ pub fn memory_bytes() -> Option<u64> {
     limits.chain(machine).min()
 }
 
-/// A share of [`memory_bytes`], as a number of eighths. By default, a host takes two eighths for the objects in caches, two for the guests
-/// of plugins and three for a process that compiles. The last eighth is for the host itself.
+/// A share of [`memory_bytes`], as a number of eighths. By default, two eighths are for cached objects, two are for guests, and three are
+/// for a process that compiles. The last eighth is for the host itself.
 pub fn memory_eighths(eighths: u64) -> Option<u64> {
     memory_bytes().map(|bytes| (bytes / 8).saturating_mul(eighths))
 }

@@ -115,8 +115,8 @@ impl Build<'_> {
         world.both().map_or(Ok(()), |problem| Err(BuildError::Project(problem)))
     }
 
-    /// Refuses handlers that the host would never call in a component of the world. `defined` describes where the sources define a function
-    /// of an interface. It returns `None` if the sources define no function of the interface.
+    /// Refuses handlers that the host would never call in a component of the world. For an interface, `defined` describes where the
+    /// sources define a function of the interface, or returns `None` if they define no such function.
     pub(super) fn check_called(
         world: &World,
         defined: impl Fn(&Uncalled) -> Option<String>,

@@ -67,7 +67,7 @@ impl ListState {
         &self.last_version
     }
 
-    /// Returns true if a watch can begin where the last one ended. A watch from no version, or from "0", begins with the current
+    /// Returns true if a watch can begin where the last watch ended. A watch from no version, or from "0", begins with the current
     /// state, and the current state does not show earlier deletions.
     pub(crate) fn can_resume(&self) -> bool {
         !matches!(self.last_version.as_str(), "" | "0")

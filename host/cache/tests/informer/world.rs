@@ -216,10 +216,10 @@ impl World {
     }
 }
 
-/// Waits for a condition for at most 60 s of real time. A paused clock advances meanwhile.
+/// Waits for a condition for at most 20 s of real time. A paused clock advances meanwhile.
 pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool, found: impl Fn() -> String) {
     let start = std::time::Instant::now();
-    while start.elapsed() < Duration::from_secs(60) {
+    while start.elapsed() < Duration::from_secs(20) {
         if condition() {
             return;
         }

@@ -46,7 +46,7 @@ impl Gate {
         self.round.send_modify(|round| *round += 1);
     }
 
-    /// Begins another round, and leaves the gate as it is: the plugin may use fewer caches than before.
+    /// Begins another round without closing the gate, because the plugin may use fewer caches than before.
     pub(super) fn renew(&self) {
         let _state = self.state.lock();
         self.round.send_modify(|round| *round += 1);

@@ -531,7 +531,7 @@ impl Subscriptions {
 
     /// Calls `notify`, which notifies the plugin that the initial notifications of this subscription are settled, and marks the
     /// subscription as announced. Does nothing if the subscription has ended since [`next_synced`](Self::next_synced) returned it, even if
-    /// another subscription to the resource has begun.
+    /// another subscription to the resource has begun. `notify` must not use the subscriptions, because they are locked.
     pub(super) fn announce(&self, gvr: &Gvr, notify: impl FnOnce()) {
         let mut claims = self.claims.lock();
         let listening = claims.get_mut(gvr).and_then(|claim| claim.listening.as_mut());

@@ -76,7 +76,7 @@ pub(in crate::app) struct Versions {
     /// Notified if the file must be loaded although it looks as before: the configuration names another one, or the
     /// component may be loaded now.
     source_changed: Notify,
-    /// Notified if the component did not start with a new configuration for a cause that may pass.
+    /// Notified if the component did not start with a new configuration, and the cause may pass.
     start_failed: Notify,
     /// Notified when the plugin should have another component. A pull of the previous component then ends.
     superseded: Notify,
@@ -446,7 +446,7 @@ impl Versions {
     /// Applies another configuration of the sandbox, which starts a new version of the component if an instance could notice
     /// the difference. It does not wait for a load: a load may take long, and a revoked grant must not wait. A component that
     /// was refused is tried again, because it may work with the new configuration. If the component in service does not start with the
-    /// configuration for a cause that may pass, [`follow`](Self::follow) tries it again after a wait.
+    /// configuration, and the cause may pass, [`follow`](Self::follow) tries the component again after a wait.
     pub(super) async fn configure(&self, sandbox: PluginConfig) {
         let was_refused = matches!(*self.refused.lock(), Some(Refusal::Load(_)));
         let was_rejected = self.plugin.rejected().is_some();

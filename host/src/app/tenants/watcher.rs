@@ -343,7 +343,7 @@ mod tests {
     /// Time for something that must happen, on a busy machine.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// A host, and a watcher beside the watcher of the host. Both share [`Objects`] unless a test replaces its own.
+    /// A host with its watcher, and a second watcher for the test. Both watchers share [`Objects`] unless a test replaces the second's.
     struct Stage {
         server: DevServer,
         app: App,

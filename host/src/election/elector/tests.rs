@@ -126,7 +126,7 @@ impl InMemory {
         (200, written)
     }
 
-    /// Waits until the requests so far have led to this state of the server.
+    /// Waits until a request has led to this state of the server.
     async fn until(&self, is_so: impl Fn(&Self) -> bool) {
         let waiting = async {
             while !is_so(self) {

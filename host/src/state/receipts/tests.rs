@@ -175,7 +175,7 @@ async fn another_object_of_the_same_name_has_other_receipts_and_removes_those_be
     assert_eq!((versions(&of_uid("two")), versions(&near)), (of([]), of([("web", "1")])));
 }
 
-/// The state has a version from the moment at which it enters service. The plugin may never receive an object.
+/// A version is recorded when it enters service, even if the plugin never receives an object.
 #[tokio::test]
 async fn the_version_of_a_plugin_without_receipts_is_removed_as_receipts_are() {
     let database = State::open(None);

@@ -123,7 +123,7 @@ fn a_key_comes_from_the_change_of_its_object() {
     assert_eq!(steps[1]["expect"]["calls"], json!(["reconcile shop/web"]));
 }
 
-/// The host shows `***` for a value of a Secret. For a value of which a plugin reads only the digest, the host shows the digest.
+/// The host shows `***` for a value of a Secret. If a plugin reads only the digest of a value, the host shows the digest.
 #[test]
 fn masks_and_digests_have_a_form_that_an_api_server_accepts() {
     let added = |kind: &str, data: Value| {

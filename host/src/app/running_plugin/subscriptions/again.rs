@@ -71,8 +71,8 @@ impl Subscriptions {
     }
 
     /// Delivers every object that the plugin subscribes to again, with the cause `replay`. The token that `settled` returns for a
-    /// resource is dropped once its notifications are settled. `settled` is not called for a subscription that is not announced yet: the
-    /// announcement waits until the replay is settled.
+    /// resource is dropped once its notifications are settled. `settled` is not called for a subscription whose announcement has not
+    /// begun: the announcement waits until the replay is settled.
     ///
     /// # Blocking
     /// It visits every cached object under the lock of its informer.

@@ -56,18 +56,18 @@ pub(super) struct Claim {
 pub(super) struct Listening {
     pub(super) on: config::Subscription,
     pub(super) registration: Registration,
-    /// Tracks the initial notifications of this informer and of the informers before it.
+    /// Tracks the initial notifications of this informer and of all previous informers.
     pub(super) initials: Initials,
     /// Tracks which objects the plugin has seen.
     pub(super) filter: Arc<Filter<Queue>>,
     /// Stands before the filter until the informer has caught up with the informer that it replaced. It stays after that while the
     /// plugin knows objects that the informer cannot decode.
     pub(super) successor: Option<Arc<Successor>>,
-    /// The notification of the plugin that the initial notifications are settled.
+    /// The progress of the announcement that the initial notifications are settled.
     pub(super) announcement: Announcement,
 }
 
-/// The notification of the plugin that the initial notifications of a subscription are settled.
+/// The progress of an announcement: the host notifies the plugin once the initial notifications of a subscription are settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Announcement {
     /// Some initial notifications may not be settled.
@@ -112,7 +112,7 @@ impl Listening {
         (self.registration.clone(), self.initials.clone())
     }
 
-    /// Returns true if every initial notification is settled, and every replay that began before the announcement.
+    /// Returns true if every initial notification and every replay that began before the announcement is settled.
     pub(super) fn is_settled(&self) -> bool {
         self.registration.has_synced() && self.initials.are_settled()
     }

@@ -13,9 +13,9 @@ use tokio::sync::watch;
 pub(super) struct Initials(Arc<Shared>);
 
 struct Shared {
-    /// The number of listeners with initial notifications that are not settled, and of replays that are not settled.
+    /// The number of listeners whose initial notifications are not settled, plus the number of replays that are not settled.
     unsettled: watch::Sender<usize>,
-    /// The token of the initial notifications of the present listener, from the first one until the list ends.
+    /// The token of the present listener, from its first initial notification until its list ends.
     listing: Mutex<Option<SyncToken>>,
 }
 
@@ -46,7 +46,7 @@ impl Initials {
     /// The present listener offers no more initial notifications, because its list or its informer has ended.
     pub(super) fn end_list(&self) {
         let ended = self.0.listing.lock().take();
-        // The function of the token may run now, so the lock is released before.
+        // The lock is released first, because this drop may run the function of the token.
         drop(ended);
     }
 
@@ -116,7 +116,7 @@ mod tests {
         config,
     };
 
-    /// Keeps what it receives.
+    /// Keeps each notification.
     #[derive(Default)]
     struct Keeper(Mutex<Vec<Notification>>);
 

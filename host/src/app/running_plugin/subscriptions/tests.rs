@@ -333,7 +333,7 @@ async fn a_subscription_without_labels_of_namespaces_does_not_wait_for_the_names
     stage.end().await;
 }
 
-/// The list of the removed resource may never end. Without the change, the plugin would not be called before the next start of the host.
+/// The list of the removed resource may never end. A plugin that waits for this list would not be called before the host starts again.
 #[tokio::test]
 async fn a_plugin_waits_no_longer_for_the_cache_of_a_removed_subscription() {
     // Nothing listens there.
