@@ -19,7 +19,7 @@ use std::{
     },
 };
 
-use informer_types::{Body, BodyCodec, Object, Vocabulary};
+use informer_types::{Body, Object, Vocabulary};
 use parking_lot::Mutex;
 
 use codec::Dictionary;
@@ -47,8 +47,8 @@ const OVERDUE_BYTES: usize = 2 << 20;
 /// their first lists would decide the peak.
 static TRAINING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// The size in bytes below which a text saves less than the frame around it costs.
-const MIN_TEXT: usize = 256;
+/// The size in bytes below which a body saves less than the frame around it costs.
+const MIN_BODY: usize = 256;
 
 /// How the bodies of a watch's objects are kept in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl Packer {
             let overtaken = self.recent.lock().pop_beyond(bytes);
             match overtaken {
                 None => return,
-                Some(object) => object.pack(|text| packed(text, &dictionary)),
+                Some(object) => object.pack(|text, len| packed(text, len, &dictionary)),
             }
         }
     }
@@ -183,7 +183,7 @@ impl Packer {
 
     /// Trains the dictionary: a tenth of a second of work, for a thread that may block.
     fn train(&self, samples: &[Arc<Object>]) {
-        let texts: Vec<Arc<str>> = samples.iter().filter_map(|object| object.raw()).collect();
+        let texts: Vec<String> = samples.iter().filter_map(|object| object.packable()).collect();
         let Some(dictionary) = Dictionary::train(&texts) else { return self.give_up() };
         let vocabulary = Vocabulary::of(samples.iter().flat_map(|object| object.header_texts()));
         *self.state.lock() = State::Ready(Arc::new(dictionary), Arc::new(vocabulary));
@@ -271,14 +271,12 @@ impl Recent {
     }
 }
 
-/// Returns `None` if compression saves too little.
-fn packed(text: &str, dictionary: &Arc<Dictionary>) -> Option<Body> {
-    let text_len = u32::try_from(text.len()).ok()?;
-    let bytes = (text.len() >= MIN_TEXT).then(|| dictionary.pack(text)).flatten()?;
+/// Compresses the text of a body that has this size in bytes. Returns `None` if that saves too little.
+fn packed(text: &str, body: usize, dictionary: &Dictionary) -> Option<Body> {
+    let bytes = (body >= MIN_BODY).then(|| dictionary.pack(text)).flatten()?;
     // Unpacking is worth it if at least an eighth is saved. Base64 of random bytes shrinks by a quarter.
-    let pays = bytes.len() < text.len() / 8 * 7;
-    let codec = Arc::clone(dictionary) as Arc<dyn BodyCodec>;
-    pays.then_some(Body::Packed { bytes, text_len, codec })
+    let pays = bytes.len() < body / 8 * 7;
+    pays.then(|| Body::Packed { bytes, codec: dictionary.codec() })
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl DeadLetter {
             object,
             verb: entry.change.verb(),
             cause: entry.cause,
-            uid: state.uid().into(),
+            uid: state.uid().to_string().into(),
             resource_version: state.resource_version().into(),
             labels: labels(state),
             attempts: entry.attempts,

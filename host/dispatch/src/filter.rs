@@ -441,10 +441,11 @@ impl<S: NotificationSink> Filter<S> {
                 Ok(())
             }
             Change::Added { object: new } | Change::Updated { new, .. } => match self.selects(new, stats) {
-                Ok(()) if was_in => Ok(()),
                 Ok(()) => {
-                    inside.insert(key);
-                    enter(notification, stats);
+                    // The key of the newest state: its header is in memory anyway.
+                    if inside.replace(key).is_none() {
+                        enter(notification, stats);
+                    }
                     Ok(())
                 }
                 Err(_) if inside.remove(&key) => {

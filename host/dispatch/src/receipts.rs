@@ -242,7 +242,7 @@ impl Receipts {
     /// the deletion is offered to the queue.
     pub(crate) fn leaves(&self, source: &Source, object: &Object) {
         self.note(source, &object.key(), |unwritten| {
-            (unwritten.leaving, unwritten.next) = (Some(object.uid().into()), None);
+            (unwritten.leaving, unwritten.next) = (Some(object.uid().to_string().into()), None);
         });
     }
 
@@ -520,7 +520,7 @@ impl Unwritten {
 
     /// The deletion of this object is no longer pending.
     fn left(&mut self, object: &Object) {
-        if self.leaving.as_deref() == Some(object.uid()) {
+        if self.leaving.as_deref().is_some_and(|leaving| object.uid() == leaving) {
             (self.leaving, self.next) = (None, None);
         }
     }

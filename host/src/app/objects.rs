@@ -46,7 +46,7 @@ impl Objects {
         let judged: Arc<[Judged]> = {
             let newest: HashMap<_, _> = present.iter().map(|one| (one.identity(), &one.0)).collect();
             let judged = state.judged.iter().map(|one| {
-                let newer = newest.get(&(one.object.uid(), one.object.generation())).copied();
+                let newer = newest.get(&(one.object.uid().to_string(), one.object.generation())).copied();
                 Judged { object: Arc::clone(newer.unwrap_or(&one.object)), ..one.clone() }
             });
             judged.collect()

@@ -1,8 +1,12 @@
 //! The key of an object within its resource.
 
+mod name;
+
 use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+pub use name::Name;
 
 /// The key of an object: `namespace/name`, or `name` for a cluster-scoped object. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -10,7 +14,7 @@ pub struct ObjectKey {
     /// The namespace; empty for a cluster-scoped object.
     pub namespace: Arc<str>,
     /// The name; never empty.
-    pub name: Arc<str>,
+    pub name: Name,
 }
 
 /// The text is not a key (I-3).
@@ -20,7 +24,7 @@ pub struct InvalidKey(String);
 
 impl ObjectKey {
     /// Makes a key. `namespace` is empty for a cluster-scoped object.
-    pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+    pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Name>) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
     }
 

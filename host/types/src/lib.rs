@@ -46,6 +46,7 @@ mod signal;
 mod sync;
 mod token_bucket;
 mod trace;
+mod uid;
 mod units;
 mod workqueue;
 
@@ -69,7 +70,7 @@ pub use json::{
     Scanner, TooMuchToHash, container_length, differs, differs_from_digests, identity, locate,
     members_differ, stand_in,
 };
-pub use key::{InvalidKey, ObjectKey};
+pub use key::{InvalidKey, Name, ObjectKey};
 pub use name::{is_namespace, is_object_name};
 pub use notification::{Change, Notification, NotificationSink};
 pub use object::{Body, BodyCodec, CodecError, Header, JsonText, Object, ObjectTooLarge, Owner, Vocabulary};
@@ -87,5 +88,6 @@ pub use trace::{
     CallTrace, Enqueued, EventSpans, EventTrace, HostCall, HostRequest, KeyThen, Observed, SeenEvent, Step,
     Then, TraceContext, TraceSink, Traced, Tracer, Version, WatchVerb,
 };
+pub use uid::Uid;
 pub use units::{micros, millis};
 pub use workqueue::{AddError, KeyedVersion, Reconciled, Reconciler, Request, WorkKey, Workqueue};

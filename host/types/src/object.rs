@@ -1,6 +1,7 @@
 //! One state of one object: raw JSON and a small parsed header.
 
 mod fields;
+mod references;
 mod vocabulary;
 
 use std::{
@@ -15,12 +16,13 @@ use std::{
 
 use parking_lot::RwLock;
 
-use crate::ObjectKey;
+use crate::{Name, ObjectKey, Uid};
 
 pub use fields::ObjectTooLarge;
 pub use vocabulary::Vocabulary;
 
-use fields::{Fields, Writer};
+use fields::{Field, Fields, Writer};
+use references::References;
 
 /// The memory of all objects of this process in bytes.
 static ALL_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -30,14 +32,14 @@ static ALL_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// The body is the JSON text that the API server sent, without the fields that the watch drops. Only the header is
 /// parsed; no object tree is built on the path of an event. Packing the body changes how it is stored, not what readers
 /// see.
+///
+/// Each object of a cache takes this structure, one allocation for its name and header, and one for its body.
 pub struct Object {
     namespace: Arc<str>,
-    /// Shared with the keys of the object.
-    name: Arc<str>,
-    /// uid, resourceVersion, creationTimestamp, deletionTimestamp, generation, whether it is partial, labels and owners in
-    /// one allocation, as [`Fields`] reads them.
-    text: Box<str>,
-    /// The strings that `text` refers to.
+    /// The name, which is shared with the keys of the object. The text behind it has uid, resourceVersion, creationTimestamp,
+    /// deletionTimestamp, generation, whether it is partial, labels and owners, as [`Fields`] reads them.
+    name: Name,
+    /// The strings that the header refers to.
     vocabulary: Option<Arc<Vocabulary>>,
     body: RwLock<Body>,
 }
@@ -90,20 +92,18 @@ pub enum Body {
     Packed {
         /// The input of [`BodyCodec::unpack`].
         bytes: Box<[u8]>,
-        /// The size of the uncompressed text in bytes.
-        text_len: u32,
-        /// The codec that packed it.
-        codec: Arc<dyn BodyCodec>,
+        /// The codec that packed it. The box makes it a pointer of eight bytes, because each object has one.
+        codec: Arc<Box<dyn BodyCodec>>,
     },
 }
 
 /// Unpacks bodies. The cache implements it; a packed object carries its codec, so readers need not care.
 pub trait BodyCodec: Send + Sync {
-    /// Returns the text that was packed; `text_len` is its size in bytes.
+    /// Calls `read` once, with the text that was packed. If the bytes cannot be unpacked, does not call `read`.
     ///
     /// # Errors
     /// Only if this codec did not make the bytes, which is a bug of the host.
-    fn unpack(&self, bytes: &[u8], text_len: usize) -> Result<String, CodecError>;
+    fn unpack(&self, bytes: &[u8], read: &mut dyn FnMut(&str)) -> Result<(), CodecError>;
 }
 
 /// A packed body cannot be unpacked. This is a bug of the host, never the fault of the API server or a plugin.
@@ -129,11 +129,12 @@ const PARTIAL: &str = "p";
 
 impl Header<'_> {
     /// Writes the header, without the namespace and the name, as the text that [`Fields`] reads.
-    fn text(&self, vocabulary: Option<&Vocabulary>) -> Result<Box<str>, ObjectTooLarge> {
+    fn text(&self, vocabulary: Option<&Vocabulary>) -> Result<String, ObjectTooLarge> {
         let mut text = Writer::new(&self.name, vocabulary);
-        for value in [&self.uid, &self.resource_version, &self.creation_timestamp, &self.deletion_timestamp] {
-            text.push(value)?;
-        }
+        text.push_identity(&self.uid)?;
+        text.push(&self.resource_version)?;
+        text.push_identity(&self.creation_timestamp)?;
+        text.push_identity(&self.deletion_timestamp)?;
         let generation = self.generation.map(|generation| generation.to_string());
         text.push(generation.as_deref().unwrap_or_default())?;
         text.push(if self.partial { PARTIAL } else { "" })?;
@@ -144,9 +145,10 @@ impl Header<'_> {
         text.end_group();
         for owner in &self.owners {
             text.push(if owner.controller { "c" } else { "" })?;
-            for value in [&owner.api_version, &owner.kind, &owner.name, &owner.uid] {
+            for value in [&owner.api_version, &owner.kind, &owner.name] {
                 text.push(value)?;
             }
+            text.push_identity(&owner.uid)?;
         }
         Ok(text.finish())
     }
@@ -174,8 +176,7 @@ impl Object {
     ) -> Result<Self, ObjectTooLarge> {
         let object = Self {
             namespace: Arc::clone(&header.namespace),
-            name: Arc::from(&*header.name),
-            text: header.text(vocabulary.as_deref())?,
+            name: Name::with_rest(&header.name, &header.text(vocabulary.as_deref())?),
             vocabulary,
             body: RwLock::new(body),
         };
@@ -199,40 +200,40 @@ impl Object {
         &self.name
     }
 
-    /// The key within the resource. It copies two pointers.
+    /// The key within the resource. It copies two pointers, and keeps the header in memory.
     pub fn key(&self) -> ObjectKey {
-        ObjectKey { namespace: Arc::clone(&self.namespace), name: Arc::clone(&self.name) }
+        ObjectKey { namespace: Arc::clone(&self.namespace), name: self.name.clone() }
     }
 
     /// `metadata.uid`; empty if the server sent none.
-    pub fn uid(&self) -> &str {
-        self.field(0)
+    pub fn uid(&self) -> Uid<'_> {
+        self.field(0).uid()
     }
 
     /// `metadata.resourceVersion`, verbatim.
     pub fn resource_version(&self) -> &str {
-        self.field(1)
+        self.field(1).as_str()
     }
 
     /// `metadata.creationTimestamp`, RFC 3339; empty if the server sent none.
-    pub fn creation_timestamp(&self) -> &str {
-        self.field(2)
+    pub fn creation_timestamp(&self) -> Cow<'_, str> {
+        self.field(2).text()
     }
 
     /// `metadata.deletionTimestamp`, RFC 3339. `None` unless the object is being deleted.
-    pub fn deletion_timestamp(&self) -> Option<&str> {
-        Some(self.field(3)).filter(|timestamp| !timestamp.is_empty())
+    pub fn deletion_timestamp(&self) -> Option<Cow<'_, str>> {
+        Some(self.field(3).text()).filter(|timestamp| !timestamp.is_empty())
     }
 
     /// `metadata.generation`.
     pub fn generation(&self) -> Option<i64> {
-        self.field(4).parse().ok()
+        self.field(4).as_str().parse().ok()
     }
 
     /// Returns true if only declared parts of the object are kept: what else is absent from its text may be there in the
     /// cluster.
     pub fn is_partial(&self) -> bool {
-        self.field(5) == PARTIAL
+        self.field(5).as_str() == PARTIAL
     }
 
     /// The labels, in the server's order.
@@ -240,7 +241,7 @@ impl Object {
         let mut fields = self.fields();
         // There is always a string at this place.
         fields.nth(BEFORE_LABELS - 1);
-        std::iter::from_fn(move || Some((fields.next()?, fields.next()?))).fuse()
+        std::iter::from_fn(move || Some((fields.next()?.as_str(), fields.next()?.as_str()))).fuse()
     }
 
     /// The value of one label.
@@ -254,11 +255,11 @@ impl Object {
         fields.by_ref().for_each(drop);
         std::iter::from_fn(move || {
             Some(Owner {
-                controller: fields.next()? == "c",
-                api_version: Cow::Borrowed(fields.next()?),
-                kind: Cow::Borrowed(fields.next()?),
-                name: Cow::Borrowed(fields.next()?),
-                uid: Cow::Borrowed(fields.next()?),
+                controller: fields.next()?.as_str() == "c",
+                api_version: fields.next()?.text(),
+                kind: fields.next()?.text(),
+                name: fields.next()?.text(),
+                uid: fields.next()?.text(),
             })
         })
         .fuse()
@@ -274,17 +275,30 @@ impl Object {
     /// # Errors
     /// See [`BodyCodec::unpack`].
     pub fn json(&self) -> Result<JsonText, CodecError> {
-        self.body.read().text()
+        match &*self.body.read() {
+            Body::Raw(text) => Ok(JsonText::Shared(Arc::clone(text))),
+            Body::Packed { bytes, codec } => {
+                let references = References::of(self);
+                let mut whole = Err(CodecError("the codec gave no text".to_owned()));
+                codec.unpack(bytes, &mut |text| whole = references.expand(text))?;
+                whole.map(JsonText::Unpacked)
+            }
+        }
     }
 
-    /// Replaces the body by the result of `pack`, unless the body is packed already. Readers do not wait for `pack`: until it
-    /// returns, they share the text that is not packed.
-    pub fn pack(&self, pack: impl FnOnce(&str) -> Option<Body>) {
-        let text = match &*self.body.read() {
-            Body::Raw(text) => Arc::clone(text),
-            Body::Packed { .. } => return,
-        };
-        if let Some(packed) = pack(&text) {
+    /// The text to pack: the body with references to the header, which is shorter than the body. Returns `None` if the body is packed,
+    /// or if it cannot be packed because it is no JSON.
+    pub fn packable(&self) -> Option<String> {
+        References::of(self).shorten(&*self.raw()?)
+    }
+
+    /// Replaces the body by the result of `pack` for its [`packable`](Self::packable) text, unless the body is packed already. The second
+    /// argument of `pack` is the size of the body in bytes. Readers do not wait for `pack`: until it returns, they share the text that
+    /// is not packed.
+    pub fn pack(&self, pack: impl FnOnce(&str, usize) -> Option<Body>) {
+        let Some(raw) = self.raw() else { return };
+        let packable = References::of(self).shorten(&raw);
+        if let Some(packed) = packable.and_then(|text| pack(&text, raw.len())) {
             let mut body = self.body.write();
             ALL_BYTES.fetch_add(packed.len(), Ordering::Relaxed);
             ALL_BYTES.fetch_sub(body.len(), Ordering::Relaxed);
@@ -303,23 +317,24 @@ impl Object {
     /// The memory of this state in bytes, without the allocator's overhead and what objects share: the namespace and the
     /// vocabulary.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + self.name.len() + self.text.len() + self.body.read().len()
+        size_of::<Self>() + self.name.memory_bytes() + self.body.read().len()
     }
 
     /// The strings of the header, for a [`Vocabulary`].
-    pub fn header_texts(&self) -> impl Iterator<Item = &str> {
+    pub fn header_texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let mut fields = self.fields();
         let before_owners = fields.clone();
         fields.by_ref().for_each(drop);
-        before_owners.chain(fields)
+        before_owners.chain(fields).map(Field::text)
     }
 
-    fn field(&self, index: usize) -> &str {
-        self.fields().nth(index).unwrap_or_default()
+    fn field(&self, index: usize) -> Field<'_> {
+        self.fields().nth(index).unwrap_or(Field::Text(""))
     }
 
     fn fields(&self) -> Fields<'_> {
-        Fields::new(&self.text, &self.name, self.vocabulary.as_deref())
+        let (name, header) = self.name.parts();
+        Fields::new(header, name, self.vocabulary.as_deref())
     }
 }
 
@@ -339,15 +354,6 @@ impl fmt::Debug for Object {
 // === impl Body ===
 
 impl Body {
-    fn text(&self) -> Result<JsonText, CodecError> {
-        match self {
-            Self::Raw(text) => Ok(JsonText::Shared(Arc::clone(text))),
-            Self::Packed { bytes, text_len, codec } => {
-                codec.unpack(bytes, *text_len as usize).map(JsonText::Unpacked)
-            }
-        }
-    }
-
     /// The size in memory, in bytes.
     fn len(&self) -> usize {
         match self {

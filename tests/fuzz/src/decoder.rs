@@ -97,7 +97,7 @@ fn agrees(object: &Object, tree: &Value, kept: &Kept) -> bool {
     };
     object.name() == at("/metadata/name")
         && object.namespace() == at("/metadata/namespace")
-        && object.uid() == at("/metadata/uid")
+        && object.uid().to_string() == at("/metadata/uid")
         && object.resource_version() == at("/metadata/resourceVersion")
         && object.generation() == tree["metadata"]["generation"].as_i64()
         && object.owners().count() == tree["metadata"]["ownerReferences"].as_array().map_or(0, Vec::len)

@@ -6,7 +6,7 @@ use informer_types::{BodyCodec, CodecError};
 use parking_lot::Mutex;
 use zstd::{
     bulk::{Compressor, Decompressor},
-    zstd_safe::CParameter,
+    zstd_safe::{CParameter, compress_bound, get_frame_content_size},
 };
 
 /// The size of a dictionary is the size of its samples divided by this number. Pods of 5,614 bytes take 456 bytes with a dictionary of
@@ -28,26 +28,40 @@ const LEVEL: i32 = 1;
 /// dictionary of this size compressed recorded pods a tenth worse in the same time.
 const HASH_LOG: u32 = 14;
 
+/// The buffer of an idle decompressor shrinks to this size after a larger object.
+const KEPT_SCRATCH: usize = 64 << 10;
+
 /// The compressor and its output buffer, which grows to the bound of the longest text so far.
 struct Packing {
     compressor: Compressor<'static>,
     scratch: Vec<u8>,
 }
 
-/// Compresses and decompresses with one dictionary. Every object that it compressed holds a reference to it.
+/// Compresses with one dictionary.
 pub(super) struct Dictionary {
-    bytes: Vec<u8>,
     /// The reflectors of one informer, and the thread that compresses beside them, take turns.
     compressor: Mutex<Packing>,
+    codec: Arc<Box<dyn BodyCodec>>,
+}
+
+/// Decompresses with one dictionary. Every object that was compressed with it holds a reference.
+struct Unpacker {
+    dictionary: Vec<u8>,
     /// Idle decompressors. Their number is at most the highest number of readers that decompressed at the same time.
-    decompressors: Mutex<Vec<Decompressor<'static>>>,
+    idle: Mutex<Vec<Unpacking>>,
+}
+
+/// A decompressor and the buffer that it writes to.
+struct Unpacking {
+    decompressor: Decompressor<'static>,
+    scratch: Vec<u8>,
 }
 
 // === impl Dictionary ===
 
 impl Dictionary {
     /// Returns `None` if there are too few samples or they have too little in common.
-    pub(super) fn train(samples: &[Arc<str>]) -> Option<Self> {
+    pub(super) fn train(samples: &[String]) -> Option<Self> {
         let samples: Vec<&[u8]> = samples.iter().map(|text| sample(text)).collect();
         let bytes: usize = samples.iter().map(|sample| sample.len()).sum();
         let (least, most) = DICTIONARY_BYTES.into_inner();
@@ -67,13 +81,19 @@ impl Dictionary {
         // Each object refers to its dictionary, so the compressed text need not name it.
         compressor.set_parameter(CParameter::DictIdFlag(false)).ok()?;
         let compressor = Mutex::new(Packing { compressor, scratch: Vec::new() });
-        Some(Self { bytes, compressor, decompressors: Mutex::default() })
+        let codec = Box::new(Unpacker { dictionary: bytes, idle: Mutex::default() });
+        Some(Self { compressor, codec: Arc::new(codec) })
+    }
+
+    /// Decompresses what [`pack`](Self::pack) returned.
+    pub(super) fn codec(&self) -> Arc<Box<dyn BodyCodec>> {
+        Arc::clone(&self.codec)
     }
 
     pub(super) fn pack(&self, text: &str) -> Option<Box<[u8]>> {
         let Packing { compressor, scratch } = &mut *self.compressor.lock();
         scratch.clear();
-        scratch.reserve(zstd::zstd_safe::compress_bound(text.len()));
+        scratch.reserve(compress_bound(text.len()));
         compressor.compress_to_buffer(text.as_bytes(), scratch).ok()?;
         // The object keeps this allocation, so it has no spare capacity.
         Some(Box::from(scratch.as_slice()))
@@ -84,16 +104,30 @@ fn sample(text: &str) -> &[u8] {
     text.as_bytes().get(..MAX_SAMPLE).unwrap_or(text.as_bytes())
 }
 
-impl BodyCodec for Dictionary {
-    fn unpack(&self, bytes: &[u8], text_len: usize) -> Result<String, CodecError> {
+// === impl Unpacker ===
+
+impl BodyCodec for Unpacker {
+    fn unpack(&self, bytes: &[u8], read: &mut dyn FnMut(&str)) -> Result<(), CodecError> {
         let error = |error: std::io::Error| CodecError(error.to_string());
-        let idle = self.decompressors.lock().pop();
-        let mut decompressor = match idle {
-            Some(decompressor) => decompressor,
-            None => Decompressor::with_dictionary(&self.bytes).map_err(error)?,
+        let len = get_frame_content_size(bytes).ok().flatten().and_then(|len| usize::try_from(len).ok());
+        let len = len.ok_or_else(|| CodecError("the size of its text is not known".to_owned()))?;
+        let idle = self.idle.lock().pop();
+        let Unpacking { mut decompressor, mut scratch } = match idle {
+            Some(idle) => idle,
+            None => {
+                let decompressor = Decompressor::with_dictionary(&self.dictionary).map_err(error)?;
+                Unpacking { decompressor, scratch: Vec::new() }
+            }
         };
-        let text = decompressor.decompress(bytes, text_len).map_err(error);
-        self.decompressors.lock().push(decompressor);
-        String::from_utf8(text?).map_err(|error| CodecError(error.to_string()))
+        scratch.clear();
+        scratch.reserve(len);
+        let text = match decompressor.decompress_to_buffer(bytes, &mut scratch) {
+            Ok(_) => std::str::from_utf8(&scratch).map_err(|error| CodecError(error.to_string())),
+            Err(failure) => Err(error(failure)),
+        };
+        let result = text.map(read);
+        scratch.shrink_to(KEPT_SCRATCH);
+        self.idle.lock().push(Unpacking { decompressor, scratch });
+        result
     }
 }

@@ -222,15 +222,21 @@ async fn a_training_that_panics_leaves_objects_uncompressed_and_tracks_none_of_t
 
 #[test]
 fn unpacking_foreign_bytes_is_an_error() {
-    let samples: Vec<Arc<str>> = (0..SAMPLES).map(|number| text(number).into()).collect();
-    let dictionary = Arc::new(Dictionary::train(&samples).unwrap());
-    let Some(Body::Packed { codec, bytes, text_len }) = packed(&text(1), &dictionary) else {
+    let samples: Vec<String> = (0..SAMPLES).map(text).collect();
+    let dictionary = Dictionary::train(&samples).unwrap();
+    let text = text(1);
+    let Some(Body::Packed { codec, bytes }) = packed(&text, text.len(), &dictionary) else {
         panic!("not packed");
     };
+    let half = &bytes[..bytes.len() / 2];
+    let mut read = Vec::new();
 
-    assert!(codec.unpack(b"nonsense", 100).is_err());
-    assert!(codec.unpack(&bytes, 10).is_err());
-    assert!(codec.unpack(&bytes, text_len as usize).is_ok());
+    for foreign in [b"nonsense", &[][..], half] {
+        assert!(codec.unpack(foreign, &mut |text| read.push(text.to_owned())).is_err());
+    }
+    assert_eq!(read.len(), 0);
+    codec.unpack(&bytes, &mut |text| read.push(text.to_owned())).unwrap();
+    assert_eq!(read, [text]);
 }
 
 proptest! {
@@ -276,7 +282,7 @@ fn a_body_is_packed_and_read_within_its_instructions() {
 
     for _ in 0..informer_instructions::rounds(TEST, 1_000, 46_100) {
         let object = object(&text);
-        object.pack(|text| packed(text, &dictionary));
+        object.pack(|text, len| packed(text, len, &dictionary));
         assert_eq!(object.json().unwrap().len(), text.len());
     }
 }

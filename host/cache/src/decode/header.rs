@@ -2,7 +2,7 @@
 
 mod plain;
 
-use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range, sync::Arc};
+use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range};
 
 use informer_types::{Header, ObjectKey, Owner};
 use serde::{
@@ -161,7 +161,7 @@ impl KeyText<'_> {
     pub(super) fn key(&self) -> Option<ObjectKey> {
         let metadata = self.metadata.as_ref()?;
         let (namespace, name) = (metadata.namespace.text(), metadata.name.text());
-        (!name.is_empty()).then(|| ObjectKey::new(Arc::<str>::from(namespace), Arc::<str>::from(name)))
+        (!name.is_empty()).then(|| ObjectKey::new(namespace, name))
     }
 
     pub(super) fn resource_version(&self) -> &str {

@@ -110,7 +110,7 @@ fn an_index_of_several_paths_through_arrays_follows_every_change() {
 struct Broken;
 
 impl BodyCodec for Broken {
-    fn unpack(&self, _: &[u8], _: usize) -> Result<String, CodecError> {
+    fn unpack(&self, _: &[u8], _: &mut dyn FnMut(&str)) -> Result<(), CodecError> {
         Err(CodecError("broken".to_owned()))
     }
 }
@@ -120,7 +120,7 @@ impl BodyCodec for Broken {
 fn an_object_that_an_index_cannot_read_is_stored_and_counted() {
     let indexer = by_node();
     let header = Header { name: "x".into(), ..Header::default() };
-    let body = Body::Packed { bytes: Box::default(), text_len: 0, codec: Arc::new(Broken) };
+    let body = Body::Packed { bytes: Box::default(), codec: Arc::new(Box::new(Broken)) };
 
     indexer.put(Arc::new(Object::new(&header, body).unwrap()));
     assert!(indexer.get("", "x").is_some());

@@ -127,7 +127,7 @@ impl Race {
             (_, Some(cached)) => assert!(version(cached) >= received, "{cached:?} is older than {received}"),
             (_, None) => {
                 let server = self.server.lock();
-                let uid: u64 = change.object().uid().parse().unwrap();
+                let uid: u64 = change.object().uid().to_string().parse().unwrap();
                 let mut history = server.collection.history().iter();
                 let gone = history.any(|change| change.uid == uid && change.kind == Kind::Deleted);
                 assert!(gone, "{change:?} is not in the cache");

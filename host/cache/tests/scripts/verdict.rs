@@ -72,7 +72,7 @@ impl Truth<'_> {
 
     /// The version of the deletion of this UID.
     fn deletion(&self, object: &Object) -> u64 {
-        let uid: u64 = object.uid().parse().unwrap();
+        let uid: u64 = object.uid().to_string().parse().unwrap();
         let mut history = self.collection.history().iter();
         let deletion = history.find(|change| change.uid == uid && change.kind == Kind::Deleted);
         deletion.unwrap_or_else(|| panic!("{object:?} was never deleted")).version

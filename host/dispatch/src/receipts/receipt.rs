@@ -1,8 +1,8 @@
 //! Identity and version of one object in a few bytes.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
-use informer_types::Object;
+use informer_types::{Object, Uid};
 use uuid::Uuid;
 
 use crate::{dead_letter::last_known, entry::ObjectRef};
@@ -73,8 +73,8 @@ impl Receipt {
     /// Returns true if this is the receipt of any state of this object.
     pub fn is_of(&self, object: &Object) -> bool {
         match self.parts() {
-            Some(Parts::Packed(uid, _)) => uuid(object.uid()) == Some(uid),
-            Some(Parts::Plain(uid, _)) => uid == object.uid(),
+            Some(Parts::Packed(uid, _)) => object.uid() == Uid::Uuid(uid),
+            Some(Parts::Plain(uid, _)) => object.uid() == uid,
             None => false,
         }
     }
@@ -100,13 +100,13 @@ impl Receipt {
         last_known(object, &self.uid(), &self.resource_version(), &[])
     }
 
-    fn new(uid: &str, version: &str) -> Option<Self> {
+    fn new(uid: Uid<'_>, version: &str) -> Option<Self> {
         if uid.len() > MAX_TEXT || version.len() > MAX_TEXT {
             return None;
         }
-        Some(match (uuid(uid), number(version)) {
-            (Some(uid), Some(version)) => Self::packed(uid, version),
-            _ => Self::plain(uid, version),
+        Some(match (uid, number(version)) {
+            (Uid::Uuid(uid), Some(version)) => Self::packed(uid, version),
+            (uid, _) => Self::plain(&Cow::from(uid), version),
         })
     }
 
@@ -150,12 +150,6 @@ impl fmt::Debug for Receipt {
     }
 }
 
-/// Returns the UUID if its text is exactly this one.
-fn uuid(text: &str) -> Option<Uuid> {
-    let uuid = Uuid::try_parse(text).ok()?;
-    (uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()) == text).then_some(uuid)
-}
-
 /// Returns the number if it is above zero and `text` is its canonical form, and `Some(None)` for the empty text.
 #[expect(clippy::option_option, reason = "the empty text is a version, too")]
 fn number(text: &str) -> Option<Option<u64>> {
@@ -175,7 +169,7 @@ mod tests {
     const UID: &str = "0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d";
 
     fn receipt(uid: &str, version: &str) -> Receipt {
-        Receipt::new(uid, version).unwrap()
+        Receipt::new(Uid::of(uid), version).unwrap()
     }
 
     #[test]
@@ -235,7 +229,7 @@ mod tests {
         for bytes in odd.into_iter().chain([&short[..], &zero[..], &twice[..]]) {
             assert_eq!(Receipt::read(bytes), None, "{bytes:?}");
         }
-        assert_eq!(Receipt::new(&"u".repeat(MAX_TEXT + 1), "7"), None);
+        assert_eq!(Receipt::new(Uid::of(&"u".repeat(MAX_TEXT + 1)), "7"), None);
     }
 
     #[test]
@@ -245,7 +239,7 @@ mod tests {
 
         let known = receipt(UID, "7").last_known(&object).unwrap();
 
-        assert_eq!((known.key(), known.uid(), known.resource_version()), (object.key, UID, "7"));
+        assert_eq!((known.key(), known.uid(), known.resource_version()), (object.key, Uid::of(UID), "7"));
         let json: serde_json::Value = serde_json::from_str(&known.json().unwrap()).unwrap();
         let metadata = serde_json::json!({
             "namespace": "shop", "name": "web", "uid": UID, "resourceVersion": "7", "labels": {},

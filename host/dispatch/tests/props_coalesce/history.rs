@@ -127,7 +127,10 @@ impl Collection {
 
 impl State {
     pub(crate) fn of(object: &Object) -> Self {
-        Self { uid: object.uid().parse().unwrap(), rv: object.resource_version().parse().unwrap() }
+        Self {
+            uid: object.uid().to_string().parse().unwrap(),
+            rv: object.resource_version().parse().unwrap(),
+        }
     }
 }
 

@@ -195,7 +195,7 @@ impl History {
         if before.is_none() {
             self.lives += 1;
         }
-        let uid = before.as_ref().map_or_else(|| self.lives.to_string(), |object| object.uid().to_owned());
+        let uid = before.as_ref().map_or_else(|| self.lives.to_string(), |object| object.uid().to_string());
         let new = self.object(name, &uid, state);
         self.cached.insert(name, (state, Arc::clone(&new)));
         match before {
@@ -207,7 +207,7 @@ impl History {
     fn delete(&mut self, name: u8, last: Option<State>) -> Option<Change> {
         let (_, cached) = self.cached.remove(&name)?;
         let object = match last {
-            Some(state) => self.object(name, cached.uid(), state),
+            Some(state) => self.object(name, &cached.uid().to_string(), state),
             None => cached,
         };
         Some(Change::Deleted { object, final_state_known: last.is_some() })

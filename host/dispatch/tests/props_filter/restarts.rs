@@ -121,7 +121,7 @@ impl Disk {
 /// UID and version of each object.
 fn versions(history: &History) -> BTreeMap<String, (String, String)> {
     let version = |object: &Arc<informer_types::Object>| {
-        (object.name().to_owned(), (object.uid().to_owned(), object.resource_version().to_owned()))
+        (object.name().to_owned(), (object.uid().to_string(), object.resource_version().to_owned()))
     };
     history.objects().map(version).collect()
 }

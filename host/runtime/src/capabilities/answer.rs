@@ -116,9 +116,9 @@ pub(crate) fn meta(object: &Object) -> ObjectMeta {
     ObjectMeta {
         namespace: object.namespace().to_owned(),
         name: object.name().to_owned(),
-        uid: object.uid().to_owned(),
+        uid: object.uid().to_string(),
         resource_version: object.resource_version().to_owned(),
-        creation_timestamp: object.creation_timestamp().to_owned(),
+        creation_timestamp: object.creation_timestamp().into_owned(),
         deleting: object.deletion_timestamp().is_some(),
         labels: object.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         controller: object.controller().map(|owner| Owner {

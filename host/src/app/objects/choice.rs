@@ -44,10 +44,10 @@ impl Choice<'_> {
             let verdict = match quota.admit(object) {
                 Err(refused) => Verdict::Refused(refused),
                 Ok(()) => {
-                    let before = specs.remove(object.uid());
+                    let before = specs.remove(&*object.uid().to_string());
                     let (plugin, accepted, verdict) = self.judge(tenancy, object, before);
                     plugins.extend(plugin);
-                    kept.extend(accepted.map(|accepted| (object.uid().into(), accepted)));
+                    kept.extend(accepted.map(|accepted| (object.uid().to_string().into(), accepted)));
                     verdict
                 }
             };
@@ -94,7 +94,7 @@ impl Choice<'_> {
     fn plugin(&self, tenancy: &Tenancy, object: &Object, spec: &Value) -> Result<Plugin, Refused> {
         let spec = PluginObject { namespace: object.namespace(), name: object.name(), spec };
         let plugin = spec.plugin(self.config, tenancy, &|gvr| self.cluster_scoped.contains(gvr))?;
-        Ok(Plugin { uid: object.uid().to_owned(), ..plugin })
+        Ok(Plugin { uid: object.uid().to_string(), ..plugin })
     }
 }
 

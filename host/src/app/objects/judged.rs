@@ -35,7 +35,7 @@ pub(in crate::app) enum Verdict {
 
 impl Candidate {
     /// The part of the object that decides what runs.
-    pub(in crate::app) fn identity(&self) -> (&str, Option<i64>) {
-        (self.0.uid(), self.0.generation())
+    pub(in crate::app) fn identity(&self) -> (String, Option<i64>) {
+        (self.0.uid().to_string(), self.0.generation())
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn explain(
         watch: status.key.to_string(),
         synced: status.synced,
         version: version.map(str::to_owned),
-        uid: cached.as_ref().map(|object| object.uid().to_owned()),
+        uid: cached.as_ref().map(|object| object.uid().to_string()),
         undecodable: undecodable.map(str::to_owned),
         cache: cache(informer, &status, version, key, known),
         plugins: explanations,

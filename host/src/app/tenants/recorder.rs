@@ -56,7 +56,7 @@ impl Recorder {
     /// Those of the request.
     pub(super) async fn record(&mut self, judged: &Judged, note: &Note) -> Result<(), kube::Error> {
         let now = Instant::now();
-        if !self.admits(judged.object.uid(), note.reason, now) {
+        if !self.admits(judged.object.uid().to_string(), note.reason, now) {
             return Ok(());
         }
         let event = event(&judged.object, note, &self.instance, Timestamp::now());
@@ -68,8 +68,8 @@ impl Recorder {
         events.create(&parameters, &event).await.map(drop)
     }
 
-    fn admits(&mut self, uid: &str, reason: &'static str, now: Instant) -> bool {
-        let key = (uid.to_owned(), reason);
+    fn admits(&mut self, uid: String, reason: &'static str, now: Instant) -> bool {
+        let key = (uid, reason);
         if self.last.get(&key).is_some_and(|last| now.saturating_duration_since(*last) < BETWEEN) {
             return false;
         }
@@ -227,12 +227,12 @@ mod tests {
             kube::Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
         let (mut recorder, now) = (Recorder::new(client, "host".to_owned()), Instant::now());
 
-        assert!(recorder.admits("one", "Refused", now));
-        assert!(!recorder.admits("one", "Refused", now + BETWEEN / 2));
-        assert!(recorder.admits("one", "Loaded", now));
-        let others = (0..100).filter(|other| recorder.admits(&other.to_string(), "Refused", now)).count();
+        assert!(recorder.admits("one".to_owned(), "Refused", now));
+        assert!(!recorder.admits("one".to_owned(), "Refused", now + BETWEEN / 2));
+        assert!(recorder.admits("one".to_owned(), "Loaded", now));
+        let others = (0..100).filter(|other| recorder.admits(other.to_string(), "Refused", now)).count();
         assert!(others < 30, "{others}");
-        assert!(recorder.admits("one", "Refused", now + BETWEEN));
+        assert!(recorder.admits("one".to_owned(), "Refused", now + BETWEEN));
     }
 
     #[test]

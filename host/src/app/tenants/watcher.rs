@@ -193,10 +193,9 @@ impl Tenants {
         let mut found: Vec<Candidate> = synced.iter().flat_map(|(informer, _)| all(informer)).collect();
         found.extend(self.unlisted(&synced));
         let Some(mut present) = self.without_predecessors(found).await else { return };
-        present.sort_by(|one, other| one.identity().cmp(&other.identity()));
-        let identities: Vec<(String, Option<i64>)> =
-            present.iter().map(|one| (one.identity().0.to_owned(), one.identity().1)).collect();
-        let uids = present.iter().map(|one| (plugin_of(one), one.0.uid().to_owned())).collect();
+        present.sort_by_cached_key(Candidate::identity);
+        let identities: Vec<(String, Option<i64>)> = present.iter().map(Candidate::identity).collect();
+        let uids = present.iter().map(|one| (plugin_of(one), one.0.uid().to_string())).collect();
         self.objects.set(present);
         if same_scopes && identities == self.applied {
             return self.forget(uids, &synced).await;
@@ -228,8 +227,9 @@ impl Tenants {
     /// deleted object and deletes its data, even if the watch reported no deletion. If the data cannot be deleted, the new object is held
     /// back with a refusal, and the next look tries again. Returns `None` if the host is stopping.
     async fn without_predecessors(&mut self, found: Vec<Candidate>) -> Option<Vec<Candidate>> {
-        let has_predecessor =
-            |one: &Candidate| self.uids.get(&plugin_of(one)).is_some_and(|earlier| earlier != one.0.uid());
+        let has_predecessor = |one: &Candidate| {
+            self.uids.get(&plugin_of(one)).is_some_and(|earlier| one.0.uid() != earlier.as_str())
+        };
         let (anew, mut present): (Vec<_>, Vec<_>) = found.into_iter().partition(has_predecessor);
         if !anew.is_empty() {
             self.objects.set(present.clone());

@@ -135,13 +135,13 @@ impl Writer {
             return Ok(());
         }
         let judged = self.objects.judged();
-        let present: HashSet<&str> = judged.iter().map(|one| one.object.uid()).collect();
-        self.written.retain(|uid, _| present.contains(uid.as_str()));
+        let present: HashSet<String> = judged.iter().map(|one| one.object.uid().to_string()).collect();
+        self.written.retain(|uid, _| present.contains(uid));
         let mut due: Vec<Due<'_>> = Vec::new();
         let (now, time) = (Instant::now(), Timestamp::now());
         for one in judged.iter() {
             let plugin = self.plugins.find(&one.name).map(|plugin| PluginState::of(&plugin));
-            let written = self.written.entry(one.object.uid().to_owned());
+            let written = self.written.entry(one.object.uid().to_string());
             let written = written.or_insert_with(|| Written::first(&one.object, now));
             written.follow(&one.object);
             let wanted = Status::wanted(one, plugin.as_ref(), written.present(), &format!("{time:.0}"));
@@ -198,7 +198,7 @@ impl Writer {
     /// The API server refused the status of this object: it is written again after a wait.
     fn refused(&mut self, judged: &Judged, error: &kube::Error) {
         let now = Instant::now();
-        if let Some(written) = self.written.get_mut(judged.object.uid()) {
+        if let Some(written) = self.written.get_mut(&judged.object.uid().to_string()) {
             (written.at, written.refused) = (Some(now), true);
         }
         if self.logged.is_none_or(|at| now.saturating_duration_since(at) >= PAUSE) {
@@ -230,14 +230,14 @@ impl Writer {
             // The server may not have applied the status, so it is written again after the wait.
             Err(_) => {
                 tracing::debug!(plugin = judged.name, "the write of a status takes too long");
-                if let Some(written) = self.written.get_mut(judged.object.uid()) {
+                if let Some(written) = self.written.get_mut(&judged.object.uid().to_string()) {
                     written.at = Some(Instant::now());
                 }
                 return Ok(());
             }
         }
         let given_up = plugin.map(|plugin| plugin.given_up);
-        let Some(written) = self.written.get_mut(judged.object.uid()) else { return Ok(()) };
+        let Some(written) = self.written.get_mut(&judged.object.uid().to_string()) else { return Ok(()) };
         let before = written.ended(wanted.clone(), answer);
         let earlier = std::mem::replace(&mut written.given_up, given_up);
         for note in notes(&before, &wanted, earlier, plugin) {

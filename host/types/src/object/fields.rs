@@ -1,7 +1,7 @@
 //! The strings of a header in one text.
 //!
-//! The first character of each string gives its encoding. It takes one byte, and so do the numbers behind it, so the whole text
-//! is valid UTF-8 and is sliced without unsafe code.
+//! The first character of each string gives its encoding. It takes one byte, and so do the numbers behind it, seven bits in each
+//! character, so the whole text is valid UTF-8 and is sliced without unsafe code.
 //!
 //! | first character | what follows |
 //! |---|---|
@@ -10,19 +10,35 @@
 //! | 112 | the length of a string in three characters, and the string |
 //! | 113 | a part of the object's name: its offset and its length |
 //! | 114 | nothing: the end of a group |
+//! | 115 | the 128 bits of a UUID in 19 characters |
+//! | 116 | the 14 digits of a time as a number in seven characters |
 //! | 120 to 127 | the number of a string of the vocabulary in ten bits, seven of them in the next character |
 
+use std::borrow::Cow;
+
+use uuid::Uuid;
+
 use super::vocabulary::Vocabulary;
+use crate::Uid;
 
 const MEDIUM: usize = 96;
 const LONG: usize = 112;
 const PART_OF_NAME: usize = 113;
 const END: usize = 114;
+const UUID: usize = 115;
+const TIME: usize = 116;
 const COMMON: usize = 120;
 
 /// A number in one character.
 const BITS: u32 = 7;
 const MASK: usize = (1 << BITS) - 1;
+
+/// The characters of a UUID and of a time.
+const UUID_CHARACTERS: u32 = 19;
+const TIME_CHARACTERS: u32 = 7;
+
+/// A time in UTC as the API server writes it.
+const TIME_FORM: &str = "0000-00-00T00:00:00Z";
 
 /// A part of the name takes three bytes, so a shorter string is written as it is.
 const MIN_PART: usize = 3;
@@ -38,6 +54,15 @@ pub(super) struct Writer<'a> {
     name: &'a str,
     vocabulary: Option<&'a Vocabulary>,
     text: String,
+}
+
+/// One string of a header.
+#[derive(Clone, Copy)]
+pub(super) enum Field<'a> {
+    Text(&'a str),
+    Uuid(Uuid),
+    /// The digits of a time.
+    Time(u64),
 }
 
 /// Iterates over the strings in the order in which they were written. It returns `None` at the end of a group, and
@@ -70,6 +95,17 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Writes a UID, or a time, in fewer bytes than another string of its length.
+    pub(super) fn push_identity(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
+        let is_common = self.vocabulary.is_some_and(|vocabulary| vocabulary.number(value).is_some());
+        match (Uid::of(value), digits(value)) {
+            (Uid::Uuid(uuid), _) if !is_common => self.number::<UUID_CHARACTERS>(UUID, uuid.as_u128()),
+            (_, Some(digits)) if !is_common => self.number::<TIME_CHARACTERS>(TIME, digits.into()),
+            _ => self.push(value)?,
+        }
+        Ok(())
+    }
+
     /// Writes the length and the string.
     fn whole(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
         match value.len() {
@@ -88,9 +124,16 @@ impl<'a> Writer<'a> {
         self.characters([END]);
     }
 
-    /// The text in an allocation of its length.
-    pub(super) fn finish(self) -> Box<str> {
-        Box::from(self.text.as_str())
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+
+    /// Writes a number in this number of characters, the lowest bits first.
+    fn number<const CHARACTERS: u32>(&mut self, kind: usize, number: u128) {
+        self.characters([kind]);
+        for at in 0..CHARACTERS {
+            self.characters([(number >> (at * BITS)) as usize]);
+        }
     }
 
     /// Each number has at most seven bits, so it is an ASCII character.
@@ -107,6 +150,63 @@ fn part(name: &str, value: &str) -> Option<usize> {
     let hyphens = name.bytes().enumerate().filter(|(_, byte)| *byte == b'-');
     let mut starts = std::iter::once(0).chain(hyphens.map(|(at, _)| at + 1));
     starts.find(|start| name.get(*start..).is_some_and(|rest| rest.starts_with(value)))
+}
+
+/// The digits of a time in the usual form. Returns `None` for any other text.
+fn digits(text: &str) -> Option<u64> {
+    if text.len() != TIME_FORM.len() {
+        return None;
+    }
+    let mut digits = 0;
+    for (byte, form) in text.bytes().zip(TIME_FORM.bytes()) {
+        match (byte, form) {
+            (b'0'..=b'9', b'0') => digits = digits * 10 + u64::from(byte - b'0'),
+            _ if byte == form => {}
+            _ => return None,
+        }
+    }
+    Some(digits)
+}
+
+// === impl Field ===
+
+impl<'a> Field<'a> {
+    /// The string of a field that was written with [`Writer::push`]. Returns the empty string for another one.
+    pub(super) fn as_str(self) -> &'a str {
+        match self {
+            Self::Text(text) => text,
+            Self::Uuid(_) | Self::Time(_) => "",
+        }
+    }
+
+    pub(super) fn text(self) -> Cow<'a, str> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Uuid(uuid) => Uid::Uuid(uuid).into(),
+            Self::Time(digits) => {
+                let pair = |at: u32| digits / 100_u64.pow(at) % 100;
+                Cow::Owned(format!(
+                    "{:02}{:02}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+                    pair(6),
+                    pair(5),
+                    pair(4),
+                    pair(3),
+                    pair(2),
+                    pair(1),
+                    pair(0)
+                ))
+            }
+        }
+    }
+
+    /// The UID that was written with [`Writer::push_identity`].
+    pub(super) fn uid(self) -> Uid<'a> {
+        match self {
+            Self::Text(text) => Uid::of(text),
+            Self::Uuid(uuid) => Uid::Uuid(uuid),
+            Self::Time(_) => Uid::Text(""),
+        }
+    }
 }
 
 // === impl Fields ===
@@ -128,17 +228,22 @@ impl<'a> Fields<'a> {
         Some(high << BITS | self.character()?)
     }
 
-    fn take(&mut self, len: usize) -> Option<&'a str> {
+    fn take(&mut self, len: usize) -> Option<Field<'a>> {
         let (value, rest) = self.text.split_at_checked(len)?;
         self.text = rest;
-        Some(value)
+        Some(Field::Text(value))
+    }
+
+    /// A number in this number of characters.
+    fn long_number(&mut self, characters: u32) -> Option<u128> {
+        (0..characters).try_fold(0, |number, at| Some(number | (self.character()? as u128) << (at * BITS)))
     }
 }
 
 impl<'a> Iterator for Fields<'a> {
-    type Item = &'a str;
+    type Item = Field<'a>;
 
-    fn next(&mut self) -> Option<&'a str> {
+    fn next(&mut self) -> Option<Field<'a>> {
         match self.character()? {
             len @ 0..MEDIUM => self.take(len),
             high @ MEDIUM..LONG => {
@@ -154,11 +259,13 @@ impl<'a> Iterator for Fields<'a> {
             PART_OF_NAME => {
                 let start = self.character()?;
                 let len = self.character()?;
-                self.name.get(start..start + len)
+                self.name.get(start..start + len).map(Field::Text)
             }
+            UUID => self.long_number(UUID_CHARACTERS).map(|number| Field::Uuid(Uuid::from_u128(number))),
+            TIME => self.long_number(TIME_CHARACTERS).map(|digits| Field::Time(digits as u64)),
             high @ COMMON.. => {
                 let number = self.number(high - COMMON)?;
-                self.vocabulary?.string(number)
+                self.vocabulary?.string(number).map(Field::Text)
             }
             _ => None,
         }
@@ -171,7 +278,7 @@ mod tests {
 
     use super::*;
 
-    fn written(name: &str, vocabulary: Option<&Vocabulary>, groups: &[Vec<String>]) -> Box<str> {
+    fn written(name: &str, vocabulary: Option<&Vocabulary>, groups: &[Vec<String>]) -> String {
         let mut writer = Writer::new(name, vocabulary);
         for group in groups {
             group.iter().for_each(|value| writer.push(value).unwrap());
@@ -197,7 +304,7 @@ mod tests {
                 let text = written(&name, vocabulary, &groups);
                 let mut fields = Fields::new(&text, &name, vocabulary);
                 for group in &groups {
-                    prop_assert_eq!(&fields.by_ref().map(str::to_owned).collect::<Vec<_>>(), group);
+                    prop_assert_eq!(&fields.by_ref().map(|field| field.as_str().to_owned()).collect::<Vec<_>>(), group);
                 }
             }
         }
@@ -210,6 +317,33 @@ mod tests {
                 fields.next();
             }
             prop_assert!(fields.text.is_empty() || fields.next().is_none());
+        }
+    }
+
+    #[test]
+    fn identities_are_read_as_they_were_written_and_take_few_bytes() {
+        let vocabulary = Vocabulary::of(std::iter::repeat_n("2026-01-01T00:00:00Z", 4));
+        for (value, len) in [
+            ("0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d", 20),
+            ("ffffffff-ffff-ffff-ffff-ffffffffffff", 20),
+            ("0A1B2C3D-4E5F-4A6B-8C7D-9E8F7A6B5C4D", 37),
+            ("2026-11-21T02:19:18Z", 8),
+            ("0000-00-00T00:00:00Z", 8),
+            ("9999-99-99T99:99:99Z", 8),
+            ("2026-01-01T00:00:00Z", 2),
+            ("2026-11-21T02:19:18+", 21),
+            ("2026-11-21t02:19:18Z", 21),
+            ("2026-11-21T02:19:18.123Z", 25),
+            ("", 1),
+        ] {
+            let mut writer = Writer::new("web", Some(&vocabulary));
+            writer.push_identity(value).unwrap();
+            let text = writer.finish();
+
+            let field = Fields::new(&text, "web", Some(&vocabulary)).next().unwrap();
+
+            assert_eq!((&*field.text(), text.len()), (value, len));
+            assert!(digits(value).is_some() || field.uid() == Uid::of(value), "{value}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The strings that the headers of one collection have in common: keys of labels, kinds, versions, zones.
 
-use std::{cmp::Reverse, collections::HashMap, hash::BuildHasher};
+use std::{borrow::Cow, cmp::Reverse, collections::HashMap, hash::BuildHasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -29,21 +29,22 @@ pub struct Vocabulary {
 
 impl Vocabulary {
     /// The strings among `texts` whose references save the most bytes.
-    pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for text in texts {
+    pub fn of<'a, S: Into<Cow<'a, str>>>(texts: impl IntoIterator<Item = S>) -> Self {
+        let mut counts: HashMap<Cow<'_, str>, usize> = HashMap::new();
+        for text in texts.into_iter().map(Into::into) {
             if (MIN_BYTES..=MAX_BYTES).contains(&text.len()) {
                 *counts.entry(text).or_default() += 1;
             }
         }
-        let mut common: Vec<(&str, usize)> =
+        let mut common: Vec<(Cow<'_, str>, usize)> =
             counts.into_iter().filter(|(_, count)| *count >= MIN_TEXTS).collect();
         // The order of equal savings is fixed, so that the same texts give the same vocabulary.
-        common.sort_unstable_by_key(|(text, count)| (Reverse(count * (text.len() - 1)), *text));
+        let saved = |(text, count): &(Cow<'_, str>, usize)| Reverse(count * (text.len() - 1));
+        common.sort_unstable_by(|one, other| saved(one).cmp(&saved(other)).then_with(|| one.0.cmp(&other.0)));
         common.truncate(STRINGS);
         let mut vocabulary = Self::default();
         for (text, _) in common {
-            vocabulary.add(text);
+            vocabulary.add(&text);
         }
         vocabulary
     }

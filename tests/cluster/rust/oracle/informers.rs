@@ -126,5 +126,5 @@ impl NotificationSink for Recorder {
 }
 
 fn state(object: &Object) -> State {
-    State { uid: object.uid().to_owned(), version: object.resource_version().parse().unwrap() }
+    State { uid: object.uid().to_string(), version: object.resource_version().parse().unwrap() }
 }

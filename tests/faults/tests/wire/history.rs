@@ -42,12 +42,12 @@ impl History {
         for (notification, text) in self.0.lock().iter().zip(&received) {
             let key = notification.key().to_string();
             let object = notification.change.object();
-            let (uid, version) = (object.uid().to_owned(), object.resource_version().parse().unwrap());
+            let (uid, version) = (object.uid().to_string(), object.resource_version().parse().unwrap());
             let before = known.remove(&key);
             match &notification.change {
                 Change::Added { .. } => assert_eq!(before, None, "{text} is already known: {received:?}"),
                 Change::Updated { old, .. } => {
-                    let old = (old.uid().to_owned(), old.resource_version().parse().unwrap());
+                    let old = (old.uid().to_string(), old.resource_version().parse().unwrap());
                     assert_eq!(before, Some(old.clone()), "{text} of another state: {received:?}");
                     assert_eq!(uid, old.0, "{text} is another object: {received:?}");
                 }

@@ -195,7 +195,7 @@ fn kind_and_uid(calls: &Calls<'_>, regarding: &Target) -> Result<(String, String
         let message = format!("the kind of {regarding} is unknown: its [[watch]] keeps metadata only");
         return Err(ApiError::bad_argument(message));
     }
-    Ok((kind, object.uid().to_owned()))
+    Ok((kind, object.uid().to_string()))
 }
 
 fn reporter(calls: &Calls<'_>) -> String {

@@ -200,7 +200,7 @@ impl Listening {
         let labels = &self.on.filter.namespaces_labels;
         let known: BTreeSet<Arc<str>> = filter.chosen().into_iter().collect();
         for name in names {
-            let key = ObjectKey::new("", Arc::clone(name));
+            let key = ObjectKey::new("", &**name);
             let namespace = lister.get(&key);
             let is_known = namespace.is_some() || !undecoded.may_have(&key);
             let matches = namespace.is_some_and(|namespace| labels.selects(&namespace));

@@ -152,7 +152,7 @@ impl Moved {
 
 impl NotificationSink for Moved {
     fn offer(&self, notification: Notification) {
-        self.names.lock().insert(notification.key().name);
+        self.names.lock().insert(notification.key().name.into());
         self.changed.notify_one();
     }
 }
@@ -195,13 +195,13 @@ pub(super) fn chosen(
     let undecoded = namespaces.undecoded();
     let lister = namespaces.lister();
     let is_unreadable = |name: &Arc<str>| {
-        let key = ObjectKey::new("", Arc::clone(name));
+        let key = ObjectKey::new("", &**name);
         // An object without a namespace matches no labels of namespaces.
         !name.is_empty() && undecoded.may_have(&key) && lister.get(&key).is_none()
     };
     let mut chosen: Vec<Arc<str>> = known.into_iter().filter(is_unreadable).collect();
     let query = ListQuery { namespace: None, labels, index: None };
     let found = lister.list(&query).unwrap_or_default();
-    chosen.extend(found.iter().map(|namespace| namespace.key().name));
+    chosen.extend(found.iter().map(|namespace| Arc::from(namespace.name())));
     chosen
 }

@@ -1,0 +1,176 @@
+//! The name of an object, in one allocation with the other strings of its header.
+
+use std::{
+    borrow::Borrow,
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    ops::Deref,
+    sync::Arc,
+};
+
+/// The bits of the length in one character.
+const BITS: u32 = 6;
+
+/// Marks a character of the length that another one follows.
+const MORE: u8 = 1 << BITS;
+
+/// The name of an object, cheap to clone. It reads like a string.
+///
+/// An object and its keys share one allocation, which has the object's whole header: the memory of an allocation is a sixth of what an
+/// object needs if only some of its fields are kept. A name that is kept for longer than its object keeps the header in memory; if that
+/// matters, keep the name of the newest state.
+#[derive(Clone)]
+pub struct Name {
+    /// The length of the name in bytes, then the name, then more that belongs to the object. The length has six bits in each
+    /// character, the lowest first. A character of the length has [`MORE`] if another one follows.
+    text: Arc<str>,
+}
+
+// === impl Name ===
+
+impl Name {
+    /// Makes a name in one allocation with a text that [`parts`](Self::parts) returns.
+    pub(crate) fn with_rest(name: &str, rest: &str) -> Self {
+        let mut text = String::with_capacity(name.len() + rest.len() + 2);
+        let mut len = name.len();
+        while len >= usize::from(MORE) {
+            text.push(character(len, MORE));
+            len >>= BITS;
+        }
+        text.push(character(len, 0));
+        text.push_str(name);
+        text.push_str(rest);
+        Self { text: text.into() }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        self.parts().0
+    }
+
+    /// The size of the allocation in bytes, without the counters of its references.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The name and the text behind it.
+    pub(crate) fn parts(&self) -> (&str, &str) {
+        let (mut len, mut shift) = (0, 0);
+        let mut start = 0;
+        for byte in self.text.bytes() {
+            start += 1;
+            len |= usize::from(byte & (MORE - 1)) << shift;
+            if byte & MORE == 0 {
+                break;
+            }
+            shift += BITS;
+        }
+        let behind = self.text.get(start..).unwrap_or_default();
+        behind.split_at_checked(len).unwrap_or_default()
+    }
+}
+
+/// A character with the lowest bits of a length.
+fn character(len: usize, more: u8) -> char {
+    char::from((len & usize::from(MORE - 1)) as u8 | more)
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl From<&str> for Name {
+    fn from(name: &str) -> Self {
+        Self::with_rest(name, "")
+    }
+}
+
+impl From<String> for Name {
+    fn from(name: String) -> Self {
+        Self::from(name.as_str())
+    }
+}
+
+impl From<Name> for Arc<str> {
+    fn from(name: Name) -> Self {
+        Self::from(name.as_str())
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    /// The hash of the string, as [`Borrow`] demands.
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (**self).hash(hasher);
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_any_length_is_read_back_with_the_text_behind_it() {
+        for len in [0, 1, 62, 63, 64, 65, 253, 4_095, 4_096, 300_000] {
+            let name = "n".repeat(len);
+            for rest in ["", "n", "größe"] {
+                let both = Name::with_rest(&name, rest);
+                assert_eq!(both.parts(), (name.as_str(), rest));
+            }
+        }
+        assert_eq!(Name::from("größe").as_str(), "größe");
+    }
+
+    #[test]
+    fn only_the_names_of_two_names_are_compared() {
+        let (one, same, other) = (Name::with_rest("web", "1"), Name::with_rest("web", "2"), Name::from("x"));
+
+        assert_eq!(one, same);
+        assert_eq!(one.cmp(&same), Ordering::Equal);
+        assert!(one < other && one != other);
+        assert!(std::collections::HashSet::from([one]).contains("web"));
+        assert_eq!((same.to_string(), format!("{same:?}")), ("web".to_owned(), "\"web\"".to_owned()));
+    }
+}

@@ -1,0 +1,327 @@
+//! References to the header, in the text of a body that is packed.
+//!
+//! The strings in which the objects of a collection differ most are those of the header: name, UIDs, times, values of labels. Behind a
+//! reference they take no place in the body, and the `metadata` of all objects becomes almost the same text, which compresses well.
+//!
+//! A reference has two characters: [`REFERENCE`], and the code of the string.
+
+use std::borrow::Cow;
+
+use super::{CodecError, Object};
+use crate::{NotJson, Scanner};
+
+/// The first character of a reference. JSON never has it: in a string it is escaped, and elsewhere it is an error.
+const REFERENCE: char = '\u{1}';
+
+const NAME: char = '0';
+const NAMESPACE: char = '1';
+const UID: char = '2';
+const RESOURCE_VERSION: char = '3';
+const CREATED: char = '4';
+const DELETED: char = '5';
+
+/// The codes of the owners' names. The UID of an owner has the lower-case letter of its name.
+const OWNERS: std::ops::RangeInclusive<char> = 'A'..='Z';
+
+/// The codes of the labels' values.
+const LABELS: std::ops::RangeInclusive<char> = '\u{20}'..='\u{2f}';
+
+/// The strings of a header that a body can refer to, with their codes.
+pub(super) struct References<'a>(Vec<(char, Cow<'a, str>)>);
+
+/// A text that is being shortened.
+struct Shortening<'a> {
+    references: &'a References<'a>,
+    from: &'a str,
+    /// The text with references, up to `copied` in `from`.
+    to: String,
+    copied: usize,
+}
+
+/// Ends the walk: the `metadata` was read, or the text is no JSON.
+struct Stop;
+
+// === impl References ===
+
+impl<'a> References<'a> {
+    pub(super) fn of(object: &'a Object) -> Self {
+        let mut strings: Vec<(char, Cow<'a, str>)> = vec![
+            (NAME, object.name().into()),
+            (NAMESPACE, object.namespace().into()),
+            (UID, object.uid().into()),
+            (RESOURCE_VERSION, object.resource_version().into()),
+            (CREATED, object.creation_timestamp()),
+            (DELETED, object.deletion_timestamp().unwrap_or_default()),
+        ];
+        strings.extend(LABELS.zip(object.labels().map(|(_, value)| value.into())));
+        for (code, owner) in OWNERS.zip(object.owners()) {
+            strings.extend([(code, owner.name), (code.to_ascii_lowercase(), owner.uid)]);
+        }
+        Self(strings)
+    }
+
+    /// Replaces the strings of the body's `metadata` that the header has too. Returns `None` if the text is no JSON because it has the
+    /// first character of a reference.
+    pub(super) fn shorten(&self, text: &str) -> Option<String> {
+        if text.contains(REFERENCE) {
+            return None;
+        }
+        let to = String::with_capacity(text.len());
+        let mut shortening = Shortening { references: self, from: text, to, copied: 0 };
+        // A text that is no JSON has references up to the place where that shows, and is read back the same.
+        let _: Result<(), Stop> = Scanner::new(text).object(|scanner, key| match key.text {
+            "metadata" => {
+                shortening.metadata(scanner)?;
+                Err(Stop)
+            }
+            _ => Ok(scanner.skip().map(drop)?),
+        });
+        Some(shortening.finish())
+    }
+
+    /// Replaces the references by their strings.
+    pub(super) fn expand(&self, text: &str) -> Result<String, CodecError> {
+        let strings: usize = self.0.iter().map(|(_, string)| string.len()).sum();
+        let mut whole = String::with_capacity(text.len() + strings);
+        let mut parts = text.split(REFERENCE);
+        whole.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let mut rest = part.chars();
+            let string = rest.next().and_then(|code| self.get(code));
+            whole.push_str(
+                string.ok_or_else(|| CodecError("it refers to a string that is not there".to_owned()))?,
+            );
+            whole.push_str(rest.as_str());
+        }
+        Ok(whole)
+    }
+
+    fn get(&self, code: char) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == code).map(|(_, string)| &**string)
+    }
+}
+
+// === impl Shortening ===
+
+impl Shortening<'_> {
+    fn metadata(&mut self, scanner: &mut Scanner<'_>) -> Result<(), NotJson> {
+        self.members(scanner, |this, scanner, key| match key {
+            "name" => this.string(scanner, NAME),
+            "namespace" => this.string(scanner, NAMESPACE),
+            "uid" => this.string(scanner, UID),
+            "resourceVersion" => this.string(scanner, RESOURCE_VERSION),
+            "creationTimestamp" => this.string(scanner, CREATED),
+            "deletionTimestamp" => this.string(scanner, DELETED),
+            "labels" => this.labels(scanner),
+            "ownerReferences" => this.owners(scanner),
+            _ => scanner.skip().map(drop),
+        })
+    }
+
+    fn labels(&mut self, scanner: &mut Scanner<'_>) -> Result<(), NotJson> {
+        let mut codes = LABELS;
+        self.members(scanner, |this, scanner, _| match codes.next() {
+            Some(code) => this.string(scanner, code),
+            None => scanner.skip().map(drop),
+        })
+    }
+
+    fn owners(&mut self, scanner: &mut Scanner<'_>) -> Result<(), NotJson> {
+        if scanner.peek() != Some(b'[') {
+            return scanner.skip().map(drop);
+        }
+        let mut codes = OWNERS;
+        scanner.array(|scanner| {
+            let Some(code) = codes.next() else { return scanner.skip().map(drop) };
+            self.members(scanner, |this, scanner, key| match key {
+                "name" => this.string(scanner, code),
+                "uid" => this.string(scanner, code.to_ascii_lowercase()),
+                _ => scanner.skip().map(drop),
+            })
+        })
+    }
+
+    /// Reads the members of an object. A value of another type is skipped.
+    fn members(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        mut member: impl FnMut(&mut Self, &mut Scanner<'_>, &str) -> Result<(), NotJson>,
+    ) -> Result<(), NotJson> {
+        if scanner.peek() != Some(b'{') {
+            return scanner.skip().map(drop);
+        }
+        scanner.object(|scanner, key| member(self, scanner, key.text))
+    }
+
+    /// Reads a value, and refers to the string of this code if the value is the same text.
+    fn string(&mut self, scanner: &mut Scanner<'_>, code: char) -> Result<(), NotJson> {
+        if scanner.peek() != Some(b'"') {
+            return scanner.skip().map(drop);
+        }
+        let value = scanner.string()?.text;
+        let end = scanner.offset() - 1;
+        let start = end - value.len();
+        if !value.is_empty() && self.references.get(code) == Some(value) {
+            self.to.push_str(self.from.get(self.copied..start).unwrap_or_default());
+            self.to.extend([REFERENCE, code]);
+            self.copied = end;
+        }
+        Ok(())
+    }
+
+    /// The text with references, to its end.
+    fn finish(mut self) -> String {
+        self.to.push_str(self.from.get(self.copied..).unwrap_or_default());
+        self.to
+    }
+}
+
+impl From<NotJson> for Stop {
+    fn from(NotJson: NotJson) -> Self {
+        Self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Body, Header, Owner};
+
+    const OWNER: &str = "0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d";
+
+    fn header() -> Header<'static> {
+        let owner = |name: &'static str, uid: &'static str| Owner {
+            kind: "ReplicaSet".into(),
+            name: name.into(),
+            uid: uid.into(),
+            ..Owner::default()
+        };
+        Header {
+            namespace: Arc::from("shop"),
+            name: "web-1".into(),
+            uid: "7d0e".into(),
+            resource_version: "42".into(),
+            creation_timestamp: "2026-11-21T02:19:18Z".into(),
+            labels: vec![("app".into(), "web".into()), ("tier".into(), "größe".into())],
+            owners: vec![owner("web", OWNER), owner("w", "")],
+            ..Header::default()
+        }
+    }
+
+    fn object(header: &Header<'_>) -> Object {
+        Object::new(header, Body::Raw("{}".into())).unwrap()
+    }
+
+    #[test]
+    fn the_metadata_refers_to_the_header_and_the_rest_of_the_text_stays() {
+        let object = object(&header());
+        let references = References::of(&object);
+        let text = json!({"kind": "Pod", "metadata": {
+            "annotations": {"name": "web-1", "labels": ["\"web\""]},
+            "creationTimestamp": "2026-11-21T02:19:18Z", "deletionTimestamp": null, "generation": 42,
+            "labels": {"app": "web", "tier": "größe"}, "name": "web-1", "namespace": "shop",
+            "ownerReferences": [
+                {"kind": "ReplicaSet", "name": "web", "uid": OWNER},
+                {"kind": "ReplicaSet", "name": "w", "uid": ""}
+            ],
+            "resourceVersion": "42", "uid": "7d0e"
+        }, "spec": {"metadata": {"name": "web-1"}}})
+        .to_string();
+
+        let short = references.shorten(&text).unwrap();
+
+        assert_eq!(
+            short.replace(REFERENCE, "$"),
+            json!({"kind": "Pod", "metadata": {
+                "annotations": {"name": "web-1", "labels": ["\"web\""]},
+                "creationTimestamp": "$4", "deletionTimestamp": null, "generation": 42,
+                "labels": {"app": "$ ", "tier": "$!"}, "name": "$0", "namespace": "$1",
+                "ownerReferences": [
+                    {"kind": "ReplicaSet", "name": "$A", "uid": "$a"},
+                    {"kind": "ReplicaSet", "name": "$B", "uid": ""}
+                ],
+                "resourceVersion": "$3", "uid": "$2"
+            }, "spec": {"metadata": {"name": "web-1"}}})
+            .to_string()
+        );
+        assert_eq!(references.expand(&short).unwrap(), text);
+    }
+
+    #[test]
+    fn a_string_that_differs_from_the_header_stays() {
+        let object = object(&header());
+        let references = References::of(&object);
+        for text in [
+            r#"{"metadata":{"name":"web-2","uid":7,"labels":["web"],"ownerReferences":{"name":"web"}}}"#,
+            r#"{"metadata":{"name":"web-\u0031","labels":{"tier":"w"},"ownerReferences":[{"name":"w"},7]}}"#,
+            r#"{"metadata":"web-1"}"#,
+            r#"{"metadata":null}"#,
+            r#"[{"metadata":{"name":"web-1"}}]"#,
+            "",
+        ] {
+            assert_eq!(references.shorten(text).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn more_labels_and_owners_than_codes_are_left_in_the_text() {
+        let labels: Vec<(String, String)> = (0..40).map(|at| (format!("k{at}"), format!("v{at}"))).collect();
+        let owners: Vec<Owner<'_>> =
+            (0..40).map(|at| Owner { name: format!("o{at}").into(), ..Owner::default() }).collect();
+        let members: serde_json::Map<_, _> =
+            labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+        let names: Vec<_> = owners.iter().map(|owner| json!({"name": owner.name})).collect();
+        let text = json!({"metadata": {"labels": members, "ownerReferences": names}}).to_string();
+        // The members of a JSON value are sorted.
+        let labels = members
+            .iter()
+            .map(|(key, value)| (key.as_str().into(), value.as_str().unwrap().into()))
+            .collect();
+        let object = object(&Header { labels, owners, ..header() });
+        let references = References::of(&object);
+
+        let short = references.shorten(&text).unwrap();
+
+        assert_eq!(short.matches(REFERENCE).count(), LABELS.count() + OWNERS.count());
+        assert_eq!(references.expand(&short).unwrap(), text);
+    }
+
+    #[test]
+    fn a_text_with_the_character_of_a_reference_is_not_shortened_and_an_unknown_reference_is_an_error() {
+        let object = object(&header());
+        let references = References::of(&object);
+
+        assert_eq!(references.shorten("{\"metadata\":{\"name\":\"\u{1}0\"}}"), None);
+        for text in ["\u{1}", "\u{1}z", "\u{1}\"", "a\u{1}C"] {
+            assert!(references.expand(text).is_err(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_back_the_same(
+            values in prop::collection::vec("web|web-1|shop|7d0e|42|größe|[a-z\"\\\\{}\\[\\],:]{0,4}", 12),
+            end in 0..400_usize,
+        ) {
+            let object = object(&header());
+            let references = References::of(&object);
+            let [name, namespace, uid, version, app, tier, owner, second, other, last, key, more] = &values[..] else {
+                return Ok(());
+            };
+            let text = json!({"a": other, "metadata": {
+                "name": name, "namespace": namespace, "uid": uid, "resourceVersion": version,
+                "labels": {"app": app, key: tier}, "x": {key: more},
+                "ownerReferences": [{"name": owner, "uid": last}, {"name": second}]
+            }, "z": {"metadata": {"name": name}}})
+            .to_string();
+            for text in [text.as_str(), text.get(..end).unwrap_or_default()] {
+                prop_assert_eq!(references.expand(&references.shorten(text).unwrap()).unwrap(), text);
+            }
+        }
+    }
+}
