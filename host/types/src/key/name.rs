@@ -17,9 +17,9 @@ const MORE: u8 = 1 << BITS;
 
 /// The name of an object, cheap to clone. It reads like a string.
 ///
-/// An object and its keys share one allocation, which has the object's whole header: the memory of an allocation is a sixth of what an
-/// object needs if only some of its fields are kept. A name that is kept for longer than its object keeps the header in memory; if that
-/// matters, keep the name of the newest state.
+/// The object and its keys share one allocation, which also has the other strings of the object's header. A key therefore keeps the
+/// header in memory, also after the object has changed. A collection that keeps keys for long takes the key of the newest state, whose
+/// header is in memory anyway.
 #[derive(Clone)]
 pub struct Name {
     /// The length of the name in bytes, then the name, then more that belongs to the object. The length has six bits in each

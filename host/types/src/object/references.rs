@@ -3,7 +3,7 @@
 //! The strings in which the objects of a collection differ most are those of the header: name, UIDs, times, values of labels. Behind a
 //! reference they take no place in the body, and the `metadata` of all objects becomes almost the same text, which compresses well.
 //!
-//! A reference has two characters: [`REFERENCE`], and the code of the string.
+//! A reference has two characters: [`REFERENCE`], and the code of the string. The reference to a beginning of the name has a third one.
 
 use std::borrow::Cow;
 
@@ -19,6 +19,13 @@ const UID: char = '2';
 const RESOURCE_VERSION: char = '3';
 const CREATED: char = '4';
 const DELETED: char = '5';
+
+/// The code of a beginning of the name. A character for the number of bytes behind the beginning follows: [`NONE_BEHIND`] stands for 0.
+const BEGINNING: char = '6';
+const NONE_BEHIND: u8 = b' ';
+
+/// The most bytes behind a beginning. The API server adds five bytes to `generateName`.
+const MOST_BEHIND: usize = 63;
 
 /// The codes of the owners' names. The UID of an owner has the lower-case letter of its name.
 const OWNERS: std::ops::RangeInclusive<char> = 'A'..='Z';
@@ -45,14 +52,16 @@ struct Stop;
 
 impl<'a> References<'a> {
     pub(super) fn of(object: &'a Object) -> Self {
-        let mut strings: Vec<(char, Cow<'a, str>)> = vec![
-            (NAME, object.name().into()),
+        // Most headers have fewer strings.
+        let mut strings = Vec::with_capacity(24);
+        strings.extend([
+            (NAME, Cow::from(object.name())),
             (NAMESPACE, object.namespace().into()),
             (UID, object.uid().into()),
             (RESOURCE_VERSION, object.resource_version().into()),
             (CREATED, object.creation_timestamp()),
             (DELETED, object.deletion_timestamp().unwrap_or_default()),
-        ];
+        ]);
         strings.extend(LABELS.zip(object.labels().map(|(_, value)| value.into())));
         for (code, owner) in OWNERS.zip(object.owners()) {
             strings.extend([(code, owner.name), (code.to_ascii_lowercase(), owner.uid)]);
@@ -87,13 +96,23 @@ impl<'a> References<'a> {
         whole.push_str(parts.next().unwrap_or_default());
         for part in parts {
             let mut rest = part.chars();
-            let string = rest.next().and_then(|code| self.get(code));
+            let string = match rest.next() {
+                Some(BEGINNING) => rest.next().and_then(|behind| self.beginning(behind)),
+                code => code.and_then(|code| self.get(code)),
+            };
             whole.push_str(
                 string.ok_or_else(|| CodecError("it refers to a string that is not there".to_owned()))?,
             );
             whole.push_str(rest.as_str());
         }
         Ok(whole)
+    }
+
+    /// The name without its last bytes.
+    fn beginning(&self, behind: char) -> Option<&str> {
+        let behind = u8::try_from(behind).ok()?.checked_sub(NONE_BEHIND)?;
+        let name = self.get(NAME)?;
+        name.get(..name.len().checked_sub(behind.into())?)
     }
 
     fn get(&self, code: char) -> Option<&str> {
@@ -107,6 +126,7 @@ impl Shortening<'_> {
     fn metadata(&mut self, scanner: &mut Scanner<'_>) -> Result<(), NotJson> {
         self.members(scanner, |this, scanner, key| match key {
             "name" => this.string(scanner, NAME),
+            "generateName" => this.beginning(scanner),
             "namespace" => this.string(scanner, NAMESPACE),
             "uid" => this.string(scanner, UID),
             "resourceVersion" => this.string(scanner, RESOURCE_VERSION),
@@ -155,15 +175,35 @@ impl Shortening<'_> {
 
     /// Reads a value, and refers to the string of this code if the value is the same text.
     fn string(&mut self, scanner: &mut Scanner<'_>, code: char) -> Result<(), NotJson> {
+        let known = self.references.get(code);
+        self.replace(scanner, code, |value| (known == Some(value)).then_some(None))
+    }
+
+    /// Reads a value, and refers to the name if the name begins with the value.
+    fn beginning(&mut self, scanner: &mut Scanner<'_>) -> Result<(), NotJson> {
+        let name = self.references.get(NAME).unwrap_or_default();
+        self.replace(scanner, BEGINNING, |value| {
+            let behind = name.strip_prefix(value)?.len();
+            let behind = u8::try_from(behind).ok().filter(|_| behind <= MOST_BEHIND)?;
+            Some(Some(char::from(NONE_BEHIND + behind)))
+        })
+    }
+
+    /// Reads a value, and replaces the value by a reference if `more` returns what follows the code.
+    fn replace(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        code: char,
+        more: impl FnOnce(&str) -> Option<Option<char>>,
+    ) -> Result<(), NotJson> {
         if scanner.peek() != Some(b'"') {
             return scanner.skip().map(drop);
         }
         let value = scanner.string()?.text;
         let end = scanner.offset() - 1;
-        let start = end - value.len();
-        if !value.is_empty() && self.references.get(code) == Some(value) {
-            self.to.push_str(self.from.get(self.copied..start).unwrap_or_default());
-            self.to.extend([REFERENCE, code]);
+        if let Some(more) = Some(value).filter(|value| !value.is_empty()).and_then(more) {
+            self.to.push_str(self.from.get(self.copied..end - value.len()).unwrap_or_default());
+            self.to.extend([Some(REFERENCE), Some(code), more].into_iter().flatten());
             self.copied = end;
         }
         Ok(())
@@ -223,8 +263,8 @@ mod tests {
         let references = References::of(&object);
         let text = json!({"kind": "Pod", "metadata": {
             "annotations": {"name": "web-1", "labels": ["\"web\""]},
-            "creationTimestamp": "2026-11-21T02:19:18Z", "deletionTimestamp": null, "generation": 42,
-            "labels": {"app": "web", "tier": "größe"}, "name": "web-1", "namespace": "shop",
+            "creationTimestamp": "2026-11-21T02:19:18Z", "deletionTimestamp": null, "generateName": "web-",
+            "generation": 42, "labels": {"app": "web", "tier": "größe"}, "name": "web-1", "namespace": "shop",
             "ownerReferences": [
                 {"kind": "ReplicaSet", "name": "web", "uid": OWNER},
                 {"kind": "ReplicaSet", "name": "w", "uid": ""}
@@ -239,8 +279,8 @@ mod tests {
             short.replace(REFERENCE, "$"),
             json!({"kind": "Pod", "metadata": {
                 "annotations": {"name": "web-1", "labels": ["\"web\""]},
-                "creationTimestamp": "$4", "deletionTimestamp": null, "generation": 42,
-                "labels": {"app": "$ ", "tier": "$!"}, "name": "$0", "namespace": "$1",
+                "creationTimestamp": "$4", "deletionTimestamp": null, "generateName": "$6!",
+                "generation": 42, "labels": {"app": "$ ", "tier": "$!"}, "name": "$0", "namespace": "$1",
                 "ownerReferences": [
                     {"kind": "ReplicaSet", "name": "$A", "uid": "$a"},
                     {"kind": "ReplicaSet", "name": "$B", "uid": ""}
@@ -257,7 +297,7 @@ mod tests {
         let object = object(&header());
         let references = References::of(&object);
         for text in [
-            r#"{"metadata":{"name":"web-2","uid":7,"labels":["web"],"ownerReferences":{"name":"web"}}}"#,
+            r#"{"metadata":{"name":"web-2","generateName":"eb-","uid":7,"labels":["web"],"ownerReferences":{"name":"web"}}}"#,
             r#"{"metadata":{"name":"web-\u0031","labels":{"tier":"w"},"ownerReferences":[{"name":"w"},7]}}"#,
             r#"{"metadata":"web-1"}"#,
             r#"{"metadata":null}"#,
@@ -297,7 +337,7 @@ mod tests {
         let references = References::of(&object);
 
         assert_eq!(references.shorten("{\"metadata\":{\"name\":\"\u{1}0\"}}"), None);
-        for text in ["\u{1}", "\u{1}z", "\u{1}\"", "a\u{1}C"] {
+        for text in ["\u{1}", "\u{1}z", "\u{1}\"", "a\u{1}C", "\u{1}6", "\u{1}6~", "\u{1}6\u{1}"] {
             assert!(references.expand(text).is_err(), "{text:?}");
         }
     }
@@ -305,7 +345,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_back_the_same(
-            values in prop::collection::vec("web|web-1|shop|7d0e|42|größe|[a-z\"\\\\{}\\[\\],:]{0,4}", 12),
+            values in prop::collection::vec("web|web-|web-1|shop|7d0e|42|größe|[a-z\"\\\\{}\\[\\],:]{0,4}", 12),
             end in 0..400_usize,
         ) {
             let object = object(&header());
@@ -314,7 +354,7 @@ mod tests {
                 return Ok(());
             };
             let text = json!({"a": other, "metadata": {
-                "name": name, "namespace": namespace, "uid": uid, "resourceVersion": version,
+                "name": name, "generateName": more, "namespace": namespace, "uid": uid, "resourceVersion": version,
                 "labels": {"app": app, key: tier}, "x": {key: more},
                 "ownerReferences": [{"name": owner, "uid": last}, {"name": second}]
             }, "z": {"metadata": {"name": name}}})
