@@ -31,9 +31,11 @@
 //!
 //! # Cost
 //! A filter without conditions reads nothing. `labels`, and `fields` of name and namespace, read the object's header. `annotations`,
-//! other fields and `changed` scan its text. Only `when` builds values, once for each state, from the parts of the text that it reads.
+//! other fields and `changed` scan its text. Only `when` builds values, from the parts of the text that it reads, unless it just compares
+//! fields with texts. Filters with the same `when` share the answer of one evaluation.
 //! The filter remembers one key for each object inside, and only if it has a condition on objects.
 
+mod answers;
 mod config;
 mod recalled;
 mod stats;
@@ -57,6 +59,7 @@ pub use config::{Changed, Events, FilterConfig, Initial};
 pub use stats::{FilterStats, Suppressed, WhenStats};
 pub use when::{InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, When, WhenError};
 
+use answers::SharedWhen;
 use recalled::{Known, Recalled};
 use stats::Condition;
 use when::{Occasion, Subject};
@@ -73,6 +76,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Filter<S> {
     config: FilterConfig,
+    /// The `when` of `config`.
+    when: Option<SharedWhen>,
     /// The filter has a condition on objects.
     selects: bool,
     /// The filter has no condition: everything passes.
@@ -110,6 +115,7 @@ impl<S: NotificationSink> Filter<S> {
         Self {
             selects: config.selects_objects(),
             open: config.is_open(),
+            when: config.when.as_ref().map(SharedWhen::new),
             config,
             passed: AtomicU64::new(0),
             state: Mutex::default(),
@@ -150,7 +156,7 @@ impl<S: NotificationSink> Filter<S> {
 
     /// The first condition on objects that this object does not satisfy, by its key in `[[plugin.on]]`. Returns `None` if the
     /// object matches the subscription. Nothing is counted or remembered.
-    pub fn excludes(&self, object: &Object) -> Option<&'static str> {
+    pub fn excludes(&self, object: &Arc<Object>) -> Option<&'static str> {
         // With an error counted already, another one is not logged.
         let when = WhenStats { errors: 1, ..WhenStats::default() };
         let mut stats = FilterStats { when, ..FilterStats::default() };
@@ -418,7 +424,7 @@ impl<S: NotificationSink> Filter<S> {
         if !self.has_changed(&notification.change, &mut state.stats) {
             return Err(Condition::Changed);
         }
-        match &self.config.when {
+        match &self.when {
             Some(when) if !wants(when, notification, &mut state.stats) => Err(Condition::When),
             _ => Ok(()),
         }
@@ -468,7 +474,7 @@ impl<S: NotificationSink> Filter<S> {
     }
 
     /// Checks that a state belongs to the subscription. The error is the first condition that the state does not satisfy.
-    fn selects(&self, object: &Object, stats: &mut FilterStats) -> Result<(), Condition> {
+    fn selects(&self, object: &Arc<Object>, stats: &mut FilterStats) -> Result<(), Condition> {
         if let Some(condition) = self.excludes_namespace(object.namespace()) {
             return Err(condition);
         }
@@ -485,7 +491,7 @@ impl<S: NotificationSink> Filter<S> {
             Ok(false) => return Err(Condition::Fields),
             Err(_) => stats.unreadable += 1,
         }
-        match self.config.when_of(Subject::Object) {
+        match self.when.as_ref().filter(|when| when.subject() == Subject::Object) {
             Some(when) if !stats.when.decide(when, &Occasion::state(object)) => Err(Condition::When),
             _ => Ok(()),
         }
@@ -554,7 +560,7 @@ fn unanswered((errors, unreadable): (u64, u64), stats: &FilterStats) -> Option<B
 }
 
 /// Returns true if a `when` about changes accepts this one.
-fn wants(when: &When, notification: &Notification, stats: &mut FilterStats) -> bool {
+fn wants(when: &SharedWhen, notification: &Notification, stats: &mut FilterStats) -> bool {
     let applies = match when.subject() {
         Subject::Object => false,
         Subject::Change { .. } if again(notification) => false,

@@ -1,11 +1,11 @@
 //! The counters of a filter. Every offered notification ends in exactly one of them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use informer_types::micros;
 use serde::{Deserialize, Serialize};
 
-use super::when::{Occasion, When};
+use super::{answers::SharedWhen, when::Occasion};
 
 /// The counters of a filter since it was created. The number of offered notifications plus `gone` equals `passed` plus the total
 /// of `suppressed`.
@@ -58,13 +58,13 @@ pub struct Suppressed {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct WhenStats {
-    /// Number of evaluations.
+    /// Number of evaluations. An answer that this filter shares with another subscription's filter counts, too.
     pub evaluations: u64,
     /// Number of evaluations without an answer. The object or change passed.
     pub errors: u64,
     /// The last error. It names types and keys of the expression, never values of an object.
     pub last_error: Option<String>,
-    /// Total time of all evaluations. They run on the informer's thread.
+    /// Total time of the evaluations that this filter made. They run on the informer's thread.
     #[serde(rename = "time-us", with = "micros")]
     pub time: Duration,
     /// Time of the longest evaluation.
@@ -158,10 +158,8 @@ impl Suppressed {
 
 impl WhenStats {
     /// Evaluates the expression. Returns true if it has no answer (D-9).
-    pub(super) fn decide(&mut self, when: &When, occasion: &Occasion<'_>) -> bool {
-        let started = Instant::now();
-        let answer = when.holds(occasion);
-        let took = started.elapsed();
+    pub(super) fn decide(&mut self, when: &SharedWhen, occasion: &Occasion<'_>) -> bool {
+        let (answer, took) = when.answer(occasion);
         self.evaluations += 1;
         self.time += took;
         self.longest = self.longest.max(took);

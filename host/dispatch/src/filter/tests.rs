@@ -2,6 +2,7 @@
 
 mod explaining;
 mod recalling;
+mod sharing;
 mod transitions;
 
 use std::{sync::Arc, time::Instant};

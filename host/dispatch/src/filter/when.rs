@@ -1,6 +1,7 @@
 //! `when`: an expression in the Common Expression Language.
 
 mod check;
+mod comparisons;
 mod error;
 mod reads;
 mod value;
@@ -21,6 +22,7 @@ use informer_types::{Cause, Change, JsonText, Judge, Notification, Object, Part,
 pub use error::{InvalidWhen, MAX_ENTRIES, MAX_WHEN_BYTES, WhenError};
 
 use check::{Names, check};
+use comparisons::Comparisons;
 use error::UNPARSABLE;
 
 /// The stack of the parser's thread. The parser stops at 96 levels, which take up to 16 MiB in a build without optimisation.
@@ -68,6 +70,8 @@ struct Compiled {
     names: Names,
     /// The parts that the expression reads of `object` and of `old`.
     wanted: PartTree,
+    /// The expression, if it consists of comparisons with texts. It rarely needs the interpreter then.
+    comparisons: Option<Comparisons>,
 }
 
 /// The subject of an expression.
@@ -81,10 +85,10 @@ pub(super) enum Subject {
 
 /// The variables of an evaluation.
 pub(super) struct Occasion<'a> {
-    object: &'a Object,
-    old: Option<&'a Object>,
-    event: &'static str,
-    cause: Cause,
+    pub(super) object: &'a Arc<Object>,
+    pub(super) old: Option<&'a Arc<Object>>,
+    pub(super) event: &'static str,
+    pub(super) cause: Cause,
 }
 
 // === impl When ===
@@ -121,7 +125,7 @@ impl When {
 
     fn evaluate(&self, occasion: &Occasion<'_>) -> Result<bool, WhenError> {
         let names = &self.0.names;
-        let read = |object: &Object| object.json().map_err(|_| WhenError::Unreadable);
+        let read = |object: &Arc<Object>| object.json().map_err(|_| WhenError::Unreadable);
         let object: Option<JsonText> = names.object.then(|| read(occasion.object)).transpose()?;
         let old = occasion.old.filter(|_| names.old).map(read).transpose()?;
         self.evaluate_texts(object.as_deref(), old.as_deref(), (occasion.event, occasion.cause))
@@ -134,9 +138,15 @@ impl When {
         old: Option<&str>,
         (event, cause): (&'static str, Cause),
     ) -> Result<bool, WhenError> {
-        let Compiled { text, program, names, wanted } = &*self.0;
+        let Compiled { text, program, names, wanted, comparisons } = &*self.0;
+        if let (Some(comparisons), Some(json)) = (comparisons, object)
+            && let Some(answer) = comparisons.holds(json)
+        {
+            return Ok(answer);
+        }
         let mut context = Context::with_env(Arc::clone(&ENV));
-        for (name, json) in [("object", object), ("old", old)] {
+        let objects = [("object", names.object, object), ("old", names.old, old)];
+        for (name, _, json) in objects.into_iter().filter(|(_, is_named, _)| *is_named) {
             match json {
                 Some(json) => {
                     context.add_variable_as_val(name, value::parse(json, wanted, names.nested_loops)?);
@@ -144,8 +154,12 @@ impl When {
                 None => context.add_variable_as_val(name, Box::new(CelNull)),
             }
         }
-        context.add_variable_as_val("event", Box::new(CelString::from(event)));
-        context.add_variable_as_val("cause", Box::new(CelString::from(cause.as_str())));
+        if names.event {
+            context.add_variable_as_val("event", Box::new(CelString::from(event)));
+        }
+        if names.cause {
+            context.add_variable_as_val("cause", Box::new(CelString::from(cause.as_str())));
+        }
         let answer = Value::resolve_val(program.expression(), &context)
             .map_err(|error| WhenError::of(&error, text))?;
         match answer.downcast_ref::<CelBool>() {
@@ -216,7 +230,8 @@ impl Compiled {
         let names = check(&program)?;
         let read = reads::reads(program.expression()).unwrap_or_else(|| vec![Pointer::default()]);
         let wanted = PartTree::new(read.into_iter().map(Part::from));
-        Ok(Self { text: text.to_owned(), program, names, wanted })
+        let comparisons = Comparisons::new(program.expression());
+        Ok(Self { text: text.to_owned(), program, names, wanted, comparisons })
     }
 }
 
@@ -224,7 +239,7 @@ impl Compiled {
 
 impl<'a> Occasion<'a> {
     /// The variables of an expression about states: only the state.
-    pub(super) fn state(object: &'a Object) -> Self {
+    pub(super) fn state(object: &'a Arc<Object>) -> Self {
         Self { object, old: None, event: "", cause: Cause::Live }
     }
 
@@ -232,7 +247,7 @@ impl<'a> Occasion<'a> {
     pub(super) fn change(notification: &'a Notification) -> Self {
         let Notification { change, cause, .. } = notification;
         let old = match change {
-            Change::Updated { old, .. } => Some(&**old),
+            Change::Updated { old, .. } => Some(old),
             Change::Added { .. } | Change::Deleted { .. } => None,
         };
         Self { object: change.object(), old, event: change.verb(), cause: *cause }

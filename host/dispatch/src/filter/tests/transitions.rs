@@ -59,7 +59,7 @@ fn an_object_without_a_namespace_matches_no_labels_of_namespaces() {
     let node =
         Object::new(&Header { name: "node".into(), ..Header::default() }, Body::Raw("{}".into())).unwrap();
 
-    assert_eq!(filter.excludes(&node), Some("namespaces-labels"));
+    assert_eq!(filter.excludes(&Arc::new(node)), Some("namespaces-labels"));
 }
 
 /// Scenario 96.

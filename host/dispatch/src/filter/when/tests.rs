@@ -17,7 +17,7 @@ fn refused(text: &str) -> String {
 }
 
 fn holds(text: &str, body: &str) -> Result<bool, WhenError> {
-    when(text).holds(&Occasion::state(&object(body)))
+    when(text).holds(&Occasion::state(&Arc::new(object(body))))
 }
 
 fn failed(text: &str, body: &str) -> String {
