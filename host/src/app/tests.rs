@@ -1,4 +1,4 @@
-//! The stop of a host.
+//! The stop of a host, and its readiness in the metrics.
 
 use informer_devserver::DevServer;
 use tokio::{
@@ -28,5 +28,29 @@ async fn an_unfinished_request_does_not_hold_up_the_stop() {
     assert_eq!(&begun, b"HTTP/1.1 100", "the server waits for the body");
 
     timeout(Duration::from_secs(60), app.stop()).await.unwrap();
+    server.shutdown().await;
+}
+
+/// Prometheus sees only the metrics, so these have to show what `/readyz` and the status show.
+#[tokio::test]
+async fn a_host_that_is_not_ready_and_a_state_that_fails_are_in_the_metrics() {
+    let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();
+    let mut config = config("");
+    // No directory can be created below a file.
+    config.host.state_dir = StateDir::At("/dev/null/state".into());
+    // The component of the plugin is absent.
+    let app = start(&server, config).await;
+
+    let metrics = app.probe().metrics();
+
+    for (name, value) in [
+        ("informer_ready", " 0.0"),
+        ("informer_state_failing", " 1.0"),
+        ("informer_state_failures_total", " 1.0"),
+    ] {
+        let is_sample = |line: &str| line.starts_with(name) && line.ends_with(value);
+        assert!(metrics.lines().any(is_sample), "{name}: {metrics}");
+    }
+    app.stop().await;
     server.shutdown().await;
 }

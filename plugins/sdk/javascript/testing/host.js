@@ -261,15 +261,18 @@ function open(name) {
     return host.buckets.get(name);
   };
   values();
+  // The last key of each page that another page follows. As in the host, keys that are set or deleted meanwhile move no other key.
+  const cursors = [];
   const functions = counted("keyvalue", {
     get: (key) => values().get(key) ?? null,
     set: (key, value) => void values().set(key, value),
     exists: (key) => values().has(key),
     delete: (key) => void values().delete(key),
     listKeys(cursor) {
-      const keys = [...values().keys()].sort();
-      const end = Number(cursor ?? 0) + 2;
-      return { keys: keys.slice(end - 2, end), cursor: end < keys.length ? String(end) : null };
+      const last = cursor === null ? undefined : cursors[Number(cursor)];
+      const behind = [...values().keys()].sort().filter((key) => last === undefined || key > last);
+      const keys = behind.slice(0, 2);
+      return { keys, cursor: keys.length < behind.length ? String(cursors.push(keys.at(-1)) - 1) : null };
     },
   });
   return { values, ...functions };

@@ -143,7 +143,9 @@ class App:
                 raise TypeError(f"@app.{function} is registered, and the host would never call it: {uncalled[function][1]}")
 
     def _check_exports(self, names: Container[str]) -> None:
-        """Raises if a class is missing in the module, because the host would never call its function. The build calls this method."""
+        """Raises if the component does not export a class, because the host would never call its function. `names` are the classes that the
+        component exports: the build finds them by the names that the source of the module assigns or imports, not by `import *`. The build
+        calls this method."""
         for function, name in _CLASSES.items():
             if function in self._functions and name not in names:
                 raise TypeError(f"@app.{function} is registered, and the module has no `{name} = app.{name}`")

@@ -121,6 +121,8 @@ class Host:
         self.answers: Dict[str, Any] = {}
         """The status and the body of the answer to each HTTP request. One without an answer is denied."""
         self._objects: Dict[str, Dict[str, Any]] = {}
+        # The objects behind each page of a list, by the token of the next page.
+        self._lists: Dict[str, List[Any]] = {}
         self._buckets: Dict[str, Dict[str, bytes]] = {}
         self._refusals: Dict[str, List[Err]] = {}
         self._tokens: Dict[int, Any] = {}
@@ -284,36 +286,40 @@ def _selects(selector: str, labels: Dict[str, str], refused: Callable[..., Err])
     return fits
 
 
-def _page(gvr: str, of: Any, part: Any, read: Callable[[Any], Any], refused: Callable[..., Err], lost: Err) -> Any:
-    """A page of the selected objects, sorted by namespace and name. `refused` makes the error for a selector, and `lost` is the one for
-    an unknown page."""
+def _selected(gvr: str, of: Any, place: Optional[str], refused: Callable[..., Err]) -> List[Any]:
+    """The selected objects, sorted by namespace and name. As in the host, an empty namespace selects all. `place` is the value of the index
+    `namespace`, and `refused` makes the error for a selector."""
     found = []
     _selects(of.labels, {}, refused)
     for obj in host.of(gvr).values():
         metadata = obj["metadata"]
+        own = metadata.get("namespace", "")
         fits = _selects(of.labels, metadata.get("labels") or {}, refused)
-        if fits and of.namespace in (None, metadata.get("namespace", "")):
+        if fits and (of.namespace or own) == own and place in (None, own):
             found.append(obj)
-    found.sort(key=lambda obj: (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]))
-    token = part.token or "0"
-    if not token.isdecimal() or int(token) > len(found):
+    return sorted(found, key=lambda obj: (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]))
+
+
+def _page(part: Any, read: Callable[[Any], Any], first: Callable[[], List[Any]], lost: Err) -> Any:
+    """A page of a list. As in the host, all pages of a list come from one snapshot, which `first` makes. `lost` is the error for an unknown
+    page."""
+    rest = first() if part.token is None else host._lists.get(part.token)
+    if rest is None:
         raise lost
-    end = int(token) + (part.limit or 500)
-    items = [read(obj) for obj in found[int(token) : end]]
-    return SimpleNamespace(items=items, next=str(end) if end < len(found) else None)
+    end = part.limit or 500
+    token = str(len(host._lists) + 1) if len(rest) > end else None
+    if token is not None:
+        host._lists[token] = rest[end:]
+    return SimpleNamespace(items=[read(obj) for obj in rest[:end]], next=token)
 
 
 def _cached(gvr: str, of: Any, part: Any, read: Callable[[Any], Any]) -> Any:
     """A page of a list of the cache."""
     refused, lost = partial(host_error, "invalid"), host_error("stale-page", "the page token is unknown")
-    if of.index is not None:
-        name, value = of.index
-        if name != "namespace":
-            raise refused("the fake host has no index but `namespace`")
-        if of.namespace not in (None, value):
-            return SimpleNamespace(items=[], next=None)
-        of = SimpleNamespace(namespace=value, labels=of.labels)
-    return _page(gvr, of, part, read, refused, lost)
+    name, place = ("namespace", None) if of.index is None else of.index
+    if name != "namespace":
+        raise refused("the fake host has no index but `namespace`")
+    return _page(part, read, lambda: _selected(gvr, of, place, refused), lost)
 
 
 def _listed(gvr: str, options: Any) -> Any:
@@ -321,7 +327,8 @@ def _listed(gvr: str, options: Any) -> Any:
     refused = partial(api_error, "invalid", status=400)
     if options.fields:
         raise refused("the fake host has no field selectors")
-    return _page(gvr, options, options, json.dumps, refused, api_error("gone", "the page token is unknown", 410))
+    lost = api_error("gone", "the page token is unknown", 410)
+    return _page(options, json.dumps, lambda: _selected(gvr, options, None, refused), lost)
 
 
 def _find(gvr: str, key: Any) -> Any:
@@ -425,6 +432,8 @@ def _delete(gvr: str, key: Any, options: Any) -> None:
 class _Bucket:
     def __init__(self, name: str) -> None:
         values = self.values = host._buckets.setdefault(name, {})
+        # The last key of each page that another page follows.
+        self._cursors: List[str] = []
         functions: Dict[str, Callable[..., Any]] = {
             "get": values.get,
             "set": values.__setitem__,
@@ -436,8 +445,12 @@ class _Bucket:
             setattr(self, function, host._counted(f"wasi_keyvalue_store.{function}", run))
 
     def _list_keys(self, cursor: Optional[int]) -> Any:
-        keys, end = sorted(self.values), (cursor or 0) + 2
-        return SimpleNamespace(keys=keys[end - 2 : end], cursor=end if end < len(keys) else None)
+        """As in the host, keys that are set or deleted meanwhile move no other key."""
+        keys = sorted(key for key in self.values if cursor is None or key > self._cursors[cursor])
+        if len(keys) <= 2:
+            return SimpleNamespace(keys=keys, cursor=None)
+        self._cursors.append(keys[1])
+        return SimpleNamespace(keys=keys[:2], cursor=len(self._cursors) - 1)
 
     def __exit__(self, *args: Any) -> None:
         self.values = {}
