@@ -73,7 +73,7 @@ struct Shared {
     reads: Semaphore,
     /// Held while the database is opened. Other calls return the last error instead of waiting for a slow disk.
     opening: Mutex<()>,
-    /// The number of times that the database was closed because it failed, and that it could not be opened at the start.
+    /// How often the database was closed after an error, and 1 more if it could not be opened at the start.
     failures: AtomicU64,
 }
 
@@ -82,7 +82,7 @@ struct Shared {
 pub struct StateStats {
     /// The database cannot be used now.
     pub is_failing: bool,
-    /// The number of times that the state failed. A database on a full disk can be opened again, and fails at each write.
+    /// How often the state failed. A database on a full disk can be opened again, and fails at its next write.
     pub failures: u64,
 }
 

@@ -428,7 +428,7 @@ mod tests {
         }
     }
 
-    /// The alert about a refused file names `informer status`, and a file that is missing is refused.
+    /// The host refuses a file that is missing, and the alert `InformerConfigurationRefused` refers to `informer status`.
     #[tokio::test]
     async fn the_host_whose_file_is_missing_answers_and_without_it_the_missing_file_is_named() {
         let directory = TempDir::new().unwrap();

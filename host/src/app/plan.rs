@@ -28,7 +28,7 @@ pub(super) struct Difference<K> {
     pub(super) changed: Vec<K>,
 }
 
-/// The sections that the host started with, and what it read from a file that they name.
+/// The sections that the host started with, and the content of a file that they name.
 #[derive(Debug, PartialEq)]
 pub(super) struct Started {
     /// The content of `http-ca`; `None` without the key, or if the file could not be read.
@@ -108,7 +108,7 @@ impl Started {
     }
 
     /// Returns true if `http-ca` names the file of the start, and the file has other content than at the start. A file that cannot be
-    /// read may be half written, so it does not count. Blocks.
+    /// read counts as unchanged, because a new one may be about to replace it. Blocks.
     pub(super) fn has_other_authorities(&self, host: &Host) -> bool {
         let same = host.http_ca.as_ref().filter(|file| self.host.http_ca.as_ref() == Some(*file));
         let now = same.and_then(|file| read_authorities(file).ok());

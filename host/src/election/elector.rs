@@ -144,7 +144,7 @@ impl Elector {
             Ok(Err(error)) => {
                 // An answer decides about the write of this attempt. A write of an earlier attempt stays uncertain.
                 self.is_uncertain &= was_uncertain || !is_answer(&error);
-                self.failed(error.to_string(), is_conflict(&error))
+                self.failed(reason(&error), is_conflict(&error))
             }
             Err(_) => self.failed(format!("no answer within {limit:?}"), false),
         };
@@ -312,6 +312,14 @@ impl Elector {
 /// Returns true if the API server refused the request. Any other error leaves open whether a write was executed.
 fn is_answer(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code < 500)
+}
+
+/// The message of the API server, or the text of another error. The text of a refusal repeats the whole answer after its message.
+fn reason(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn is_conflict(error: &kube::Error) -> bool {

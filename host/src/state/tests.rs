@@ -221,7 +221,7 @@ fn a_full_disk_fails_the_write_and_loses_no_earlier_value() {
     assert!(state.problem().is_none());
 }
 
-/// The database can be opened again although the disk is still full, so a scrape may always find it open.
+/// A database on a full disk can be opened again, so each scrape may find it open. Only the counter shows the failures then.
 #[test]
 fn each_failure_is_counted_also_while_the_database_can_be_opened_again() {
     let disk = FailingDisk::default();

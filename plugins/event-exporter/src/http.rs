@@ -121,7 +121,9 @@ impl std::fmt::Display for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let start: String = self.body.trim().chars().take(200).collect();
         let hint = match self.status {
-            300..400 => " (no redirect is followed: configure the address that this one leads to)",
+            301..=303 | 307 | 308 => {
+                " (the exporter follows no redirect: configure the address that the receiver redirects to)"
+            }
             _ => "",
         };
         write!(f, "it answered {}{hint}{}{start}", self.status, if start.is_empty() { "" } else { ": " })

@@ -83,7 +83,7 @@ fn find(gvr: &str, involved: &Involved) -> Result<Option<Vec<(&'static str, Valu
         }
     }
     // As in the original, an object that waits for its finalizers or for its grace period counts as deleted.
-    if deleted.parse::<Value>()?.is_some_and(|at| !at.is_null()) {
+    if deleted.parse::<Value>()?.is_some() {
         fields.push(("deleted", Value::Bool(true)));
     }
     Ok(Some(fields))

@@ -274,7 +274,7 @@ void informer_cancel_timer(const char *name);
 
 // === The cache of the host. It needs `read` of the grant. ===
 
-// Selects objects. Fields that are NULL select all, and so does an empty namespace.
+// Selects objects. Fields that are NULL select all. An empty namespace selects all, too, and needs a grant without a namespace.
 typedef struct {
     const char *namespace_;
     const char *labels;        // app=web,tier in (a, b)

@@ -98,7 +98,7 @@ receivers:
     assert_eq!(yaml::parse("").unwrap(), Map::new());
 }
 
-/// The documentation of the original has these keys without values, and its example has `streamName` of a webhook.
+/// The documentation of the original has keys without values, such as `username`. Its example has `streamName` of a webhook.
 #[test]
 fn an_empty_key_counts_as_absent_and_a_key_that_the_original_ignores_is_accepted() {
     let file = "

@@ -26,7 +26,7 @@ bool informer_plugin_log_enabled(informer_plugin_log_level_t level) {
     return false;
 }
 
-// The index has three values, of which each page has one. The second value has a zero byte.
+// The values of the index. A page has one of them. The second value has a zero byte.
 static informer_plugin_lister_index_value_t values[] = {
     {{(uint8_t *)"a", 1}, 1},
     {{(uint8_t *)"a\0b", 3}, 2},
@@ -53,7 +53,7 @@ bool informer_plugin_lister_index_values(plugin_string_t *gvr, plugin_string_t *
     return true;
 }
 
-// The age of the cache, or none.
+// What the host answers for the state of the cache.
 static informer_plugin_lister_cache_state_t cache;
 
 bool informer_plugin_lister_state(plugin_string_t *gvr, informer_plugin_lister_cache_state_t *state,

@@ -136,7 +136,7 @@ bool informer_plugin_client_delete_object(plugin_string_t *gvr, informer_plugin_
                                           informer_plugin_client_delete_options_t *options, informer_plugin_client_api_error_t *error);
 bool informer_plugin_client_record_event(informer_plugin_client_object_event_t *event, informer_plugin_client_api_error_t *error);
 
-// === What reads.c needs. A test defines the functions that it calls. ===
+// === What reads.c needs. A test defines the functions that it calls. The others are weak, so the program links without them. ===
 
 #define OF_A_TEST __attribute__((__weak__))
 

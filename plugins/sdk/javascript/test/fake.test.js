@@ -63,6 +63,16 @@ test("a plugin that deletes what it lists sees each object and each key once", (
   assert.deepEqual(keys, names);
 });
 
+test("a page that the host has forgotten is refused", () => {
+  for (const [list, code] of [[lister.listMeta, "stale-page"], [client.list, "gone"]]) {
+    for (const name of ["a", "b"]) host.put(PODS, pod(name));
+    const found = list(PODS, { pageSize: 1 });
+    found.next();
+    host.reset();
+    assert.throws(() => found.next(), (error) => error.code === code && /page token/.test(error.message));
+  }
+});
+
 test("an empty namespace selects the objects of all namespaces, as in the host", () => {
   host.put(PODS, pod("a"));
   host.put(PODS, pod("b", "blog"));

@@ -107,11 +107,11 @@ export class Cluster {
 
   /**
    * The objects of a page, sorted by namespace and name, and the token of the next one. As in the host, all pages of a list come from one
-   * snapshot. `refused` makes the error for a selector that the fake host does not know.
+   * snapshot. `refused` makes the error for a selector that the fake host does not know, and `lost` is the one for an unknown page.
    */
-  page(gvr, selector, limit, token, refused) {
+  page(gvr, selector, limit, token, refused, lost) {
     const rest = token === null ? this.#selected(gvr, selector, refused) : this.lists.get(token);
-    if (rest === undefined) throw refused("the page token is unknown");
+    if (rest === undefined) throw lost;
     const end = limit === 0 ? 500 : limit;
     if (rest.length <= end) return { objects: rest, next: null };
     const next = String(this.lists.size + 1);

@@ -166,6 +166,8 @@ export const host = new FakeHost();
 
 export { api, refusal };
 
+const UNKNOWN_PAGE = "the page token is unknown";
+
 const lister = {
   get: (gvr, key) => optional(gvr, key, stringified),
   getFields: (gvr, key, pointers) => optional(gvr, key, (object) => pointers.map((pointer) => at(object, pointer))),
@@ -198,7 +200,8 @@ const objects = {
 const client = {
   get: (gvr, key) => stringify(host.cluster.find(gvr, key)),
   listObjects(gvr, { limit, token, ...of }) {
-    const { objects, next } = host.cluster.page(gvr, of, limit, token, (message) => api("invalid", message, 400));
+    const refused = (message) => api("invalid", message, 400);
+    const { objects, next } = host.cluster.page(gvr, of, limit, token, refused, api("gone", UNKNOWN_PAGE, 410));
     return { items: objects.map(stringified), next, resourceVersion: String(host.cluster.version) };
   },
   create: (gvr, namespace, object, options) => stringify(host.cluster.create(gvr, namespace, object, options)),
@@ -338,6 +341,7 @@ function optional(gvr, key, read) {
 
 function page(gvr, of, { limit, token }, read) {
   const refused = (message) => refusal({ code: "invalid", message });
-  const { objects, next } = host.cluster.page(gvr, of, limit, token, refused);
+  const lost = refusal({ code: "stale-page", message: UNKNOWN_PAGE });
+  const { objects, next } = host.cluster.page(gvr, of, limit, token, refused, lost);
   return { items: objects.map(read), next };
 }

@@ -20,69 +20,17 @@ import copy
 import json
 import sys
 from collections import Counter
-from dataclasses import dataclass, make_dataclass
-from enum import Enum
 from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional
 
+from ._fake_types import CLIENT, STORE, TYPES, Cause, Err, PatchKind, Verb, api_error, enum, host_error, records
 
-@dataclass(frozen=True)
-class Err(Exception):
-    """What the runtime raises for the error of a host call, and what an export raises for its failure."""
+__all__ = ["Err", "Host", "api_error", "host", "host_error"]
 
-    value: Any
-
-
-def _enum(name: str, words: str) -> Any:
-    return Enum(name, words.upper().replace("-", "_").split(), start=0)
-
-
-def _records(**records: str) -> Dict[str, Any]:
-    return {name: make_dataclass(name, fields.split()) for name, fields in records.items()}
-
-
-_types = _records(
-    ObjectKey="namespace name",
-    ObjectMeta="namespace name uid resource_version creation_timestamp deleting labels controller",
-    Owner="api_version kind name uid",
-    Error="code message",
-    Failure_Retry="value",
-    Failure_RetryAfter="value",
-    Failure_Permanent="value",
-)
-_client = _records(
-    ApiError="code message status retry_after_ms",
-    ListOptions="namespace labels fields limit token",
-    WriteOptions="dry_run force subresource",
-    DeleteOptions="dry_run uid resource_version propagation",
-    ObjectEvent="gvr regarding warning reason action note",
-)
-_store = _records(Error_Other="value")
 _TOO_LARGE = 2**64  # The least number that does not fit into the 64 bits of a counter.
-_ApiCode = _enum(
-    "ApiCode",
-    "not-granted bad-argument limit-exceeded too-large invalid unauthorized forbidden not-found already-exists conflict gone "
-    "too-many-requests timeout unavailable internal",
-)
-_ErrorCode = _enum("ErrorCode", "unknown-resource not-granted stale-token stale-page invalid too-large limit-exceeded internal")
-_PatchKind = _enum("PatchKind", "merge json-patch strategic-merge apply")
 # The fields of the metadata that a write does not change.
 _OF_SERVER = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
-_Verb = _enum("Verb", "added updated deleted")
-_Cause = _enum("Cause", "live initial relist resync replay")
-
-
-def api_error(code: str, message: str = "refused", status: int = 0, retry_after_ms: Optional[int] = None) -> Err:
-    """A refused request, for `host.refuse`."""
-    return Err(_client["ApiError"](_ApiCode[code.upper().replace("-", "_")], message, status, retry_after_ms))
-
-
-def host_error(code: str, message: str = "refused") -> Err:
-    """A refused call, for `host.refuse`."""
-    return Err(_types["Error"](_ErrorCode[code.upper().replace("-", "_")], message))
-
-
 # The functions that a test can refuse.
 _functions = {f"wasi_keyvalue_store.{name}" for name in ("get", "set", "exists", "delete", "list_keys")}
 
@@ -151,11 +99,11 @@ class Host:
 
     def add(self, handler: Any, gvr: str, obj: Any, cause: str = "live") -> Any:
         """Calls `on_add`. Returns the failure, or `None`."""
-        return self._outcome(lambda: handler.on_add(self._event(gvr, obj), _Cause[cause.upper()]))
+        return self._outcome(lambda: handler.on_add(self._event(gvr, obj), Cause[cause.upper()]))
 
     def update(self, handler: Any, gvr: str, old: Any, obj: Any, cause: str = "live") -> Any:
         """Calls `on_update`. Returns the failure, or `None`."""
-        return self._outcome(lambda: handler.on_update(self._event(gvr, old).id, self._event(gvr, obj), _Cause[cause.upper()]))
+        return self._outcome(lambda: handler.on_update(self._event(gvr, old).id, self._event(gvr, obj), Cause[cause.upper()]))
 
     def delete(self, handler: Any, gvr: str, obj: Any, final_state_known: bool = True) -> Any:
         """Calls `on_delete`. Returns the failure, or `None`."""
@@ -167,7 +115,7 @@ class Host:
 
         def wire(verb: str = "added", obj: Any = None, old: Any = None, cause: str = "live", **others: Any) -> Any:
             found = self._event(gvr, obj)
-            found.verb, found.cause = _Verb[verb.upper()], _Cause[cause.upper()]
+            found.verb, found.cause = Verb[verb.upper()], Cause[cause.upper()]
             found.old = None if old is None else self._event(gvr, old).id
             vars(found).update({"final_state_known": True, "attempt": 1, **others})
             return found
@@ -243,7 +191,7 @@ def _wire_key(key: Any) -> str:
 def _meta(obj: Any) -> Any:
     metadata = obj["metadata"]
     owner = next((owner for owner in metadata.get("ownerReferences", []) if owner.get("controller")), None)
-    return _types["ObjectMeta"](
+    return TYPES["ObjectMeta"](
         metadata.get("namespace", ""),
         metadata["name"],
         metadata.get("uid", ""),
@@ -251,7 +199,7 @@ def _meta(obj: Any) -> Any:
         metadata.get("creationTimestamp", ""),
         "deletionTimestamp" in metadata,
         list(metadata.get("labels", {}).items()),
-        owner and _types["Owner"](owner["apiVersion"], owner["kind"], owner["name"], owner["uid"]),
+        owner and TYPES["Owner"](owner["apiVersion"], owner["kind"], owner["name"], owner["uid"]),
     )
 
 
@@ -394,9 +342,9 @@ def _update(gvr: str, key: Any, text: str, options: Any) -> str:
 
 def _patch(gvr: str, key: Any, kind: Any, text: str, options: Any) -> str:
     body = json.loads(text)
-    if kind not in (_PatchKind.APPLY, _PatchKind.MERGE):
+    if kind not in (PatchKind.APPLY, PatchKind.MERGE):
         raise api_error("invalid", f"the fake host has no patch of the kind {kind.name}", 415)
-    if kind is _PatchKind.APPLY and _wire_key(key) not in host.of(gvr):
+    if kind is PatchKind.APPLY and _wire_key(key) not in host.of(gvr):
         return _made(gvr, _merged({}, body), options.dry_run)
     found, sent = _find(gvr, key), body.get("metadata") or {}
     _holds(found, None, sent.get("resourceVersion") or None)
@@ -461,7 +409,7 @@ def _increment(bucket: _Bucket, key: str, delta: int) -> int:
     total = int(kept) + delta if kept.isdigit() else _TOO_LARGE
     if total >= _TOO_LARGE:
         why = f"the value of `{key}` cannot be incremented: the value or the sum is not a decimal number of 64 bits"
-        raise Err(_store["Error_Other"](why))
+        raise Err(STORE["Error_Other"](why))
     bucket.values[key] = str(total).encode()
     return total
 
@@ -498,7 +446,7 @@ def _optional(gvr: str, key: Any, read: Callable[[Any], Any]) -> Any:
 
 def _fields(obj: Any, pointers: List[str]) -> Any:
     metadata = obj["metadata"]
-    key = _types["ObjectKey"](metadata.get("namespace", ""), metadata["name"])
+    key = TYPES["ObjectKey"](metadata.get("namespace", ""), metadata["name"])
     return SimpleNamespace(key=key, values=[_at(obj, pointer) for pointer in pointers])
 
 
@@ -520,7 +468,7 @@ def _install() -> None:
     _module("componentize_py_types", Err=Err)
     for package in ("wit_world", "wit_world.imports", "wit_world.exports"):
         _module(package)
-    _module("wit_world.imports.types", **_types)
+    _module("wit_world.imports.types", **TYPES)
     _interface(
         "objects",
         {
@@ -544,7 +492,7 @@ def _install() -> None:
             "state": lambda gvr: SimpleNamespace(synced=True, resource_version=str(host._version), age_ms=0),
             "wait_until": lambda gvr, namespace, version, millis: True,
         },
-        **_records(Selector="namespace labels index", Page="limit token"),
+        **records(Selector="namespace labels index", Page="limit token"),
     )
     _interface(
         "client",
@@ -557,9 +505,9 @@ def _install() -> None:
             "delete_object": _delete,
             "record_event": lambda event: host.events.append(event),
         },
-        **_client,
-        PatchKind=_PatchKind,
-        Propagation=_enum("Propagation", "background foreground orphan"),
+        **CLIENT,
+        PatchKind=PatchKind,
+        Propagation=enum("Propagation", "background foreground orphan"),
     )
     _install_small()
 
@@ -577,7 +525,7 @@ def _send(method: str, scheme: str, authority: str, path: str, headers: Any, bod
 
 def _install_small() -> None:
     _module(f"{__package__}._wasi_http", send=_send)
-    level = _enum("Level", "trace debug info warn error")
+    level = enum("Level", "trace debug info warn error")
 
     def write(level: Any, message: str, fields: Any) -> None:
         host.lines.append({"level": level.name.lower(), "message": message, "fields": dict(fields)})
@@ -602,12 +550,12 @@ def _install_small() -> None:
             "length": lambda: sum(millis == 0 for _, millis in host.keys),
         },
     )
-    _module("wit_world.exports.handler", Cause=_Cause)
-    _module("wit_world.exports.plugin", **_records(Info="name version sdk"))
+    _module("wit_world.exports.handler", Cause=Cause)
+    _module("wit_world.exports.plugin", **records(Info="name version sdk"))
     outcomes = {"Outcome_Done": "", "Outcome_Requeue": "", "Outcome_RequeueAfter": "value"}
     errors = {"ReconcileError_Retry": "value", "ReconcileError_Terminal": "value"}
-    _module("wit_world.exports.reconciler", **_records(**outcomes, **errors))
-    _module("wit_world.exports.batch_handler", **_records(Outcome_Handled="", Outcome_Again="value", Outcome_Failed="value"))
+    _module("wit_world.exports.reconciler", **records(**outcomes, **errors))
+    _module("wit_world.exports.batch_handler", **records(Outcome_Handled="", Outcome_Again="value", Outcome_Failed="value"))
 
 
 _install()
