@@ -73,6 +73,7 @@ pub use settings::{author_engine, engine as engine_config};
 pub use staging::Staging;
 
 use applier::Applier;
+use blocking::on_a_thread;
 use directories::Directories;
 use egress::http_client;
 use followed::Followed;
@@ -210,6 +211,7 @@ impl App {
         let connection = connected(options.connection, &config).await?;
         let state = open_state(&config.host.state_dir).await;
         let (elector, leadership, api) = election(&config.host, &connection.client);
+        let (host, started) = (config.host.clone(), started(&config).await);
         let (stage, url, fence) = (Stage::new(options.staging), &connection.server, leadership.clone());
         let http = http_client(&config.host, url, Arc::new(api.clone()), stage.wire.clone(), fence).await?;
         let observers = Observers::new(config.host.trace, config.telemetry.as_ref())?;
@@ -233,7 +235,6 @@ impl App {
             tracer: observers.tracer,
             stage,
         };
-        let (host, started) = (config.host.clone(), Started::of(&config));
         let applier = Applier::new(Arc::new(parts), tasks.clone(), file.clone(), started, &connection);
         let (reload, reloader) = Reload::new(Arc::clone(&applier), followed, options.adjust);
         applier.apply(config).await?;
@@ -506,6 +507,13 @@ fn factory(config: &Config, connection: &Connection, tracer: Tracer) -> Arc<Info
     let settings = settings::factory(&config.cluster, &config.host, connection);
     let settings = FactoryConfig { tracer, ..settings };
     Arc::new(InformerFactory::new(connection.client.clone(), settings))
+}
+
+/// Returns the sections that the host starts with. This function must read the file of `http-ca` before the client for HTTP does, so
+/// that no change of the file is missed.
+async fn started(config: &Config) -> Started {
+    let config = config.clone();
+    on_a_thread(move || Started::of(&config)).await
 }
 
 /// The given connection, or the one that the configuration names. Logs what starts with it.

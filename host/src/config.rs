@@ -185,13 +185,18 @@ pub fn parse(text: &str, place: &Place<'_>, components: Components) -> Result<Co
     }
 }
 
-/// The files and directories whose changes may change the configuration at `path`: the file, and what it includes as far as
-/// the file can be read. Blocks.
+/// The files and directories whose changes a running host applies or reports: the configuration at `path`, the files and directories
+/// that it includes, and the file of `http-ca`. If the configuration cannot be read, only its own path is returned. Blocks.
 pub fn files(path: &Path) -> Vec<PathBuf> {
     let (text, base) = text_at(path);
+    let environment = Environment::of_process();
     let draft = text.and_then(|text| document::read(&text, &mut Problems::new(path, &base, &text)));
-    let included = draft.map(|draft| include::paths(&draft, &base, &Environment::of_process()));
-    std::iter::once(path.to_owned()).chain(included.unwrap_or_default()).collect()
+    let named = draft.map(|draft| {
+        let authorities = draft.value.host.value.http_ca.as_ref();
+        let authorities = authorities.and_then(|file| environment.resolve(&file.to_string_lossy(), &base));
+        include::paths(&draft, &base, &environment).into_iter().chain(authorities).collect::<Vec<PathBuf>>()
+    });
+    std::iter::once(path.to_owned()).chain(named.unwrap_or_default()).collect()
 }
 
 /// Returns the admin address in the file at `path`, which may have mistakes. Returns the default address if the file has no valid

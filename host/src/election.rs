@@ -7,9 +7,10 @@
 
 mod elector;
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
 use informer_types::{is_namespace, is_object_name};
+use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
 
 pub(crate) use elector::Elector;
@@ -49,7 +50,7 @@ pub(crate) struct Timing {
 /// What a host is at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Another host leads, or none. `leader` is the holder of the lease, if one is known.
+    /// Another host leads, or no host does. `leader` is the holder of the lease if it is known and the lease has not ended.
     StandsBy {
         /// The identity that the lease names.
         leader: Option<String>,
@@ -70,7 +71,11 @@ pub(crate) enum Role {
 pub(crate) struct Leadership {
     role: watch::Receiver<Role>,
     lease: Option<LeaseName>,
+    failure: Failure,
 }
+
+/// Why the last attempt to acquire or to renew the lease failed; `None` if it did not fail. Clones share one value.
+type Failure = Arc<Mutex<Option<String>>>;
 
 // === impl LeaseName ===
 
@@ -112,22 +117,29 @@ impl Leadership {
     /// A host without a lease leads from the start.
     pub(crate) fn unconditional() -> Self {
         // The last role stays readable after the sender is gone.
-        Self { role: watch::Sender::new(Role::Leads { until: None }).subscribe(), lease: None }
+        let role = watch::Sender::new(Role::Leads { until: None }).subscribe();
+        Self { role, lease: None, failure: Failure::default() }
     }
 
     /// A host that stands by for ever.
     #[cfg(test)]
     pub(crate) fn never() -> Self {
-        Self { role: watch::Sender::new(Role::StandsBy { leader: None }).subscribe(), lease: None }
+        let role = watch::Sender::new(Role::StandsBy { leader: None }).subscribe();
+        Self { role, lease: None, failure: Failure::default() }
     }
 
-    fn new(role: &watch::Sender<Role>, lease: LeaseName) -> Self {
-        Self { role: role.subscribe(), lease: Some(lease) }
+    fn new(role: &watch::Sender<Role>, lease: LeaseName, failure: &Failure) -> Self {
+        Self { role: role.subscribe(), lease: Some(lease), failure: Arc::clone(failure) }
     }
 
     /// The lease; `None` if the host leads without one.
     pub(crate) fn lease(&self) -> Option<&LeaseName> {
         self.lease.as_ref()
+    }
+
+    /// Returns why the last attempt to acquire or to renew the lease failed, or `None` if it did not fail.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.failure.lock().clone()
     }
 
     /// The present role.

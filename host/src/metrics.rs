@@ -10,7 +10,7 @@ mod scrapes;
 
 pub(crate) use exposition::Exposition;
 pub(crate) use families::{
-    CACHE_MEMORY, CONFIGURATION, ELECTION, FILTER, GUEST_MEMORY, LOADED, PULLS, QUEUE, RECEIPTS, RUNTIME,
-    SIGNALS, TELEMETRY, VERSION, WORKQUEUE, expose, informer, process,
+    CACHE_MEMORY, CONFIGURATION, ELECTION, FILTER, GUEST_MEMORY, LOADED, PULLS, QUEUE, READY, RECEIPTS,
+    RUNTIME, SIGNALS, STATE, TELEMETRY, VERSION, WORKQUEUE, expose, informer, process,
 };
 pub(crate) use scrapes::Scrapes;

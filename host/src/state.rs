@@ -24,7 +24,10 @@ mod receipts;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -70,6 +73,17 @@ struct Shared {
     reads: Semaphore,
     /// Held while the database is opened. Other calls return the last error instead of waiting for a slow disk.
     opening: Mutex<()>,
+    /// How often the database was closed after an error, and 1 more if it could not be opened at the start.
+    failures: AtomicU64,
+}
+
+/// What the metrics show of the state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateStats {
+    /// The database cannot be used now.
+    pub is_failing: bool,
+    /// How often the state failed. A database on a full disk can be opened again, and fails at its next write.
+    pub failures: u64,
 }
 
 enum Slot {
@@ -103,9 +117,10 @@ impl State {
                 Slot::Closed { why, since: Instant::now() }
             }
         };
+        let failures = AtomicU64::new(matches!(slot, Slot::Closed { .. }).into());
         let (slot, opening) = (Mutex::new(slot), Mutex::new(()));
         let (closed, commits, reads) = (Condvar::new(), Commits::default(), Semaphore::new(READS));
-        Self(Arc::new(Shared { opener, open_every, slot, closed, commits, reads, opening }))
+        Self(Arc::new(Shared { opener, open_every, slot, closed, commits, reads, opening, failures }))
     }
 
     /// Returns the database file, or `None` if the state is in memory.
@@ -119,6 +134,12 @@ impl State {
             Slot::Open(_) | Slot::Ended => None,
             Slot::Closed { why, .. } => Some(why.clone()),
         }
+    }
+
+    /// Returns whether the state works, and how often it has failed.
+    pub fn stats(&self) -> StateStats {
+        let is_failing = matches!(&*self.0.slot.lock(), Slot::Closed { .. });
+        StateStats { is_failing, failures: self.0.failures.load(Relaxed) }
     }
 
     /// Reads one snapshot, outside of the threads of the executor.
@@ -260,6 +281,7 @@ impl State {
         if slot.is_open(database) {
             tracing::error!(error = %why, "the state failed; it is opened again");
             *slot = Slot::Closed { why: why.clone(), since: Instant::now() };
+            self.0.failures.fetch_add(1, Relaxed);
             self.0.closed.notify_all();
         }
     }

@@ -10,6 +10,7 @@ use informer_devserver::{Config, DevServer};
 use informer_guests::ready_made;
 use informer_tests::host::{TestHost, configuration};
 use k8s_openapi::api::{
+    apps::v1::ReplicaSet,
     core::v1::{ConfigMap, PersistentVolume},
     events::v1::Event,
 };
@@ -158,5 +159,34 @@ async fn a_volume_that_expired_is_deleted_only_with_include_cluster_resources() 
     let host = start(&server, "all-kinds.toml", included).await;
     host.lines.said("janitor", "v1/persistentvolumes disk was deleted: ", "").await;
     assert!(volumes.get_opt("disk").await.unwrap().is_none());
+    host.stop().await;
+}
+
+/// The deployment controller copies `janitor/ttl` of a Deployment to its ReplicaSet, and leaves it there when a person removes it from the
+/// Deployment. The deletion of the ReplicaSet would end all pods.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_set_with_the_annotation_of_its_deployment_stays() {
+    let server = DevServer::start(Config::default()).await.unwrap();
+    let client = connect(&Access::Server(server.url().parse().unwrap())).await.unwrap().client;
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    let sets: Api<ReplicaSet> = Api::namespaced(client, "default");
+    let set = json!({
+        "metadata": {"name": "web-1", "annotations": {"janitor/expires": "2020-01-01"}},
+        "spec": {
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "main", "image": "web"}]},
+            },
+        },
+    });
+    sets.create(&PostParams::default(), &serde_json::from_value(set).unwrap()).await.unwrap();
+
+    let host = start(&server, "all-kinds.toml", "").await;
+    // The deletion of another object shows that the janitor has evaluated what it watches.
+    create(&maps, "expired", json!({"janitor/expires": "2020-01-01"})).await;
+    host.lines.said("janitor", "v1/configmaps default/expired was deleted: ", "").await;
+
+    assert!(sets.get_opt("web-1").await.unwrap().is_some());
     host.stop().await;
 }

@@ -265,7 +265,7 @@ async fn a_function_for_timers_that_is_not_exported_is_an_error_of_the_build() {
                   Plugin, Handler = app.Plugin, app.Handler\n";
     for (language, source, text, wanted) in [
         ("js", "src/index.js", js, "src/index.js has `onTimer` and does not export `timerHandler`"),
-        ("python", "src/app.py", python, "the module has no `TimerHandler = app.TimerHandler`"),
+        ("python", "src/app.py", python, "src/app.py has no `TimerHandler = app.TimerHandler`"),
     ] {
         let project = new_project(scratch.path(), &format!("half-{language}"), language, &[]).await;
         fs::write(project.join(source), text).unwrap();
@@ -274,6 +274,15 @@ async fn a_function_for_timers_that_is_not_exported_is_an_error_of_the_build() {
 
         assert!(error.contains(wanted), "{language}: {error}");
     }
+
+    // The build reads the source of `app.py`, which does not show what `import *` imports.
+    let project = new_project(scratch.path(), "half-star", "python", &[]).await;
+    fs::write(project.join("src/app.py"), "from handlers import *\n").unwrap();
+    fs::write(project.join("src/handlers.py"), format!("{python}TimerHandler = app.TimerHandler\n")).unwrap();
+
+    let error = refused(&project).await;
+
+    assert!(error.contains("src/app.py has no `TimerHandler = app.TimerHandler`"), "{error}");
 }
 
 /// Plugins with a handler and a reconciler: the language, the source, its text, and how the error of the build begins.

@@ -212,6 +212,7 @@ const PYTHON: &[TextFile<'static>] = sdk![
     "README.md",
     "pyproject.toml",
     "informer_sdk/__init__.py",
+    "informer_sdk/_fake_types.py",
     "informer_sdk/_types.py",
     "informer_sdk/_used.py",
     "informer_sdk/_wasi_http.py",

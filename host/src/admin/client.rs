@@ -1,6 +1,6 @@
 //! The client of the admin endpoint.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use axum::body::{Body, to_bytes};
@@ -26,7 +26,7 @@ use tokio::{
 use super::types::{Failed, Identity};
 use crate::{
     cli::AdminArgs,
-    config::{self, Components, ConfigError, LoadError},
+    config::{self, Components, LoadError},
 };
 
 /// Time for an answer from memory.
@@ -54,8 +54,9 @@ pub(crate) struct Client {
     address: HttpAddress,
     /// The configuration file that names the address, and that the host must run with. `None` accepts any host.
     file: Option<PathBuf>,
-    /// The mistakes of the configuration file. A running host refuses a file with mistakes, and keeps the configuration in force.
-    mistakes: Option<ConfigError>,
+    /// The mistakes of the configuration file, or why it cannot be read. A running host refuses such a file, and keeps the configuration
+    /// in force.
+    mistakes: Option<Arc<LoadError>>,
 }
 
 /// An answer of the host.
@@ -71,23 +72,21 @@ pub(crate) struct Answer<T> {
 
 impl Client {
     /// Returns a client of the host at the given address. Without an address, the client reaches the host that runs with the given
-    /// configuration file, at the address in this file. If the file has mistakes, the client uses the address that [`config::admin`]
-    /// finds.
+    /// configuration file, at the address in this file. If the file has mistakes or cannot be read, the client uses the address that
+    /// [`config::admin`] finds.
     ///
     /// # Errors
-    /// The configuration file cannot be read, or switches the admin endpoint off. If the file switches the endpoint off and has mistakes,
-    /// the error has the mistakes.
+    /// The configuration file switches the admin endpoint off. If the file also has mistakes, the error has the mistakes.
     pub(crate) fn new(args: &AdminArgs) -> anyhow::Result<Self> {
         if let Some(address) = &args.admin {
             return Ok(Self::at(address.clone()));
         }
         let (address, mistakes) = match config::load(&args.config, Components::Unseen) {
             Ok(config) => (config.host.admin, None),
-            Err(LoadError::Invalid(mistakes)) => match config::admin(&args.config) {
-                Some(address) => (Some(address), Some(mistakes)),
+            Err(mistakes) => match config::admin(&args.config) {
+                Some(address) => (Some(address), Some(Arc::new(mistakes))),
                 None => return Err(mistakes.into()),
             },
-            Err(error) => return Err(error.into()),
         };
         let address = address.context(
             "the configuration switches the admin endpoint off; set [host] admin = \"127.0.0.1:8080\"",
@@ -115,8 +114,8 @@ impl Client {
     ///
     /// # Errors
     /// No host answers within ten seconds, the host runs with another configuration file, the host refuses, or the answer has
-    /// another form. If the file has mistakes and no host with this file answers, the error has the mistakes, because no host starts
-    /// with this file.
+    /// another form. If the file has mistakes or cannot be read, and no host with this file answers, the error says what is wrong with
+    /// the file, because no host starts with this file.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Answer<T>> {
         self.send(Request::get(path), Bytes::new(), PATIENCE).await
     }
@@ -206,7 +205,8 @@ impl Client {
     }
 
     /// Returns the error of a request without an answer. If the program listens and is late, the error does not call the host missing. A
-    /// late program may still carry out a request that `changes` something. If the file has mistakes, the error has the mistakes.
+    /// late program may still carry out a request that `changes` something. If the file has mistakes or cannot be read, the error says
+    /// what is wrong with the file.
     fn unanswered(&self, error: anyhow::Error, within: Duration, changes: bool) -> anyhow::Error {
         let Self { address, mistakes, .. } = self;
         let is_late = error.is::<Elapsed>();
@@ -426,6 +426,30 @@ mod tests {
         for error in [other, nobody].map(Result::unwrap_err) {
             assert!(error.to_string().contains("informer.toml:4:7: watch[0].gvr: "), "{error:#}");
         }
+    }
+
+    /// The host refuses a file that is missing, and the alert `InformerConfigurationRefused` refers to `informer status`.
+    #[tokio::test]
+    async fn the_host_whose_file_is_missing_answers_and_without_it_the_missing_file_is_named() {
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("informer.toml");
+        let args = AdminArgs { config: file.clone(), admin: None };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().into();
+        let client = Client { address, ..Client::new(&args).unwrap() };
+        let answering = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
+            stream.write_all(answer_of(&file).as_bytes()).await.unwrap();
+            drop(listener);
+        };
+
+        let (own, ()) = tokio::join!(client.get::<Status>("/status"), answering);
+        let nobody = client.get::<Status>("/status").await.map(drop).unwrap_err().to_string();
+
+        assert_eq!(own.map(|answer| answer.value.version).unwrap(), "");
+        let start = format!("there is no configuration at {}; ", file.display());
+        assert!(nobody.starts_with(&start), "{nobody}");
     }
 
     /// Another host may listen at the address, above all at the default address, which the command uses if the file has no valid address.

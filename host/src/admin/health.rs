@@ -94,14 +94,13 @@ fn is_verbose(query: Option<&str>) -> bool {
 }
 
 fn answer(probe: &str, checks: &[Check], verbose: bool, failed: StatusCode) -> Response {
-    let fails = |check: &Check| matches!(check.outcome, Outcome::Failed(_));
-    let passed = !checks.iter().any(fails);
+    let passed = checks.iter().all(Check::passes);
     let (code, verdict) = if passed { (StatusCode::OK, "passed") } else { (failed, "failed") };
     if passed && !verbose {
         return ([(CONTENT_TYPE, TEXT)], "ok").into_response();
     }
     let mut text = String::new();
-    for check in checks.iter().filter(|check| verbose || fails(check)) {
+    for check in checks.iter().filter(|check| verbose || !check.passes()) {
         let what = &check.what;
         // Writing to a string does not fail.
         let _ = match check.outcome {

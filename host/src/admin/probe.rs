@@ -30,6 +30,15 @@ pub enum Outcome {
     Failed(&'static str),
 }
 
+// === impl Check ===
+
+impl Check {
+    /// Returns true unless the check fails.
+    pub(crate) fn passes(&self) -> bool {
+        !matches!(self.outcome, Outcome::Failed(_))
+    }
+}
+
 /// The running host, as the endpoints use it.
 pub trait Probe: Dashboard {
     /// Returns which host it is.

@@ -18,7 +18,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    blocking::off_the_workers,
+    blocking::{off_the_workers, on_a_thread},
     descriptors,
     directories::Directories,
     in_force::InForce,
@@ -252,9 +252,7 @@ impl Applier {
         let plan = Plan::between(applied.config.as_ref(), &new);
         let watches = settings::watches(&new);
         let mut report = Report::default();
-        for key in needs_restart(&self.started, &new) {
-            report.note("key", key, Verdict::NeedsRestart, "it is read when the host starts");
-        }
+        self.note_restarts(&new, &mut report).await;
         if let Some(old) = &applied.config {
             configure_log(&old.host, &new.host, &mut report);
             note_keys(old, &new, &mut report);
@@ -293,6 +291,18 @@ impl Applier {
         self.in_force.applied(&new.written, &report);
         (applied.file, applied.config) = (Some(file), Some(new));
         Ok(report)
+    }
+
+    /// Notes the keys that wait for the next start of the host, and `http-ca` if only the content of its file has changed.
+    async fn note_restarts(self: &Arc<Self>, new: &Config, report: &mut Report) {
+        for key in needs_restart(&self.started, new) {
+            report.note("key", key, Verdict::NeedsRestart, "it is read when the host starts");
+        }
+        let (applier, host) = (Arc::clone(self), new.host.clone());
+        if on_a_thread(move || applier.started.has_other_authorities(&host)).await {
+            let detail = "its file has changed, and is read when the host starts";
+            report.note("key", "[host] http-ca", Verdict::NeedsRestart, detail);
+        }
     }
 
     /// Applies the changes of plugins that stay, all at once: a plugin that takes long to start delays no other.

@@ -1,11 +1,11 @@
-//! The configuration file and what it includes, to notice changes of any of them.
+//! The configuration file and the files that it names, to notice changes of any of them.
 
 use std::path::{Path, PathBuf};
 
 use super::directories::{Seen, look};
 use crate::config;
 
-/// The configuration file with the files and directories that it includes, and their state when they were read last.
+/// The files and directories of [`config::files`], and their state when the configuration was read last.
 pub(super) struct Followed {
     file: PathBuf,
     read: Vec<(PathBuf, Option<Seen>)>,

@@ -9,7 +9,7 @@ use informer_types::Gvr;
 use super::settings;
 use crate::{
     admin::types::{Report, Verdict},
-    config::{Cluster, Config, Host, Plugin},
+    config::{Cluster, Config, Host, Plugin, read_authorities},
 };
 
 /// The difference between the configuration in force and a new one. At the start no configuration is in force.
@@ -28,9 +28,11 @@ pub(super) struct Difference<K> {
     pub(super) changed: Vec<K>,
 }
 
-/// The sections that the host started with.
+/// The sections that the host started with, and the content of a file that they name.
 #[derive(Debug, PartialEq)]
 pub(super) struct Started {
+    /// The content of `http-ca`; `None` without the key, or if the file could not be read.
+    authorities: Option<Vec<u8>>,
     pub(super) cluster: Cluster,
     pub(super) host: Host,
     pub(super) telemetry: Option<Settings>,
@@ -39,7 +41,7 @@ pub(super) struct Started {
 /// The changed keys that are read only at the start, as they are written in the file.
 pub(super) fn needs_restart(started: &Started, new: &Config) -> Vec<&'static str> {
     let Config { cluster, host: new, telemetry, .. } = new;
-    let Started { cluster: old_cluster, host: old, telemetry: old_telemetry } = started;
+    let Started { cluster: old_cluster, host: old, telemetry: old_telemetry, authorities: _ } = started;
     // Each key is named here, so a new one does not compile until it is decided whether it applies without a restart.
     let Host {
         admin,
@@ -98,9 +100,19 @@ pub(super) fn note_keys(old: &Config, new: &Config, report: &mut Report) {
 // === impl Started ===
 
 impl Started {
+    /// Reads the file of `http-ca`. Blocks.
     pub(super) fn of(config: &Config) -> Self {
         let Config { cluster, host, telemetry, .. } = config.clone();
-        Self { cluster, host, telemetry }
+        let authorities = host.http_ca.as_ref().and_then(|file| read_authorities(file).ok());
+        Self { authorities, cluster, host, telemetry }
+    }
+
+    /// Returns true if `http-ca` names the file of the start, and the file has other content than at the start. A file that cannot be
+    /// read counts as unchanged, because a new one may be about to replace it. Blocks.
+    pub(super) fn has_other_authorities(&self, host: &Host) -> bool {
+        let same = host.http_ca.as_ref().filter(|file| self.host.http_ca.as_ref() == Some(*file));
+        let now = same.and_then(|file| read_authorities(file).ok());
+        now.is_some() && now != self.authorities
     }
 }
 

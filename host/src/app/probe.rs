@@ -166,11 +166,15 @@ impl HostProbe {
         let plugins = self.plugins.of_file();
         let state = self.state.problem().map(|why| format!("{why}; until then nothing is kept"));
         let letters = dead_letters::problems(&plugins);
+        let lease = self.leadership.lease().zip(self.leadership.failure());
+        let lease = lease.map(|(lease, why)| {
+            format!("the lease {lease} cannot be acquired or renewed, and the host tries again: {why}")
+        });
         let unhandled = plugins.iter().filter_map(|plugin| {
             let why = plugin.config().unhandled_timers(plugin.plugin().version()?.has_timers)?;
             Some(format!("plugin {}: {why}", plugin.name()))
         });
-        self.kinds.degraded().into_iter().chain(state).chain(letters).chain(unhandled).collect()
+        self.kinds.degraded().into_iter().chain(lease).chain(state).chain(letters).chain(unhandled).collect()
     }
 
     /// The sentences about the whole host.
@@ -356,6 +360,8 @@ impl Probe for HostProbe {
     fn metrics(&self) -> String {
         let mut exposition = Exposition::default();
         metrics::process(&mut exposition);
+        metrics::expose(metrics::READY, &self.readiness().iter().all(Check::passes), &[], &mut exposition);
+        metrics::expose(metrics::STATE, &self.state.stats(), &[], &mut exposition);
         metrics::expose(metrics::CONFIGURATION, &self.configuration_file(), &[], &mut exposition);
         if let Some(election) = self.election() {
             metrics::expose(metrics::ELECTION, &election, &[], &mut exposition);

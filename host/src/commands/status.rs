@@ -103,7 +103,7 @@ fn role(Election { lease, leads, leader }: &Election) -> String {
     match leader {
         _ if *leads => format!("leads, and holds the lease {lease}"),
         Some(leader) => format!("stands by, and calls no plugin: {leader} holds the lease {lease}"),
-        None => format!("stands by, and calls no plugin: it has not read a holder of the lease {lease}"),
+        None => format!("stands by, and calls no plugin: no other host is known to hold the lease {lease}"),
     }
 }
 

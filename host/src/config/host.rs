@@ -248,7 +248,8 @@ pub(super) static HOST: LazyLock<Section<Host>> = LazyLock::new(|| {
             ),
         K::<PathBuf>::new("http-ca", |host| &mut host.http_ca).example("\"ca.pem\"").doc(
             "A PEM file of certificate authorities that these HTTP requests trust besides those of the \
-             system. The default is none.",
+             system. The host reads the file when it starts, and reports a later change as a key that waits \
+             for a restart. The default is none.",
         ),
     ],
 }

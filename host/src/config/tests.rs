@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 use tempfile::TempDir;
 
 use super::{
-    Components, Config, ConfigError, Environment, Place, SMALLEST, admin, document,
+    Components, Config, ConfigError, Environment, Place, SMALLEST, admin, document, files,
     key::{Entry, Kind},
     parse,
 };
@@ -197,4 +197,14 @@ fn the_address_in_a_file_with_mistakes_is_found_as_far_as_it_can_be_read() {
     ] {
         assert_eq!(admin_in(text).as_deref(), expected, "{text}");
     }
+}
+
+/// The host reports a change of the file of `http-ca`, which it reads at the start only.
+#[test]
+fn the_files_that_are_followed_are_the_included_ones_and_that_of_the_authorities() {
+    let directory = TempDir::new().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    fs::write(path("informer.toml"), "include = [\"a.toml\"]\n[host]\nhttp-ca = \"./ca.pem\"\n").unwrap();
+
+    assert_eq!(files(&path("informer.toml")), ["informer.toml", "a.toml", "ca.pem"].map(path));
 }

@@ -14,7 +14,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Leadership, LeaseName, Role, Timing};
+use super::{Failure, Leadership, LeaseName, Role, Timing};
 
 /// The status of a write of an object that changed meanwhile.
 const CONFLICT: u16 = 409;
@@ -29,7 +29,7 @@ pub(crate) struct Elector {
     observed: Option<Observed>,
     role: watch::Sender<Role>,
     /// The failure of the last attempt, which is logged once.
-    failure: Option<String>,
+    failure: Failure,
     /// True if this host may hold the lease without its notice: a write got no answer, and no later answer showed the holder.
     is_uncertain: bool,
 }
@@ -64,8 +64,8 @@ impl Elector {
     ) -> (Self, Leadership) {
         let api = Api::namespaced(client, &lease.namespace);
         let role = watch::Sender::new(Role::StandsBy { leader: None });
-        let leadership = Leadership::new(&role, lease.clone());
-        let (observed, failure, is_uncertain) = (None, None, false);
+        let (observed, failure, is_uncertain) = (None, Failure::default(), false);
+        let leadership = Leadership::new(&role, lease.clone(), &failure);
         (Self { api, lease, identity, timing, observed, role, failure, is_uncertain }, leadership)
     }
 
@@ -98,7 +98,7 @@ impl Elector {
     async fn acquire(&mut self, stop: &CancellationToken) -> bool {
         tracing::info!(lease = %self.lease, identity = self.identity, "competing for the lease");
         while self.attempt().await != Attempt::Held {
-            let leader = self.holder().map(str::to_owned);
+            let leader = self.holder().filter(|_| self.is_valid()).map(str::to_owned);
             let role = Role::StandsBy { leader };
             let changed = self.role.send_if_modified(|now| {
                 let changed = *now != role;
@@ -144,11 +144,12 @@ impl Elector {
             Ok(Err(error)) => {
                 // An answer decides about the write of this attempt. A write of an earlier attempt stays uncertain.
                 self.is_uncertain &= was_uncertain || !is_answer(&error);
-                self.failed(error.to_string(), is_conflict(&error))
+                self.failed(reason(&error), is_conflict(&error))
             }
             Err(_) => self.failed(format!("no answer within {limit:?}"), false),
         };
-        if outcome != Attempt::Failed && self.failure.take().is_some() {
+        let failed_before = outcome != Attempt::Failed && self.failure.lock().take().is_some();
+        if failed_before {
             tracing::info!(lease = %self.lease, "the lease can be read and written again");
         }
         if outcome == Attempt::Held {
@@ -162,9 +163,11 @@ impl Elector {
     fn failed(&mut self, why: String, is_conflict: bool) -> Attempt {
         if is_conflict {
             tracing::debug!(lease = %self.lease, why, "another host wrote the lease first");
-        } else if self.failure.as_ref() != Some(&why) {
-            tracing::warn!(lease = %self.lease, why, "cannot acquire or renew the lease; trying again");
-            self.failure = Some(why);
+        } else {
+            let before = self.failure.lock().replace(why.clone());
+            if before.as_ref() != Some(&why) {
+                tracing::warn!(lease = %self.lease, why, "cannot acquire or renew the lease; trying again");
+            }
         }
         Attempt::Failed
     }
@@ -309,6 +312,14 @@ impl Elector {
 /// Returns true if the API server refused the request. Any other error leaves open whether a write was executed.
 fn is_answer(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code < 500)
+}
+
+/// The message of the API server, or the text of another error. The text of a refusal repeats the whole answer after its message.
+fn reason(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn is_conflict(error: &kube::Error) -> bool {

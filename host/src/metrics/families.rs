@@ -14,7 +14,10 @@ use informer_system::Process;
 use informer_types::{FailureKind, Histogram};
 
 use super::exposition::{Exposition, Labels};
-use crate::admin::types::{Configuration, Election, Receipts};
+use crate::{
+    admin::types::{Configuration, Election, Receipts},
+    state::StateStats,
+};
 use Read::{Counter, Counters, Gauge, Histograms, Seconds, TotalSeconds};
 
 const METRICS: &str = include_str!("../../METRICS.md");
@@ -249,6 +252,15 @@ pub(crate) const LOADED: &Families<bool> = &[("runtime_loaded", Gauge(|loaded| (
 pub(crate) const CONFIGURATION: &Families<Configuration> = &[
     ("configuration_refused", Gauge(|file| file.refused.is_some().into())),
     ("configuration_restart_needed", Gauge(|file| (!file.needs_restart.is_empty()).into())),
+];
+
+/// The readiness of the host.
+pub(crate) const READY: &Families<bool> = &[("ready", Gauge(|ready| (*ready).into()))];
+
+/// The state that outlives the process.
+pub(crate) const STATE: &Families<StateStats> = &[
+    ("state_failing", Gauge(|state| state.is_failing.into())),
+    ("state_failures", Counter(|state| state.failures)),
 ];
 
 /// The election that the host takes part in.

@@ -221,6 +221,28 @@ fn a_full_disk_fails_the_write_and_loses_no_earlier_value() {
     assert!(state.problem().is_none());
 }
 
+/// A database on a full disk can be opened again, so each scrape may find it open. Only the counter shows the failures then.
+#[test]
+fn each_failure_is_counted_also_while_the_database_can_be_opened_again() {
+    let disk = FailingDisk::default();
+    let state = disk.state();
+    put(&state, "a", 1).unwrap();
+    assert_eq!(state.stats(), StateStats::default());
+
+    disk.room(Some(0));
+    for failures in 1..=2 {
+        put(&state, "a", 2).unwrap_err();
+        assert_eq!(state.stats(), StateStats { is_failing: true, failures });
+        disk.room(None);
+        assert_eq!(get(&state, "a").unwrap(), Some(1));
+        assert_eq!(state.stats(), StateStats { is_failing: false, failures });
+        disk.room(Some(0));
+    }
+
+    let refused = open(Path::new("/dev/null/state"));
+    assert_eq!(refused.stats(), StateStats { is_failing: true, failures: 1 });
+}
+
 #[test]
 fn acknowledged_values_survive_a_disk_that_fills_in_the_middle_of_any_write() {
     /// Writes values until one is refused. Returns the number of accepted values.

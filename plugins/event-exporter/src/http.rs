@@ -120,7 +120,13 @@ impl Answer {
 impl std::fmt::Display for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let start: String = self.body.trim().chars().take(200).collect();
-        write!(f, "it answered {}{}{start}", self.status, if start.is_empty() { "" } else { ": " })
+        let hint = match self.status {
+            301..=303 | 307 | 308 => {
+                " (the exporter follows no redirect: configure the address that the receiver redirects to)"
+            }
+            _ => "",
+        };
+        write!(f, "it answered {}{hint}{}{start}", self.status, if start.is_empty() { "" } else { ": " })
     }
 }
 

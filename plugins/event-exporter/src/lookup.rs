@@ -10,9 +10,9 @@ use crate::record::{Involved, Record};
 /// The longest wait of a lookup. An Event may arrive before the first state of its object, because they come from two watches.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Adds the labels, the annotations and the owners of the object, or `deleted` if it is gone. Adds nothing if the host does not watch the
-/// resource of the object, or if the plugin may not read the resource. A client may write any texts into its Events, so the function also
-/// adds nothing if the kind and the version name no resource.
+/// Adds the labels, the annotations and the owners of the object, and `deleted` if it is gone or is being deleted. Adds nothing if the
+/// host does not watch the resource of the object, or if the plugin may not read the resource. A client may write any texts into its
+/// Events, so the function also adds nothing if the kind and the version name no resource.
 pub(crate) fn enrich(record: &mut Record, is_live: bool) -> Result<(), Error> {
     record.set_involved("deleted", Value::Bool(false));
     let involved = record.involved();
@@ -62,9 +62,14 @@ fn arrives(gvr: &str, involved: &Involved) -> bool {
 fn find(gvr: &str, involved: &Involved) -> Result<Option<Vec<(&'static str, Value)>>, Error> {
     const FIELDS: [&str; 3] = ["labels", "annotations", "ownerReferences"];
     let key = ObjectKey::new(involved.namespace.as_str(), involved.name.as_str());
-    let pointers =
-        ["/metadata/uid", "/metadata/labels", "/metadata/annotations", "/metadata/ownerReferences"];
-    let Some([uid, rest @ ..]) = lister::get_fields(gvr, &key, pointers)? else { return Ok(None) };
+    let pointers = [
+        "/metadata/uid",
+        "/metadata/deletionTimestamp",
+        "/metadata/labels",
+        "/metadata/annotations",
+        "/metadata/ownerReferences",
+    ];
+    let Some([uid, deleted, rest @ ..]) = lister::get_fields(gvr, &key, pointers)? else { return Ok(None) };
     let uid: String = uid.parse()?.unwrap_or_default();
     // The kubelet writes the name of a Node as its UID.
     let is_same = involved.uid.is_empty() || involved.kind == "Node" || involved.uid == uid;
@@ -76,6 +81,10 @@ fn find(gvr: &str, involved: &Involved) -> Result<Option<Vec<(&'static str, Valu
         if let Some(value) = field.parse::<Value>()? {
             fields.push((name, value));
         }
+    }
+    // As in the original, an object that waits for its finalizers or for its grace period counts as deleted.
+    if deleted.parse::<Value>()?.is_some() {
+        fields.push(("deleted", Value::Bool(true)));
     }
     Ok(Some(fields))
 }

@@ -190,6 +190,8 @@ pub(crate) fn method(value: &Value, name: &str) -> Option<Value> {
         "ToJSON" => Some(Value::from(value.to_string())),
         "ObjectMeta" => Some(metadata.clone()),
         "Event" => Some(value.clone()),
+        // The JSON name of this field differs from the name in Go.
+        "ReportingController" => value.get("reportingComponent").cloned(),
         _ => {
             let lower = match name {
                 "UID" => "uid".to_owned(),

@@ -35,6 +35,7 @@ struct Rule {
     namespace: Option<Pattern>,
     reason: Option<Pattern>,
     r#type: Option<Pattern>,
+    #[serde(deserialize_with = "or_default")]
     min_count: u64,
     component: Option<Pattern>,
     host: Option<Pattern>,

@@ -87,8 +87,8 @@ const FILES: [&str; 2] = ["config.yaml", "config.yml"];
 const MAX_AGE: u64 = 5;
 
 impl Settings {
-    /// Reads the configuration, given as JSON. A text under any other key is the content of a mounted file, and `${KEY}` in a
-    /// text stands for it.
+    /// Reads the configuration, given as JSON. A text under any other key is the content of a mounted file, and `${KEY}` or `$KEY` in
+    /// a text stands for it.
     ///
     /// # Errors
     /// Returns what is wrong, and where.
@@ -184,7 +184,7 @@ fn split(table: Map<String, Value>) -> Result<(Map<String, Value>, Variables), S
     Ok((keys, variables))
 }
 
-/// Replaces `${NAME}` in all texts of a value.
+/// Replaces `${NAME}` and `$NAME` in all texts of a value.
 fn expanded(value: Value, variables: &Variables, used: &mut BTreeSet<String>) -> Result<Value, String> {
     Ok(match value {
         Value::String(text) => Value::from(filled(&text, variables, used)?),
@@ -202,21 +202,39 @@ fn expanded(value: Value, variables: &Variables, used: &mut BTreeSet<String>) ->
     })
 }
 
+/// The original replaces `$NAME`, too. Here this needs a mounted file of this name, because templates have variables such as `$key`.
 fn filled(text: &str, variables: &Variables, used: &mut BTreeSet<String>) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let Some((name, after)) = after.split_once('}') else { break };
-        let value = variables.get(name).ok_or_else(|| {
-            format!("`${{{name}}}` is not defined: list a file of this name in `config-files` of the plugin")
-        })?;
-        used.insert(name.to_owned());
+    while let Some((before, after)) = rest.split_once('$') {
         filled.push_str(before);
-        filled.push_str(value);
-        rest = after;
+        let in_braces = after.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let named = in_braces.or_else(|| capital_name(after));
+        if let Some((name, value, behind)) =
+            named.and_then(|(name, behind)| Some((name, variables.get(name)?, behind)))
+        {
+            used.insert(name.to_owned());
+            filled.push_str(value);
+            rest = behind;
+        } else if let Some((name, _)) = in_braces {
+            return Err(format!(
+                "`${{{name}}}` is not defined: list a file of this name in `config-files` of the plugin"
+            ));
+        } else {
+            filled.push('$');
+            rest = after;
+        }
     }
     filled.push_str(rest);
     Ok(filled)
+}
+
+/// The name without small letters at the start of a text, and what follows.
+fn capital_name(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    let (name, behind) = text.split_at_checked(end.unwrap_or(text.len()))?;
+    let has_small_letter = name.bytes().any(|byte| byte.is_ascii_lowercase());
+    (!name.is_empty() && !has_small_letter).then_some((name, behind))
 }
 
 /// Writes `${NAME}` in place of the text of each mounted file. The text may be a password, and an error may show a template with it. A

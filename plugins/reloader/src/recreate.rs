@@ -78,6 +78,7 @@ pub(crate) fn successor(subject: &Subject, template: &Value) -> Value {
         }
     }
     without_own_labels(metadata.get_mut("labels"));
+    without_blocks(metadata.get_mut("ownerReferences"));
     json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
 }
 
@@ -85,6 +86,14 @@ fn without_own_labels(labels: Option<&mut Value>) {
     if let Some(labels) = labels.and_then(Value::as_object_mut) {
         OWN_LABELS.iter().for_each(|own| drop(labels.remove(*own)));
     }
+}
+
+/// Removes `blockOwnerDeletion`. Some API servers, such as those of OpenShift, accept `true` only from a client that may change the
+/// finalizers of the owner. The old Job would be deleted, and the new one would be refused. The garbage collector deletes the Job with its
+/// owner also without this field.
+fn without_blocks(owners: Option<&mut Value>) {
+    let owners = owners.and_then(Value::as_array_mut).into_iter().flatten();
+    owners.filter_map(Value::as_object_mut).for_each(|owner| drop(owner.remove("blockOwnerDeletion")));
 }
 
 /// Deletes the Job that was judged, and no other of its name.

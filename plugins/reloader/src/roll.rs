@@ -147,9 +147,10 @@ fn run_now(subject: &Subject, name: &str, template: &Value) -> Result<Rolled, Re
             "namespace": workload.namespace,
             "labels": part("/metadata/labels"),
             "annotations": annotations,
+            // `recreate::without_blocks` has the reason why `blockOwnerDeletion` is missing.
             "ownerReferences": [{
                 "apiVersion": "batch/v1", "kind": "CronJob", "name": workload.name, "uid": subject.uid(),
-                "controller": true, "blockOwnerDeletion": true,
+                "controller": true,
             }],
         },
         "spec": spec,

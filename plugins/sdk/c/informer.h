@@ -274,7 +274,7 @@ void informer_cancel_timer(const char *name);
 
 // === The cache of the host. It needs `read` of the grant. ===
 
-// Selects objects. Fields that are NULL select all.
+// Selects objects. Fields that are NULL select all. An empty namespace selects all, too, and needs a grant without a namespace.
 typedef struct {
     const char *namespace_;
     const char *labels;        // app=web,tier in (a, b)
@@ -316,7 +316,7 @@ const char *informer_next_json(informer_list *list);
 
 // A value of an index, and the number of objects that have it.
 typedef struct {
-    const char *value;
+    const char *value; // up to the first zero byte, if the value has one
     uint32_t objects;
 } informer_index_value;
 

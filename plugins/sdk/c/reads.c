@@ -287,7 +287,11 @@ informer_list informer_index_values_of(const char *gvr, const char *index, const
 const informer_index_value *informer_next_index_value(informer_list *list) {
     while (NEEDS_PAGE(list)) {
         plugin_string_t resource = informer_wire(list->gvr), index = informer_wire(list->selector.index);
-        plugin_string_t of = informer_wire(list->selector.namespace_), after = informer_wire(list->token);
+        plugin_string_t of = informer_wire(list->selector.namespace_), after = {0};
+        if (list->token) {
+            // A value may have a zero byte, at which the token ends. The list would repeat this value without end.
+            after = ((informer_plugin_lister_index_value_t *)list->page)[list->length - 1].value;
+        }
         informer_plugin_lister_list_index_value_t page = {0};
         informer_plugin_lister_error_t refused;
         bool listed = HOST(informer_plugin_lister_index_values(&resource, &index, list->selector.namespace_ ? &of : NULL,
@@ -315,6 +319,7 @@ informer_kind informer_state(const char *gvr, informer_cache *state) {
     if (!HOST(informer_plugin_lister_state(&resource, &found, &refused))) {
         return informer_refusal(&refused);
     }
-    *state = (informer_cache){found.synced, informer_given(found.resource_version), found.age_ms.is_some ? found.age_ms.val : -1};
+    int64_t age_ms = found.age_ms.is_some ? (int64_t)found.age_ms.val : -1;
+    *state = (informer_cache){found.synced, informer_given(found.resource_version), age_ms};
     return INFORMER_OK;
 }

@@ -41,7 +41,7 @@ export function verdict(host) {
 /** The role of the host in its election, in the words of `informer status`. */
 function role({ lease, leads, leader }) {
   if (leads) return `This host leads, and holds the lease ${lease}.`;
-  const holder = leader ? `${leader} holds the lease ${lease}` : `it has not read a holder of the lease ${lease}`;
+  const holder = leader ? `${leader} holds the lease ${lease}` : `no other host is known to hold the lease ${lease}`;
   return `This host stands by, and calls no plugin: ${holder}.`;
 }
 

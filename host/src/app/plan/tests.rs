@@ -1,6 +1,8 @@
 //! Plans between two files.
 
-use std::path::Path;
+use std::{fs, path::Path};
+
+use tempfile::TempDir;
 
 use super::*;
 use crate::config::{self, Components, Environment, Place};
@@ -97,4 +99,29 @@ fn changed_keys_that_are_read_only_at_the_start_are_named() {
         "the other keys change while the host runs"
     );
     assert!(needs_restart(&Started::of(&new), &new).is_empty());
+}
+
+/// An operator who rotates the authority would see only that the HTTP requests of plugins fail.
+#[test]
+fn a_file_of_authorities_with_other_content_is_noticed() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("ca.pem");
+    let config = |name: &str| {
+        read(&format!("[host]\nhttp-ca = \"{}\"\n{FILE}", directory.path().join(name).display()))
+    };
+    fs::write(&file, "one").unwrap();
+    let started = Started::of(&config("ca.pem"));
+    let is_other = |name: &str| started.has_other_authorities(&config(name).host);
+    assert!(!is_other("ca.pem"));
+
+    fs::write(&file, "two").unwrap();
+    assert!(is_other("ca.pem"));
+    assert!(needs_restart(&started, &config("ca.pem")).is_empty(), "no key has changed");
+    fs::write(directory.path().join("other.pem"), "two").unwrap();
+    assert!(!is_other("other.pem"), "the key has changed");
+    assert_eq!(needs_restart(&started, &config("other.pem")), ["[host] http-ca"]);
+
+    fs::remove_file(&file).unwrap();
+    assert!(!is_other("ca.pem"));
+    assert!(!started.has_other_authorities(&read(FILE).host));
 }

@@ -280,6 +280,26 @@ async fn a_host_that_vanished_is_followed_after_the_duration_of_the_lease_and_no
     second.stop().await;
 }
 
+/// If an operator removes the role for the lease, the leader ends and no other host can follow it. The status names the reason.
+#[tokio::test(start_paused = true)]
+async fn a_host_that_cannot_follow_one_that_vanished_names_no_leader_and_has_the_failure() {
+    let server = InMemory::default();
+    let (first, second) = Host::pair(server.client()).await;
+    assert_eq!(second.leadership.failure(), None);
+    server.is_down.store(true, Ordering::SeqCst);
+    first.task.abort();
+
+    sleep(2 * DURATION).await;
+
+    assert_eq!(second.leadership.role(), Role::StandsBy { leader: None });
+    assert_eq!(second.leadership.failure().as_deref(), Some("a failure"));
+
+    server.is_down.store(false, Ordering::SeqCst);
+    second.leads().await;
+    assert_eq!(second.leadership.failure(), None);
+    second.stop().await;
+}
+
 /// A leader renews while the API server answers (E-6). It loses the lease before another host may take it. Scenario 126.
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_renew_ends_before_the_lease_does() {
@@ -366,7 +386,7 @@ async fn a_leader_renews_without_reading() {
 #[tokio::test(start_paused = true)]
 async fn a_host_that_has_not_renewed_in_time_holds_nothing() {
     let role = watch::Sender::new(Role::Leads { until: Some(Instant::now() + DURATION) });
-    let leadership = Leadership::new(&role, name());
+    let leadership = Leadership::new(&role, name(), &Failure::default());
     assert!(leadership.holds());
 
     tokio::time::advance(DURATION).await;

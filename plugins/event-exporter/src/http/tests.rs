@@ -19,8 +19,13 @@ fn the_status_decides_whether_an_event_is_sent_again() {
     }
     let busy = Verdict::Busy("it answered 429: why".to_owned(), None);
     assert_eq!(answer(429, None).verdict(now()), busy);
-    for status in [301, 400, 401, 403, 404, 410, 413, 422] {
+    for status in [304, 400, 401, 403, 404, 410, 413, 422] {
         let never = Verdict::Never(format!("it answered {status}: why"));
+        assert_eq!(answer(status, None).verdict(now()), never);
+    }
+    let hint = "the exporter follows no redirect: configure the address that the receiver redirects to";
+    for status in [301, 302, 303, 307, 308] {
+        let never = Verdict::Never(format!("it answered {status} ({hint}): why"));
         assert_eq!(answer(status, None).verdict(now()), never);
     }
 }

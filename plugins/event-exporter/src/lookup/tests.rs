@@ -54,6 +54,22 @@ fn an_object_that_is_gone_or_was_replaced_is_deleted() {
 }
 
 #[test]
+fn an_object_that_is_being_deleted_is_deleted_and_has_its_labels() {
+    let host = pods();
+    host.store(
+        "v1/pods",
+        json!({"metadata": {
+            "namespace": "shop", "name": "web", "uid": "u", "labels": {"app": "web"},
+            "deletionTimestamp": "2026-05-01T12:00:00Z",
+        }}),
+    );
+
+    let involved = enriched("Pod", "u");
+
+    assert_eq!((&involved["deleted"], &involved["labels"]), (&json!(true), &json!({"app": "web"})));
+}
+
+#[test]
 fn an_object_that_is_not_watched_adds_nothing() {
     let _host = pods();
 

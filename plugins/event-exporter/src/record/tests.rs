@@ -103,6 +103,7 @@ fn methods_are_those_of_the_original() {
         (named("Name"), named("UID"), named("Namespace")),
         (Some(json!("web.1")), Some(json!("u")), Some(json!("shop")))
     );
+    assert_eq!(named("ReportingController"), Some(json!("kubelet")));
     assert_eq!(named("Unknown"), None);
     assert_eq!(method(&json!({"name": "web"}), "GetTimestampMs"), None);
 }

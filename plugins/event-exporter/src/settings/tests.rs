@@ -98,6 +98,49 @@ receivers:
     assert_eq!(yaml::parse("").unwrap(), Map::new());
 }
 
+/// The documentation of the original has keys without values, such as `username`. Its example has `streamName` of a webhook.
+#[test]
+fn an_empty_key_counts_as_absent_and_a_key_that_the_original_ignores_is_accepted() {
+    let file = "
+route:
+  match:
+    - kind:
+      minCount:
+      receiver: dump
+receivers:
+  - name: dump
+    elasticsearch:
+      hosts: ['http://a:9200']
+      index: events
+      username:
+      cloudID:
+      useEventID:
+      deDot:
+      layout:
+      tls:
+        serverName:
+  - name: out
+    stdout:
+      deDot:
+  - name: pipe
+    webhook:
+      endpoint: http://b
+      streamName: applicationMetric
+";
+    let settings = read(json!({"config.yaml": file})).unwrap();
+
+    assert_eq!(settings.receivers.keys().collect::<Vec<_>>(), ["dump", "out", "pipe"]);
+}
+
+#[test]
+fn a_name_without_small_letters_needs_no_braces_if_there_is_such_a_file() {
+    let name = "$API_KEY/$API_KEYS/${API_KEY}s $key $ $$API_KEY";
+    let settings = read(json!({"API_KEY": "s3cret", "key": "x", "clusterName": name})).unwrap();
+
+    assert_eq!(settings.cluster_name, "s3cret/$API_KEYS/s3crets $key $ $s3cret");
+    assert_eq!(settings.remarks, ["`key` is neither a key nor used as `${key}`"]);
+}
+
 #[test]
 fn a_configuration_with_a_mistake_is_refused_with_the_reason() {
     let receiver = |receiver: Value| json!({"receivers": [receiver]});

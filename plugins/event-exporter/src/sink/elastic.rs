@@ -29,9 +29,9 @@ pub(super) struct Elastic {
     api_key: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     headers: Headers,
-    #[serde(default, rename = "useEventID")]
+    #[serde(default, rename = "useEventID", deserialize_with = "or_default")]
     use_event_id: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     de_dot: bool,
     index: Option<Text>,
     /// A template with a layout of Go's times in braces: `kube-events-{2006-01-02}`.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -50,7 +50,7 @@ pub(super) struct Teams {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Opsgenie {
     api_key: String,
-    #[serde(default = "opsgenie_api", rename = "URL", alias = "url")]
+    #[serde(default = "opsgenie_api", rename = "URL", alias = "url", deserialize_with = "opsgenie_address")]
     url: Url,
     #[serde(default)]
     priority: Option<Text>,
@@ -74,6 +74,16 @@ fn slack_api() -> Url {
 
 fn opsgenie_api() -> Url {
     address("api.opsgenie.com", "")
+}
+
+/// Reads the address of the API. In the original this is a host without a scheme, such as `api.eu.opsgenie.com`.
+fn opsgenie_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Error> {
+    let text: String = or_default(deserializer)?;
+    if text.is_empty() {
+        return Ok(opsgenie_api());
+    }
+    let text = if text.contains("://") { text } else { format!("https://{text}") };
+    Url::try_from(text).map_err(D::Error::custom)
 }
 
 fn address(host: &str, path: &str) -> Url {

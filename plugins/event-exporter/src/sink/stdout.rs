@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::common::document;
-use crate::{layout::Layout, record::Record};
+use crate::{layout::Layout, record::Record, route::or_default};
 
 /// The most bytes of a line. The host cuts the log of a call at 64 KiB, and a line that is cut is no JSON. This limit leaves room for other
 /// lines of the call.
@@ -12,7 +12,7 @@ const LINE_BYTES: usize = 60 << 10;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Stdout {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     de_dot: bool,
     layout: Option<Layout>,
     sent_update_event: Option<bool>,

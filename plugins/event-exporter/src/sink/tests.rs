@@ -387,6 +387,25 @@ fn opsgenie_gets_an_alert() {
     );
 }
 
+/// The SDK of the original adds the scheme to the host.
+#[test]
+fn the_address_of_opsgenie_may_be_a_host_and_may_be_empty() {
+    let address = |url: Value| {
+        let table = json!({"apiKey": "k", "message": "m", "URL": url});
+        sink("opsgenie", table).request(&[record("u", 1)], 1).unwrap().url
+    };
+
+    for (text, expected) in [
+        (json!("api.eu.opsgenie.com"), "https://api.eu.opsgenie.com"),
+        (json!("http://localhost:8080/"), "http://localhost:8080"),
+        (json!(""), "https://api.opsgenie.com"),
+        (Value::Null, "https://api.opsgenie.com"),
+    ] {
+        let url = address(text.clone());
+        assert_eq!((url.to_string().as_str(), url.path.as_str()), (expected, "/v2/alerts"), "{text}");
+    }
+}
+
 /// Opsgenie refuses an alert with an empty priority.
 #[test]
 fn an_empty_text_of_an_alert_or_a_message_counts_as_absent() {

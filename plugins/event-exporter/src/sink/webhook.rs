@@ -1,6 +1,6 @@
 //! `webhook`: one request for each Event.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
     api::Sink,
@@ -22,6 +22,9 @@ pub(super) struct Webhook {
     layout: Option<Layout>,
     #[serde(default, rename = "tls")]
     _tls: Option<Tls>,
+    /// The example of the original has this key, and the original ignores it.
+    #[serde(default, rename = "streamName")]
+    _stream_name: IgnoredAny,
     sent_update_event: Option<bool>,
 }
 

@@ -58,8 +58,9 @@ fn a_cron_job_runs_now_and_is_not_changed() {
     let metadata = &jobs[0]["metadata"];
     assert_eq!(metadata["labels"], json!({"app": "nightly"}));
     assert_eq!(metadata["annotations"], json!({"note": "x", "cronjob.kubernetes.io/instantiate": "manual"}));
-    assert_eq!(metadata["ownerReferences"][0]["uid"], "u");
-    assert_eq!(metadata["ownerReferences"][0]["controller"], true);
+    let owner =
+        json!({"apiVersion": "batch/v1", "kind": "CronJob", "name": "web", "uid": "u", "controller": true});
+    assert_eq!(metadata["ownerReferences"], json!([owner]));
     assert!(metadata["name"].as_str().unwrap().starts_with("web-"));
     assert_eq!(jobs[0]["spec"]["backoffLimit"], 1);
     let env = &jobs[0]["spec"]["template"]["spec"]["containers"][0]["env"];
@@ -325,4 +326,20 @@ fn a_job_of_a_cron_job_is_left_alone_and_a_job_of_another_owner_is_replaced() {
         assert_eq!((of_verb(&host, "delete").len(), created(&host).len()), (expected, expected), "{owner}");
         assert_eq!(host.requests().is_empty(), expected == 0, "{owner}");
     }
+}
+
+/// OpenShift refuses an object that blocks the deletion of an owner whose finalizers the client may not change.
+#[test]
+fn the_new_job_does_not_block_the_deletion_of_its_owners() {
+    let (host, mut reloader) = (host(), reloader(json!({})));
+    let owner = json!({"kind": "Migration", "uid": "m", "controller": true});
+    let mut blocking = owner.clone();
+    blocking["blockOwnerDeletion"] = json!(true);
+    let mut owned = job();
+    owned["metadata"]["ownerReferences"] = json!([blocking]);
+    host.store(JOBS, owned);
+
+    reconcile_a_change(&host, &mut reloader, IMPORT);
+
+    assert_eq!(created(&host)[0]["metadata"]["ownerReferences"], json!([owner]));
 }

@@ -1,4 +1,4 @@
-// Tests of memory.c. The program ends with the status 0 if all of them pass; otherwise it prints what is wrong:
+// Tests of memory.c and reads.c. The program ends with the status 0 if all of them pass; otherwise it prints what is wrong:
 //
 //     cc -std=c11 -D_DEFAULT_SOURCE -I test -I . errors.c test/memory.c -o memory && ./memory
 
@@ -6,6 +6,7 @@
 #pragma GCC diagnostic ignored "-Wattributes"
 #include "../json.c"
 #include "../memory.c"
+#include "../reads.c"
 
 static int wrong;
 
@@ -25,8 +26,41 @@ bool informer_plugin_log_enabled(informer_plugin_log_level_t level) {
     return false;
 }
 
-void informer_log_fields(informer_level level, const char *message, size_t count, const informer_pair fields[]) {
-    (void)level, (void)message, (void)count, (void)fields;
+// The values of the index. A page has one of them. The second value has a zero byte.
+static informer_plugin_lister_index_value_t values[] = {
+    {{(uint8_t *)"a", 1}, 1},
+    {{(uint8_t *)"a\0b", 3}, 2},
+    {{(uint8_t *)"c", 1}, 3},
+};
+static size_t pages;
+
+static int compared(plugin_string_t left, plugin_string_t right) {
+    int order = memcmp(left.ptr, right.ptr, left.len < right.len ? left.len : right.len);
+    return order ? order : (left.len > right.len) - (left.len < right.len);
+}
+
+bool informer_plugin_lister_index_values(plugin_string_t *gvr, plugin_string_t *index, plugin_string_t *namespace_, plugin_string_t *after,
+                                         uint32_t limit, informer_plugin_lister_list_index_value_t *page,
+                                         informer_plugin_lister_error_t *error) {
+    (void)gvr, (void)index, (void)namespace_, (void)limit, (void)error;
+    pages++;
+    *page = (informer_plugin_lister_list_index_value_t){0};
+    for (size_t i = 0; i < sizeof values / sizeof *values && !page->len; i++) {
+        if (!after || compared(values[i].value, *after) > 0) {
+            *page = (informer_plugin_lister_list_index_value_t){&values[i], 1};
+        }
+    }
+    return true;
+}
+
+// What the host answers for the state of the cache.
+static informer_plugin_lister_cache_state_t cache;
+
+bool informer_plugin_lister_state(plugin_string_t *gvr, informer_plugin_lister_cache_state_t *state,
+                                  informer_plugin_lister_error_t *error) {
+    (void)gvr, (void)error;
+    *state = cache;
+    return true;
 }
 
 // === The tests ===
@@ -77,7 +111,30 @@ static void a_key_that_is_not_utf_8_is_refused(void) {
     informer_end_call();
 }
 
+static void the_values_of_an_index_end_also_if_one_has_a_zero_byte(void) {
+    informer_collecting = false;
+    informer_list list = informer_index_values_of("v1/configmaps", "by-size", NULL);
+    unsigned objects = 0, count = 0;
+    for (const informer_index_value *value; count < 10 && (value = informer_next_index_value(&list)); count++) {
+        objects += value->objects;
+    }
+    check(count == 3 && objects == 6 && pages == 4, "each value once, and the empty page behind the last one");
+    informer_end_call();
+}
+
+static void a_cache_without_a_list_has_no_age(void) {
+    informer_collecting = false;
+    informer_cache state;
+    check(informer_state("v1/configmaps", &state) == INFORMER_OK && !state.synced && state.age_ms == -1, "no list yet");
+    cache.age_ms.is_some = true;
+    cache.age_ms.val = UINT32_MAX;
+    check(informer_state("v1/configmaps", &state) == INFORMER_OK && state.age_ms == UINT32_MAX, "the longest age");
+    informer_end_call();
+}
+
 int main(void) {
+    the_values_of_an_index_end_also_if_one_has_a_zero_byte();
+    a_cache_without_a_list_has_no_age();
     a_text_for_people_is_utf_8();
     a_key_that_is_not_utf_8_is_refused();
     a_failure_of_an_earlier_call_does_not_show_what_stands_in_its_memory_now();

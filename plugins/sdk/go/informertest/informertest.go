@@ -17,7 +17,8 @@
 // The cache and the API server are one store of objects. There are no grants and no deadlines, and the only limit is that of the 1,000 keys
 // of a GetMany. Label selectors are lists of name=value; field selectors, indexes but namespace, JSON patches and strategic merge patches
 // are refused. Server-side apply is a merge patch that creates an object that does not exist. A deleted object stays until it has no
-// finalizers. Numbers keep their digits. Tests that use a host do not run in parallel.
+// finalizers. Numbers keep their digits. All pages of a list come from one snapshot, so a plugin may delete what it lists. Tests that use
+// a host do not run in parallel.
 package informertest
 
 import (
@@ -51,6 +52,9 @@ type Host struct {
 	lines    []string
 	requests []string
 	failures []*host.Error
+	// lists has the objects behind each page of a list by the token of the next page, and cursors the last key of each page of keys.
+	lists    map[string][]string
+	cursors  []string
 	buckets  map[string]map[string][]byte
 	queue    []string
 	requeues map[string]uint32
@@ -69,6 +73,7 @@ func New(t T) *Host {
 		objects:  map[string]map[host.Key]map[string]any{},
 		version:  100,
 		unsynced: map[string]bool{},
+		lists:    map[string][]string{},
 		buckets:  map[string]map[string][]byte{},
 		requeues: map[string]uint32{},
 		config:   map[string]string{},

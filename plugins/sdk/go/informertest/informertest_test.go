@@ -4,12 +4,15 @@ package informertest_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	informer "github.com/informer-host/informer/plugins/sdk/go"
 	"github.com/informer-host/informer/plugins/sdk/go/client"
 	"github.com/informer-host/informer/plugins/sdk/go/informertest"
+	"github.com/informer-host/informer/plugins/sdk/go/keyvalue"
 	"github.com/informer-host/informer/plugins/sdk/go/lister"
 )
 
@@ -235,5 +238,70 @@ func TestADeletedObjectWithoutFinalizersStaysAfterAWrite(t *testing.T) {
 	}
 	if found, err := client.Get(maps, key); err != nil || !found.Deleting {
 		t.Error("the kubelet removes a pod that is being deleted, and a write does not", found, err)
+	}
+}
+
+func TestAPluginThatDeletesWhatItListsSeesEachObjectOnce(t *testing.T) {
+	host := informertest.New(t)
+	want := []string{"a", "b", "c", "d", "e"}
+	for _, list := range []func(remove func(*informer.Object)) error{
+		func(remove func(*informer.Object)) error {
+			for object, err := range client.List(maps, client.Selector{}) {
+				if err != nil {
+					return err
+				}
+				remove(object)
+			}
+			return nil
+		},
+		func(remove func(*informer.Object)) error {
+			for object, err := range lister.Objects(maps, lister.Selector{}) {
+				if err != nil {
+					return err
+				}
+				remove(object)
+			}
+			return nil
+		},
+	} {
+		for _, name := range want {
+			host.Store(maps, fmt.Sprintf(`{"metadata": {"namespace": "default", "name": %q}}`, name))
+		}
+		var seen []string
+		err := list(func(object *informer.Object) {
+			seen = append(seen, object.Name)
+			if err := client.Delete(maps, object.Key()); err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil || !slices.Equal(seen, want) {
+			t.Error(seen, err)
+		}
+	}
+}
+
+func TestAPluginThatDeletesTheKeysThatItListsSeesEachKeyOnce(t *testing.T) {
+	informertest.New(t)
+	const bucket = keyvalue.Bucket("seen")
+	want := []string{"a", "b", "c", "d", "e"}
+	for _, key := range want {
+		if err := bucket.Set(key, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	var seen []string
+	for key, err := range bucket.Keys() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, key)
+		if err := bucket.Delete(key); err != nil {
+			t.Error(err)
+		}
+	}
+
+	if !slices.Equal(seen, want) {
+		t.Error(seen)
 	}
 }

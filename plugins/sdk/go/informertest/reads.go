@@ -90,8 +90,15 @@ func valuesAt(text string, pointers []string) ([]*string, *host.Error) {
 	return values, nil
 }
 
-// page returns a page of the texts of the selected objects, sorted by key.
+// page returns a page of the texts of the selected objects, sorted by key. All pages of a list come from one snapshot.
 func (f fake) page(gvr, namespace, labels string, token *string) ([]string, *string, *host.Error) {
+	if token != nil {
+		rest, open := f.lists[*token]
+		if !open {
+			return nil, nil, &host.Error{Kind: "stale-page", Message: "the page token is unknown"}
+		}
+		return f.part(rest)
+	}
 	wanted, refused := requirements(labels)
 	if refused != nil {
 		return nil, nil, refused
@@ -109,23 +116,21 @@ func (f fake) page(gvr, namespace, labels string, token *string) ([]string, *str
 	slices.SortFunc(keys, func(a, b host.Key) int {
 		return strings.Compare(a.Namespace+"\x00"+a.Name, b.Namespace+"\x00"+b.Name)
 	})
-	var start int
-	if token != nil {
-		var err error
-		if start, err = strconv.Atoi(*token); err != nil || start > len(keys) {
-			return nil, nil, &host.Error{Kind: "stale-page", Message: "the page token is unknown"}
-		}
-	}
-	end := min(start+PageSize, len(keys))
 	var texts []string
-	for _, key := range keys[start:end] {
+	for _, key := range keys {
 		texts = append(texts, text(f.objects[gvr][key]))
 	}
-	if end == len(keys) {
+	return f.part(texts)
+}
+
+// part returns the first texts of a list, and the token of the page behind them.
+func (f fake) part(texts []string) ([]string, *string, *host.Error) {
+	if len(texts) <= PageSize {
 		return texts, nil, nil
 	}
-	next := strconv.Itoa(end)
-	return texts, &next, nil
+	next := strconv.Itoa(len(f.lists) + 1)
+	f.lists[next] = texts[PageSize:]
+	return texts[:PageSize], &next, nil
 }
 
 func (f fake) ListJSON(gvr string, of host.Selector, token *string) ([]string, *string, *host.Error) {

@@ -72,18 +72,23 @@ func (f fake) BucketExists(bucket, key string) (bool, *host.Error) {
 	return found, nil
 }
 
+// BucketKeys returns a page of keys. As in the host, a page begins after the last key of the page before it, so keys that are set or
+// deleted meanwhile move no other key.
 func (f fake) BucketKeys(bucket string, cursor *uint64) ([]string, *uint64, *host.Error) {
 	keys := slices.Sorted(maps.Keys(f.bucket(bucket)))
-	var start int
 	if cursor != nil {
-		start = int(*cursor)
+		if *cursor >= uint64(len(f.cursors)) {
+			return nil, nil, &host.Error{Kind: "store-failed", Message: "no page has this cursor"}
+		}
+		last := f.cursors[*cursor]
+		keys = slices.DeleteFunc(keys, func(key string) bool { return key <= last })
 	}
-	end := min(start+PageSize, len(keys))
-	if end == len(keys) {
-		return keys[start:], nil, nil
+	if len(keys) <= PageSize {
+		return keys, nil, nil
 	}
-	next := uint64(end)
-	return keys[start:end], &next, nil
+	next := uint64(len(f.cursors))
+	f.cursors = append(f.cursors, keys[PageSize-1])
+	return keys[:PageSize], &next, nil
 }
 
 func (f fake) BucketIncrement(bucket, key string, delta uint64) (uint64, *host.Error) {

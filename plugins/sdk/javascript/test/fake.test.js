@@ -42,6 +42,45 @@ test("a list is sorted by namespace and name", () => {
   assert.deepEqual([...client.list(PODS)].map(({ metadata: { namespace, name } }) => `${namespace}/${name}`), expected);
 });
 
+test("a plugin that deletes what it lists sees each object and each key once", () => {
+  const names = ["a", "b", "c", "d", "e"];
+  const bucket = keyvalue.open("seen");
+  for (const list of [() => lister.listMeta(PODS, { pageSize: 2 }), () => client.list(PODS, { pageSize: 2 })]) {
+    for (const name of names) host.put(PODS, pod(name));
+    const seen = [];
+    for (const found of list()) {
+      client.deleteObject(PODS, found);
+      seen.push((found.metadata ?? found).name);
+    }
+    assert.deepEqual(seen, names);
+  }
+  for (const name of names) bucket.set(name, 1);
+  const keys = [];
+  for (const key of bucket.keys()) {
+    bucket.delete(key);
+    keys.push(key);
+  }
+  assert.deepEqual(keys, names);
+});
+
+test("a page that the host has forgotten is refused", () => {
+  for (const [list, code] of [[lister.listMeta, "stale-page"], [client.list, "gone"]]) {
+    for (const name of ["a", "b"]) host.put(PODS, pod(name));
+    const found = list(PODS, { pageSize: 1 });
+    found.next();
+    host.reset();
+    assert.throws(() => found.next(), (error) => error.code === code && /page token/.test(error.message));
+  }
+});
+
+test("an empty namespace selects the objects of all namespaces, as in the host", () => {
+  host.put(PODS, pod("a"));
+  host.put(PODS, pod("b", "blog"));
+
+  for (const list of [lister.listMeta, lister.list, client.list]) assert.equal([...list(PODS, { namespace: "" })].length, 2);
+  assert.deepEqual([...lister.list(PODS, { index: ["namespace", ""] })], []);
+});
+
 test("a list by the index `namespace` selects, and one by another index is refused", () => {
   host.put(PODS, pod("a"));
   host.put(PODS, pod("b", "blog"));

@@ -11,6 +11,8 @@ export class Cluster {
     this.version = 1;
     /** Resource to key to object. */
     this.resources = new Map();
+    /** The objects behind each page of a list, by the token of the next page. */
+    this.lists = new Map();
   }
 
   of(gvr) {
@@ -104,10 +106,21 @@ export class Cluster {
   }
 
   /**
-   * The objects of a page, sorted by namespace and name, and the token of the next one. `refused` makes the error for a selector that the fake
-   * host does not know.
+   * The objects of a page, sorted by namespace and name, and the token of the next one. As in the host, all pages of a list come from one
+   * snapshot. `refused` makes the error for a selector that the fake host does not know, and `lost` is the one for an unknown page.
    */
-  page(gvr, { namespace, labels, fields = "", index = null }, limit, token, refused) {
+  page(gvr, selector, limit, token, refused, lost) {
+    const rest = token === null ? this.#selected(gvr, selector, refused) : this.lists.get(token);
+    if (rest === undefined) throw lost;
+    const end = limit === 0 ? 500 : limit;
+    if (rest.length <= end) return { objects: rest, next: null };
+    const next = String(this.lists.size + 1);
+    this.lists.set(next, rest.slice(end));
+    return { objects: rest.slice(0, end), next };
+  }
+
+  /** The objects that a list selects. An empty namespace selects all, as in the host. */
+  #selected(gvr, { namespace, labels, fields = "", index = null }, refused) {
     if (fields !== "") throw refused("the fake host has no field selectors");
     const [name, place] = index ?? ["namespace"];
     if (name !== "namespace") throw refused("the fake host has no index but `namespace`");
@@ -115,13 +128,10 @@ export class Cluster {
     const all = [...this.of(gvr).values()].filter(({ metadata }) => {
       const own = metadata.namespace ?? "";
       const fits = wanted.every(([label, value]) => metadata.labels?.[label] === value);
-      return fits && (namespace ?? own) === own && (place ?? own) === own;
+      return fits && (namespace || own) === own && (place ?? own) === own;
     });
     const order = ({ metadata }) => `${metadata.namespace ?? ""}\0${metadata.name}`;
-    all.sort((a, b) => (order(a) < order(b) ? -1 : 1));
-    const start = token === null ? 0 : Number(token);
-    const end = start + (limit === 0 ? 500 : limit);
-    return { objects: all.slice(start, end), next: end < all.length ? String(end) : null };
+    return all.sort((a, b) => (order(a) < order(b) ? -1 : 1));
   }
 }
 

@@ -166,6 +166,8 @@ export const host = new FakeHost();
 
 export { api, refusal };
 
+const UNKNOWN_PAGE = "the page token is unknown";
+
 const lister = {
   get: (gvr, key) => optional(gvr, key, stringified),
   getFields: (gvr, key, pointers) => optional(gvr, key, (object) => pointers.map((pointer) => at(object, pointer))),
@@ -198,7 +200,8 @@ const objects = {
 const client = {
   get: (gvr, key) => stringify(host.cluster.find(gvr, key)),
   listObjects(gvr, { limit, token, ...of }) {
-    const { objects, next } = host.cluster.page(gvr, of, limit, token, (message) => api("invalid", message, 400));
+    const refused = (message) => api("invalid", message, 400);
+    const { objects, next } = host.cluster.page(gvr, of, limit, token, refused, api("gone", UNKNOWN_PAGE, 410));
     return { items: objects.map(stringified), next, resourceVersion: String(host.cluster.version) };
   },
   create: (gvr, namespace, object, options) => stringify(host.cluster.create(gvr, namespace, object, options)),
@@ -261,15 +264,18 @@ function open(name) {
     return host.buckets.get(name);
   };
   values();
+  // The last key of each page that another page follows. As in the host, keys that are set or deleted meanwhile move no other key.
+  const cursors = [];
   const functions = counted("keyvalue", {
     get: (key) => values().get(key) ?? null,
     set: (key, value) => void values().set(key, value),
     exists: (key) => values().has(key),
     delete: (key) => void values().delete(key),
     listKeys(cursor) {
-      const keys = [...values().keys()].sort();
-      const end = Number(cursor ?? 0) + 2;
-      return { keys: keys.slice(end - 2, end), cursor: end < keys.length ? String(end) : null };
+      const last = cursor === null ? undefined : cursors[Number(cursor)];
+      const behind = [...values().keys()].sort().filter((key) => last === undefined || key > last);
+      const keys = behind.slice(0, 2);
+      return { keys, cursor: keys.length < behind.length ? String(cursors.push(keys.at(-1)) - 1) : null };
     },
   });
   return { values, ...functions };
@@ -335,6 +341,7 @@ function optional(gvr, key, read) {
 
 function page(gvr, of, { limit, token }, read) {
   const refused = (message) => refusal({ code: "invalid", message });
-  const { objects, next } = host.cluster.page(gvr, of, limit, token, refused);
+  const lost = refusal({ code: "stale-page", message: UNKNOWN_PAGE });
+  const { objects, next } = host.cluster.page(gvr, of, limit, token, refused, lost);
   return { items: objects.map(read), next };
 }

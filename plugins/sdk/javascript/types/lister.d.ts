@@ -2,7 +2,7 @@
 /**
  * Selects objects. All conditions must hold.
  *
- * - `namespace`: only objects of this namespace.
+ * - `namespace`: only objects of this namespace. An empty one selects all, and needs a grant without a namespace.
  * - `labels`: a Kubernetes label selector, like `app=web,tier!=cache`.
  * - `index`: the name of an index of the watch, and the value.
  * - `pageSize`: the objects of a page; the host decides without it.
@@ -112,7 +112,7 @@ export function waitUntil(gvr: string, resourceVersion: string, { namespace, mil
 /**
  * Selects objects. All conditions must hold.
  *
- * - `namespace`: only objects of this namespace.
+ * - `namespace`: only objects of this namespace. An empty one selects all, and needs a grant without a namespace.
  * - `labels`: a Kubernetes label selector, like `app=web,tier!=cache`.
  * - `index`: the name of an index of the watch, and the value.
  * - `pageSize`: the objects of a page; the host decides without it.

@@ -1,8 +1,8 @@
 """What the modules of a plugin use of the SDK: `python -m informer_sdk._used FOLDER` prints it as JSON, for `informer build`.
 
 `modules` are the modules of the SDK that the component must contain. `interfaces` are those that it must import, or `null` for those of
-its whole world, if a module uses the bindings itself. `exports` are the names that the module `app` has: a component exports `BatchHandler`,
-`SyncHandler`, `TimerHandler` and `ConfigHandler` if they are among them.
+its whole world, if a module uses the bindings itself. `exports` are the names that the source of the module `app` has, without those of an
+`import *`: a component exports `BatchHandler`, `SyncHandler`, `TimerHandler` and `ConfigHandler` if they are among them.
 """
 
 import ast

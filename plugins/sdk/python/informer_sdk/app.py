@@ -143,10 +143,12 @@ class App:
                 raise TypeError(f"@app.{function} is registered, and the host would never call it: {uncalled[function][1]}")
 
     def _check_exports(self, names: Container[str]) -> None:
-        """Raises if a class is missing in the module, because the host would never call its function. The build calls this method."""
+        """Raises if the component does not export the class of a function, because the host would never call this function. `names` are the
+        classes that the component exports. The build does not find an optional class that `src/app.py` has from an `import *`. The build
+        calls this method."""
         for function, name in _CLASSES.items():
             if function in self._functions and name not in names:
-                raise TypeError(f"@app.{function} is registered, and the module has no `{name} = app.{name}`")
+                raise TypeError(f"@app.{function} is registered, and src/app.py has no `{name} = app.{name}`")
 
     def _register(self, name: str, function: F) -> F:
         if name in self._functions:

@@ -72,7 +72,8 @@ def list(  # noqa: A001
     """The objects of a resource, parsed.
 
     All conditions must hold: `namespace`, `labels`, which is a label selector like `app=web,tier!=cache`, and `index`, which is the name
-    of an index of the watch and a value. `page_size` is the number of objects of a page; the host decides without it.
+    of an index of the watch and a value. An empty namespace selects all, and needs a grant without a namespace. `page_size` is the number
+    of objects of a page; the host decides without it.
     """
     for item in _pages(lambda of, part: host.list_json(text(gvr, "gvr"), of, part), namespace, labels, index, page_size):
         yield json.loads(item)

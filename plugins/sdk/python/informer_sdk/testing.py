@@ -20,69 +20,17 @@ import copy
 import json
 import sys
 from collections import Counter
-from dataclasses import dataclass, make_dataclass
-from enum import Enum
 from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional
 
+from ._fake_types import CLIENT, STORE, TYPES, Cause, Err, PatchKind, Verb, api_error, enum, host_error, records
 
-@dataclass(frozen=True)
-class Err(Exception):
-    """What the runtime raises for the error of a host call, and what an export raises for its failure."""
+__all__ = ["Err", "Host", "api_error", "host", "host_error"]
 
-    value: Any
-
-
-def _enum(name: str, words: str) -> Any:
-    return Enum(name, words.upper().replace("-", "_").split(), start=0)
-
-
-def _records(**records: str) -> Dict[str, Any]:
-    return {name: make_dataclass(name, fields.split()) for name, fields in records.items()}
-
-
-_types = _records(
-    ObjectKey="namespace name",
-    ObjectMeta="namespace name uid resource_version creation_timestamp deleting labels controller",
-    Owner="api_version kind name uid",
-    Error="code message",
-    Failure_Retry="value",
-    Failure_RetryAfter="value",
-    Failure_Permanent="value",
-)
-_client = _records(
-    ApiError="code message status retry_after_ms",
-    ListOptions="namespace labels fields limit token",
-    WriteOptions="dry_run force subresource",
-    DeleteOptions="dry_run uid resource_version propagation",
-    ObjectEvent="gvr regarding warning reason action note",
-)
-_store = _records(Error_Other="value")
 _TOO_LARGE = 2**64  # The least number that does not fit into the 64 bits of a counter.
-_ApiCode = _enum(
-    "ApiCode",
-    "not-granted bad-argument limit-exceeded too-large invalid unauthorized forbidden not-found already-exists conflict gone "
-    "too-many-requests timeout unavailable internal",
-)
-_ErrorCode = _enum("ErrorCode", "unknown-resource not-granted stale-token stale-page invalid too-large limit-exceeded internal")
-_PatchKind = _enum("PatchKind", "merge json-patch strategic-merge apply")
 # The fields of the metadata that a write does not change.
 _OF_SERVER = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
-_Verb = _enum("Verb", "added updated deleted")
-_Cause = _enum("Cause", "live initial relist resync replay")
-
-
-def api_error(code: str, message: str = "refused", status: int = 0, retry_after_ms: Optional[int] = None) -> Err:
-    """A refused request, for `host.refuse`."""
-    return Err(_client["ApiError"](_ApiCode[code.upper().replace("-", "_")], message, status, retry_after_ms))
-
-
-def host_error(code: str, message: str = "refused") -> Err:
-    """A refused call, for `host.refuse`."""
-    return Err(_types["Error"](_ErrorCode[code.upper().replace("-", "_")], message))
-
-
 # The functions that a test can refuse.
 _functions = {f"wasi_keyvalue_store.{name}" for name in ("get", "set", "exists", "delete", "list_keys")}
 
@@ -121,6 +69,8 @@ class Host:
         self.answers: Dict[str, Any] = {}
         """The status and the body of the answer to each HTTP request. One without an answer is denied."""
         self._objects: Dict[str, Dict[str, Any]] = {}
+        # The objects behind each page of a list, by the token of the next page.
+        self._lists: Dict[str, List[Any]] = {}
         self._buckets: Dict[str, Dict[str, bytes]] = {}
         self._refusals: Dict[str, List[Err]] = {}
         self._tokens: Dict[int, Any] = {}
@@ -149,11 +99,11 @@ class Host:
 
     def add(self, handler: Any, gvr: str, obj: Any, cause: str = "live") -> Any:
         """Calls `on_add`. Returns the failure, or `None`."""
-        return self._outcome(lambda: handler.on_add(self._event(gvr, obj), _Cause[cause.upper()]))
+        return self._outcome(lambda: handler.on_add(self._event(gvr, obj), Cause[cause.upper()]))
 
     def update(self, handler: Any, gvr: str, old: Any, obj: Any, cause: str = "live") -> Any:
         """Calls `on_update`. Returns the failure, or `None`."""
-        return self._outcome(lambda: handler.on_update(self._event(gvr, old).id, self._event(gvr, obj), _Cause[cause.upper()]))
+        return self._outcome(lambda: handler.on_update(self._event(gvr, old).id, self._event(gvr, obj), Cause[cause.upper()]))
 
     def delete(self, handler: Any, gvr: str, obj: Any, final_state_known: bool = True) -> Any:
         """Calls `on_delete`. Returns the failure, or `None`."""
@@ -165,7 +115,7 @@ class Host:
 
         def wire(verb: str = "added", obj: Any = None, old: Any = None, cause: str = "live", **others: Any) -> Any:
             found = self._event(gvr, obj)
-            found.verb, found.cause = _Verb[verb.upper()], _Cause[cause.upper()]
+            found.verb, found.cause = Verb[verb.upper()], Cause[cause.upper()]
             found.old = None if old is None else self._event(gvr, old).id
             vars(found).update({"final_state_known": True, "attempt": 1, **others})
             return found
@@ -241,7 +191,7 @@ def _wire_key(key: Any) -> str:
 def _meta(obj: Any) -> Any:
     metadata = obj["metadata"]
     owner = next((owner for owner in metadata.get("ownerReferences", []) if owner.get("controller")), None)
-    return _types["ObjectMeta"](
+    return TYPES["ObjectMeta"](
         metadata.get("namespace", ""),
         metadata["name"],
         metadata.get("uid", ""),
@@ -249,7 +199,7 @@ def _meta(obj: Any) -> Any:
         metadata.get("creationTimestamp", ""),
         "deletionTimestamp" in metadata,
         list(metadata.get("labels", {}).items()),
-        owner and _types["Owner"](owner["apiVersion"], owner["kind"], owner["name"], owner["uid"]),
+        owner and TYPES["Owner"](owner["apiVersion"], owner["kind"], owner["name"], owner["uid"]),
     )
 
 
@@ -284,36 +234,40 @@ def _selects(selector: str, labels: Dict[str, str], refused: Callable[..., Err])
     return fits
 
 
-def _page(gvr: str, of: Any, part: Any, read: Callable[[Any], Any], refused: Callable[..., Err], lost: Err) -> Any:
-    """A page of the selected objects, sorted by namespace and name. `refused` makes the error for a selector, and `lost` is the one for
-    an unknown page."""
+def _selected(gvr: str, of: Any, place: Optional[str], refused: Callable[..., Err]) -> List[Any]:
+    """The selected objects, sorted by namespace and name. As in the host, an empty namespace selects all. `place` is the value of the index
+    `namespace`, and `refused` makes the error for a selector."""
     found = []
     _selects(of.labels, {}, refused)
     for obj in host.of(gvr).values():
         metadata = obj["metadata"]
+        own = metadata.get("namespace", "")
         fits = _selects(of.labels, metadata.get("labels") or {}, refused)
-        if fits and of.namespace in (None, metadata.get("namespace", "")):
+        if fits and (of.namespace or own) == own and place in (None, own):
             found.append(obj)
-    found.sort(key=lambda obj: (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]))
-    token = part.token or "0"
-    if not token.isdecimal() or int(token) > len(found):
+    return sorted(found, key=lambda obj: (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]))
+
+
+def _page(part: Any, read: Callable[[Any], Any], first: Callable[[], List[Any]], lost: Err) -> Any:
+    """A page of a list. As in the host, all pages of a list come from one snapshot, which `first` makes. `lost` is the error for an unknown
+    page."""
+    rest = first() if part.token is None else host._lists.get(part.token)
+    if rest is None:
         raise lost
-    end = int(token) + (part.limit or 500)
-    items = [read(obj) for obj in found[int(token) : end]]
-    return SimpleNamespace(items=items, next=str(end) if end < len(found) else None)
+    end = part.limit or 500
+    token = str(len(host._lists) + 1) if len(rest) > end else None
+    if token is not None:
+        host._lists[token] = rest[end:]
+    return SimpleNamespace(items=[read(obj) for obj in rest[:end]], next=token)
 
 
 def _cached(gvr: str, of: Any, part: Any, read: Callable[[Any], Any]) -> Any:
     """A page of a list of the cache."""
     refused, lost = partial(host_error, "invalid"), host_error("stale-page", "the page token is unknown")
-    if of.index is not None:
-        name, value = of.index
-        if name != "namespace":
-            raise refused("the fake host has no index but `namespace`")
-        if of.namespace not in (None, value):
-            return SimpleNamespace(items=[], next=None)
-        of = SimpleNamespace(namespace=value, labels=of.labels)
-    return _page(gvr, of, part, read, refused, lost)
+    name, place = ("namespace", None) if of.index is None else of.index
+    if name != "namespace":
+        raise refused("the fake host has no index but `namespace`")
+    return _page(part, read, lambda: _selected(gvr, of, place, refused), lost)
 
 
 def _listed(gvr: str, options: Any) -> Any:
@@ -321,7 +275,8 @@ def _listed(gvr: str, options: Any) -> Any:
     refused = partial(api_error, "invalid", status=400)
     if options.fields:
         raise refused("the fake host has no field selectors")
-    return _page(gvr, options, options, json.dumps, refused, api_error("gone", "the page token is unknown", 410))
+    lost = api_error("gone", "the page token is unknown", 410)
+    return _page(options, json.dumps, lambda: _selected(gvr, options, None, refused), lost)
 
 
 def _find(gvr: str, key: Any) -> Any:
@@ -387,9 +342,9 @@ def _update(gvr: str, key: Any, text: str, options: Any) -> str:
 
 def _patch(gvr: str, key: Any, kind: Any, text: str, options: Any) -> str:
     body = json.loads(text)
-    if kind not in (_PatchKind.APPLY, _PatchKind.MERGE):
+    if kind not in (PatchKind.APPLY, PatchKind.MERGE):
         raise api_error("invalid", f"the fake host has no patch of the kind {kind.name}", 415)
-    if kind is _PatchKind.APPLY and _wire_key(key) not in host.of(gvr):
+    if kind is PatchKind.APPLY and _wire_key(key) not in host.of(gvr):
         return _made(gvr, _merged({}, body), options.dry_run)
     found, sent = _find(gvr, key), body.get("metadata") or {}
     _holds(found, None, sent.get("resourceVersion") or None)
@@ -425,6 +380,8 @@ def _delete(gvr: str, key: Any, options: Any) -> None:
 class _Bucket:
     def __init__(self, name: str) -> None:
         values = self.values = host._buckets.setdefault(name, {})
+        # The last key of each page that another page follows.
+        self._cursors: List[str] = []
         functions: Dict[str, Callable[..., Any]] = {
             "get": values.get,
             "set": values.__setitem__,
@@ -436,8 +393,12 @@ class _Bucket:
             setattr(self, function, host._counted(f"wasi_keyvalue_store.{function}", run))
 
     def _list_keys(self, cursor: Optional[int]) -> Any:
-        keys, end = sorted(self.values), (cursor or 0) + 2
-        return SimpleNamespace(keys=keys[end - 2 : end], cursor=end if end < len(keys) else None)
+        """As in the host, keys that are set or deleted meanwhile move no other key."""
+        keys = sorted(key for key in self.values if cursor is None or key > self._cursors[cursor])
+        if len(keys) <= 2:
+            return SimpleNamespace(keys=keys, cursor=None)
+        self._cursors.append(keys[1])
+        return SimpleNamespace(keys=keys[:2], cursor=len(self._cursors) - 1)
 
     def __exit__(self, *args: Any) -> None:
         self.values = {}
@@ -448,7 +409,7 @@ def _increment(bucket: _Bucket, key: str, delta: int) -> int:
     total = int(kept) + delta if kept.isdigit() else _TOO_LARGE
     if total >= _TOO_LARGE:
         why = f"the value of `{key}` cannot be incremented: the value or the sum is not a decimal number of 64 bits"
-        raise Err(_store["Error_Other"](why))
+        raise Err(STORE["Error_Other"](why))
     bucket.values[key] = str(total).encode()
     return total
 
@@ -485,7 +446,7 @@ def _optional(gvr: str, key: Any, read: Callable[[Any], Any]) -> Any:
 
 def _fields(obj: Any, pointers: List[str]) -> Any:
     metadata = obj["metadata"]
-    key = _types["ObjectKey"](metadata.get("namespace", ""), metadata["name"])
+    key = TYPES["ObjectKey"](metadata.get("namespace", ""), metadata["name"])
     return SimpleNamespace(key=key, values=[_at(obj, pointer) for pointer in pointers])
 
 
@@ -507,7 +468,7 @@ def _install() -> None:
     _module("componentize_py_types", Err=Err)
     for package in ("wit_world", "wit_world.imports", "wit_world.exports"):
         _module(package)
-    _module("wit_world.imports.types", **_types)
+    _module("wit_world.imports.types", **TYPES)
     _interface(
         "objects",
         {
@@ -531,7 +492,7 @@ def _install() -> None:
             "state": lambda gvr: SimpleNamespace(synced=True, resource_version=str(host._version), age_ms=0),
             "wait_until": lambda gvr, namespace, version, millis: True,
         },
-        **_records(Selector="namespace labels index", Page="limit token"),
+        **records(Selector="namespace labels index", Page="limit token"),
     )
     _interface(
         "client",
@@ -544,9 +505,9 @@ def _install() -> None:
             "delete_object": _delete,
             "record_event": lambda event: host.events.append(event),
         },
-        **_client,
-        PatchKind=_PatchKind,
-        Propagation=_enum("Propagation", "background foreground orphan"),
+        **CLIENT,
+        PatchKind=PatchKind,
+        Propagation=enum("Propagation", "background foreground orphan"),
     )
     _install_small()
 
@@ -564,7 +525,7 @@ def _send(method: str, scheme: str, authority: str, path: str, headers: Any, bod
 
 def _install_small() -> None:
     _module(f"{__package__}._wasi_http", send=_send)
-    level = _enum("Level", "trace debug info warn error")
+    level = enum("Level", "trace debug info warn error")
 
     def write(level: Any, message: str, fields: Any) -> None:
         host.lines.append({"level": level.name.lower(), "message": message, "fields": dict(fields)})
@@ -589,12 +550,12 @@ def _install_small() -> None:
             "length": lambda: sum(millis == 0 for _, millis in host.keys),
         },
     )
-    _module("wit_world.exports.handler", Cause=_Cause)
-    _module("wit_world.exports.plugin", **_records(Info="name version sdk"))
+    _module("wit_world.exports.handler", Cause=Cause)
+    _module("wit_world.exports.plugin", **records(Info="name version sdk"))
     outcomes = {"Outcome_Done": "", "Outcome_Requeue": "", "Outcome_RequeueAfter": "value"}
     errors = {"ReconcileError_Retry": "value", "ReconcileError_Terminal": "value"}
-    _module("wit_world.exports.reconciler", **_records(**outcomes, **errors))
-    _module("wit_world.exports.batch_handler", **_records(Outcome_Handled="", Outcome_Again="value", Outcome_Failed="value"))
+    _module("wit_world.exports.reconciler", **records(**outcomes, **errors))
+    _module("wit_world.exports.batch_handler", **records(Outcome_Handled="", Outcome_Again="value", Outcome_Failed="value"))
 
 
 _install()

@@ -193,7 +193,7 @@ class Handlers(Case):
         with self.assertRaisesRegex(TypeError, "^@app.reconcile is registered, and the host would never call it: the world `x`$"):
             app._check_called({"reconcile": ["Reconciler", "the world `x`"]})
         app._check_exports({"Handler", "Reconciler"})
-        with self.assertRaisesRegex(TypeError, "^@app.on_add is registered, and the module has no `Handler = app.Handler`$"):
+        with self.assertRaisesRegex(TypeError, "^@app.on_add is registered, and src/app.py has no `Handler = app.Handler`$"):
             app._check_exports({"Reconciler"})
 
     def test_a_coroutine_that_a_handler_returns_is_a_permanent_failure(self):
@@ -605,7 +605,7 @@ class Interfaces(Case):
         app.on_timer(lambda name: None)
 
         app._check_exports({"Plugin", "TimerHandler"})
-        with self.assertRaisesRegex(TypeError, "the module has no `TimerHandler = app.TimerHandler`"):
+        with self.assertRaisesRegex(TypeError, "src/app.py has no `TimerHandler = app.TimerHandler`"):
             app._check_exports({"Plugin"})
         with self.assertRaisesRegex(TypeError, "use @app.on_synced before this line"):
             app.SyncHandler

@@ -83,6 +83,34 @@ class FakeHost(unittest.TestCase):
             options = client.host.ListOptions(None, "", "", 1, token)
             self.assertEqual(self.refused("gone", lambda: client.call(client.host.list_objects, PODS, options)).status, 410)
 
+    def test_a_plugin_that_deletes_what_it_lists_sees_each_object_and_each_key_once(self):
+        names = ["a", "b", "c", "d", "e"]
+        for call in (lister.list, client.list):
+            for name in names:
+                host.put(PODS, pod(name))
+            seen = []
+            for found in call(PODS, page_size=2):
+                client.delete(PODS, found)
+                seen.append(found["metadata"]["name"])
+            self.assertEqual(seen, names)
+
+        with keyvalue.open("seen") as bucket:
+            for name in names:
+                bucket.set(name, 1)
+            keys = []
+            for key in bucket.keys():
+                bucket.delete(key)
+                keys.append(key)
+        self.assertEqual(keys, names)
+
+    def test_an_empty_namespace_selects_the_objects_of_all_namespaces_as_in_the_host(self):
+        host.put(PODS, pod("web"))
+        host.put(PODS, pod("db", "blog"))
+
+        for call in (lister.list, lister.list_meta, client.list):
+            self.assertEqual(len(list(call(PODS, namespace=""))), 2)
+        self.assertEqual(list(lister.list(PODS, index=("namespace", ""))), [])
+
     def test_a_dry_run_changes_nothing(self):
         before = host.put(PODS, pod("web"))
 

@@ -192,7 +192,7 @@ impl Selector {
         Self::default()
     }
 
-    /// Selects the objects of one namespace.
+    /// Selects the objects of one namespace. An empty namespace selects all, and needs a grant without a namespace.
     #[must_use]
     pub fn namespace(self, namespace: impl Into<String>) -> Self {
         Self { namespace: Some(namespace.into()), ..self }

@@ -66,7 +66,7 @@ impl Object {
         json::parse("the object", &self.json()?)
     }
 
-    /// The value at a pointer. Returns `None` if there is no value.
+    /// The value at a pointer. Returns `None` if there is no value, or if the value is `null`, as [`Field::parse`] does.
     ///
     /// # Errors
     /// Returns [`Error::Host`] if the pointer is invalid or the call has returned, and [`Error::Decode`] if the value does
@@ -118,12 +118,14 @@ impl Field {
         self.json.as_deref()
     }
 
-    /// Parses the value into a type. Returns `None` if there is no value.
+    /// Parses the value into a type. Returns `None` if there is no value, or if the value is `null`: both mean that the field is
+    /// not set. [`json`](Self::json) distinguishes the two.
     ///
     /// # Errors
     /// Returns [`Error::Decode`] if the value does not fit the type.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
-        self.json.as_deref().map(|text| json::parse(&self.pointer, text)).transpose()
+        let set = self.json().filter(|text| *text != "null");
+        set.map(|text| json::parse(&self.pointer, text)).transpose()
     }
 }
 
@@ -234,6 +236,18 @@ mod tests {
         assert_eq!(paused.parse::<bool>().unwrap(), None);
         assert_eq!(image.parse::<String>().unwrap().as_deref(), Some("nginx"));
         assert_eq!((image.pointer(), image.json()), ("/c", Some("\"nginx\"")));
+    }
+
+    /// A custom resource keeps `null` in a field that its definition calls `nullable`.
+    #[test]
+    fn a_field_that_is_null_is_not_set() {
+        let [text, list, missing] =
+            Field::zip(["/a", "/b", "/c"], vec![Some("null".to_owned()), Some("[null]".to_owned()), None]);
+
+        assert_eq!(text.parse::<String>().unwrap(), None);
+        assert_eq!(text.parse::<Option<u32>>().unwrap(), None);
+        assert_eq!(list.parse::<Vec<Option<u32>>>().unwrap(), Some(vec![None]));
+        assert_eq!((text.json(), missing.json()), (Some("null"), None));
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl ListOptions {
         Self::default()
     }
 
-    /// Selects the objects of one namespace.
+    /// Selects the objects of one namespace. An empty namespace selects all, as [`all`](Self::all) does.
     #[must_use]
     pub fn namespace(self, namespace: impl Into<String>) -> Self {
         Self { namespace: Some(namespace.into()), ..self }
