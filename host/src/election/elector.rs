@@ -144,9 +144,9 @@ impl Elector {
             Ok(Err(error)) => {
                 // An answer decides about the write of this attempt. A write of an earlier attempt stays uncertain.
                 self.is_uncertain &= was_uncertain || !is_answer(&error);
-                self.failed(reason(&error), is_conflict(&error))
+                self.failed(&reason(&error), is_conflict(&error))
             }
-            Err(_) => self.failed(format!("no answer within {limit:?}"), false),
+            Err(_) => self.failed(&format!("no answer within {limit:?}"), false),
         };
         let failed_before = outcome != Attempt::Failed && self.failure.lock().take().is_some();
         if failed_before {
@@ -160,12 +160,12 @@ impl Elector {
     }
 
     /// A conflict is no failure worth a line of the log: another host wrote first.
-    fn failed(&mut self, why: String, is_conflict: bool) -> Attempt {
+    fn failed(&mut self, why: &str, is_conflict: bool) -> Attempt {
         if is_conflict {
             tracing::debug!(lease = %self.lease, why, "another host wrote the lease first");
         } else {
-            let before = self.failure.lock().replace(why.clone());
-            if before.as_ref() != Some(&why) {
+            let before = self.failure.lock().replace(why.to_owned());
+            if before.as_deref() != Some(why) {
                 tracing::warn!(lease = %self.lease, why, "cannot acquire or renew the lease; trying again");
             }
         }

@@ -289,7 +289,7 @@ impl Object {
     /// The text to pack: the body with references to the header, which is shorter than the body. Returns `None` if the body is packed,
     /// or if it cannot be packed because it is no JSON.
     pub fn packable(&self) -> Option<String> {
-        References::of(self).shorten(&*self.raw()?)
+        References::of(self).shorten(&self.raw()?)
     }
 
     /// Replaces the body by the result of `pack` for its [`packable`](Self::packable) text, unless the body is packed already. The second
