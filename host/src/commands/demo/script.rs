@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use k8s_openapi::api::apps::v1::Deployment;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs the script against one cluster and one component.
 pub(super) struct Script {
-    deployments: Api<Deployment>,
+    /// Without the type `Deployment`, whose decoder takes a megabyte of the program.
+    deployments: Api<DynamicObject>,
     /// The lines that the component prints.
     lines: mpsc::UnboundedReceiver<String>,
 }
@@ -26,7 +27,8 @@ struct Expected(String);
 
 impl Script {
     pub(super) fn new(client: kube::Client, lines: mpsc::UnboundedReceiver<String>) -> Self {
-        Self { deployments: Api::namespaced(client, "default"), lines }
+        let deployment = ApiResource::erase::<Deployment>(&());
+        Self { deployments: Api::namespaced_with(client, "default", &deployment), lines }
     }
 
     /// Creates the objects that exist before the host starts.
@@ -84,6 +86,8 @@ impl Script {
 
     async fn create(&self, name: &str) -> anyhow::Result<String> {
         let deployment = serde_json::from_value(json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
             "metadata": {"name": name, "labels": {"app": name}},
             "spec": {
                 "replicas": 1,
@@ -128,7 +132,7 @@ fn narrate(what: &str) {
     print(&format!("--- {what}\n"));
 }
 
-fn resource_version(deployment: &Deployment) -> String {
+fn resource_version(deployment: &DynamicObject) -> String {
     deployment.metadata.resource_version.clone().unwrap_or_default()
 }
 
