@@ -1,7 +1,7 @@
 //! The page of the admin endpoint in a real Chromium, with the whole host behind it.
 //!
-//! `cargo xtask test --all` runs these tests, one at a time: some of them measure. They leave screenshots of each view in the
-//! directory that they print.
+//! `cargo xtask test --all` runs these tests: `scale` measures, so it runs alone, after all others. They leave screenshots of each
+//! view in the directory that they print.
 //!
 //! | module | what it shows |
 //! |---|---|

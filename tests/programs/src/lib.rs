@@ -8,7 +8,7 @@ mod program;
 use std::{
     env,
     ffi::OsString,
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -18,6 +18,9 @@ pub use program::Program;
 
 /// How many last lines of a failed build are shown.
 const LINES_SHOWN: usize = 30;
+
+/// The directory of programs that are built ahead, in the directory of the programs.
+const AHEAD: &str = ".ahead";
 
 /// Why a program of the real cluster is not available.
 #[derive(Debug, thiserror::Error)]
@@ -96,13 +99,38 @@ impl Builder {
         self.check_go(program)?;
         let unusable = |source| Unavailable::Cache { path: self.directory.clone(), source };
         fs::create_dir_all(&self.directory).map_err(unusable)?;
-        // The directory is its own lock file: it contains only programs. The lock is released with the handle.
+        // The directory is its own lock file. The lock is released with the handle.
         let lock = File::open(&self.directory).map_err(unusable)?;
         lock.lock().map_err(unusable)?;
         if !path.is_file() {
-            self.build(program, &path)?;
+            self.build(program, &self.directory.join(".partial"), &path)?;
         }
         Ok(path)
+    }
+
+    /// Builds the program if it is not in the cache, for later callers of [`Self::obtain`]. They do not wait for this build, which
+    /// may have a lower priority than they have: they build the program too, from the packages that Go has compiled so far.
+    ///
+    /// If another process builds ahead, this method leaves the work to it.
+    ///
+    /// # Errors
+    /// Those of [`Self::obtain`].
+    pub fn build_ahead(&self, program: Program) -> Result<(), Unavailable> {
+        let path = self.path(program)?;
+        if path.is_file() {
+            return Ok(());
+        }
+        self.check_go(program)?;
+        let ahead = self.directory.join(AHEAD);
+        let unusable = |source| Unavailable::Cache { path: ahead.clone(), source };
+        fs::create_dir_all(&ahead).map_err(unusable)?;
+        // As in `obtain`, the directory is its own lock file.
+        let lock = File::open(&ahead).map_err(unusable)?;
+        match lock.try_lock() {
+            Ok(()) => self.build(program, &ahead.join("partial"), &path),
+            Err(TryLockError::WouldBlock) => Ok(()),
+            Err(TryLockError::Error(source)) => Err(unusable(source)),
+        }
     }
 
     fn path(&self, program: Program) -> Result<PathBuf, Unavailable> {
@@ -121,23 +149,22 @@ impl Builder {
         Err(Unavailable::NoGo { program: program.name(), reason })
     }
 
-    fn build(&self, program: Program, path: &Path) -> Result<(), Unavailable> {
+    fn build(&self, program: Program, partial: &Path, path: &Path) -> Result<(), Unavailable> {
         say(&format!("building {} {}, once for this machine", program.name(), program.version()));
         // The file is renamed when it is complete, so a killed build leaves no incomplete program. The holder of the
         // lock may overwrite the temporary file.
-        let partial = self.directory.join(".partial");
         let output = self
             .go(program)
             .arg("build")
             .arg("-o")
-            .arg(&partial)
+            .arg(partial)
             .args(program.build_arguments())
             .output()
             .map_err(|source| Unavailable::Cache { path: PathBuf::from(&self.go), source })?;
         if !output.status.success() {
             return Err(Unavailable::Build { program: program.name(), output: last_lines(&output) });
         }
-        fs::rename(&partial, path).map_err(|source| Unavailable::Cache { path: path.to_owned(), source })
+        fs::rename(partial, path).map_err(|source| Unavailable::Cache { path: path.to_owned(), source })
     }
 
     fn go(&self, program: Program) -> Command {

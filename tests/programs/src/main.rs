@@ -1,9 +1,18 @@
-//! Builds the Go programs of the suites, in the order in which the suites need them, unless they are built already.
+//! Builds the Go programs of the suites ahead, in the order in which the suites need them, unless they are built already.
+//!
+//! It ends when its standard input is closed, and with it the `go` that it runs: the process that started it has ended, or
+//! needs the processors.
+#![forbid(unsafe_code)]
 #![expect(clippy::print_stderr, reason = "a command-line tool")]
 
-use std::process::ExitCode;
+use std::{
+    io,
+    process::{ExitCode, exit},
+    thread,
+};
 
 use informer_programs::{Builder, Program};
+use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
 
 /// The programs of `cargo xtask test --all`.
 const OF_THE_GATE: [Program; 10] = [
@@ -20,9 +29,9 @@ const OF_THE_GATE: [Program; 10] = [
 ];
 
 fn main() -> ExitCode {
-    let built = Builder::from_env().and_then(|builder| {
-        OF_THE_GATE.into_iter().try_for_each(|program| builder.obtain(program).map(drop))
-    });
+    thread::spawn(end_with_the_input);
+    let built = Builder::from_env()
+        .and_then(|builder| OF_THE_GATE.into_iter().try_for_each(|program| builder.build_ahead(program)));
     match built {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
@@ -30,4 +39,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Waits for the end of the input, and then ends the process group if it is that of this process: `go` and its compilers too.
+fn end_with_the_input() {
+    // An input that cannot be read has ended too.
+    io::copy(&mut io::stdin().lock(), &mut io::sink()).ok();
+    if getpgrp() == getpid() {
+        kill_current_process_group(Signal::KILL).ok();
+    }
+    exit(1);
 }

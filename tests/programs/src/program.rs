@@ -38,6 +38,9 @@ const KUBERNETES_LINKING: &str = "-s -w \
 /// The version in `helm version`.
 const HELM_LINKING: &str = "-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.1";
 
+/// Arguments for each program. The linker leaves out debug information (`-s -w`), so the compiler makes none.
+const ALWAYS: [&str; 4] = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false"];
+
 /// Leaves out the clients of the clouds, which take most of the time of a build.
 const PROMTOOL_TAGS: [&str; 2] = ["-tags", "remove_all_sd"];
 
@@ -144,7 +147,7 @@ impl Program {
             Self::Promtool => ("-s -w", "github.com/prometheus/prometheus/cmd/promtool"),
         };
         let tags: &[_] = if self == Self::Promtool { &PROMTOOL_TAGS } else { &[] };
-        [&["-mod=readonly", "-trimpath", "-buildvcs=false"], tags, &["-ldflags", linking, package]].concat()
+        [&ALWAYS, tags, &["-ldflags", linking, package]].concat()
     }
 
     /// The file name of the built program. It changes with every input of the build.

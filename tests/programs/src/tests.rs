@@ -38,6 +38,41 @@ fn concurrent_callers_build_once_and_leave_only_the_program() {
     assert_eq!(names(&builder.directory), [Program::Kubectl.file_name().unwrap()]);
 }
 
+/// A build ahead may have a low priority, so a suite that needs the program must not wait for it.
+#[test]
+fn a_caller_builds_a_program_that_another_one_builds_ahead() {
+    let directory = tempfile::tempdir().unwrap();
+    // The build ahead waits until the other caller has its program.
+    let waits = "case $3 in *.ahead/*) until [ -e obtained ]; do sleep 0.01; done ;; esac";
+    let here = directory.path().display();
+    let builder = fake_go(&directory, &format!("cd {here}; echo program > $3; : > begun; {waits}"));
+    let begun = directory.path().join("begun");
+
+    thread::scope(|scope| {
+        let ahead = scope.spawn(|| builder.build_ahead(Program::Kubectl));
+        while !begun.exists() && !ahead.is_finished() {
+            thread::yield_now();
+        }
+        let obtained = builder.obtain(Program::Kubectl);
+        fs::write(directory.path().join("obtained"), "").unwrap();
+
+        ahead.join().unwrap().unwrap();
+        assert_eq!(fs::read_to_string(obtained.unwrap()).unwrap(), "program\n");
+    });
+}
+
+#[test]
+fn a_program_that_is_built_ahead_needs_no_go() {
+    let directory = tempfile::tempdir().unwrap();
+    let builder = fake_go(&directory, "echo program > $3");
+    builder.build_ahead(Program::Etcd).unwrap();
+
+    let found = without_go(&builder);
+
+    assert!(found.obtain(Program::Etcd).unwrap().is_file());
+    found.build_ahead(Program::Etcd).unwrap();
+}
+
 #[test]
 fn a_cached_program_needs_no_go() {
     let directory = tempfile::tempdir().unwrap();

@@ -28,6 +28,9 @@ const CXX: Tool = Tool {
     install: "install a C++ compiler, for example the package g++",
 };
 
+/// What the build of the targets is called.
+const BUILD: &str = "build the fuzz targets";
+
 /// How a run chooses its inputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Search {
@@ -53,6 +56,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 /// As for [`run`].
 pub(crate) fn run_in_the_gate() -> Result<(), String> {
     fuzz_all(None, SECONDS_IN_THE_GATE, Search::Again)
+}
+
+/// Builds the targets for [`run_in_the_gate`], beside other work.
+///
+/// # Errors
+/// The build fails.
+pub(crate) fn build_beside() -> Result<(), String> {
+    if !CXX.runs() {
+        // `run_in_the_gate` says so.
+        return Ok(());
+    }
+    instrumented()?.run_beside(&Step::new(BUILD))
 }
 
 fn fuzz_all(chosen: Option<String>, seconds: u64, search: Search) -> Result<(), String> {
@@ -109,12 +124,18 @@ fn folder() -> PathBuf {
     root().join("tests/fuzz")
 }
 
-/// Builds the program with all targets. Only crates of the workspace are instrumented, so their dependencies are those of the
-/// tests.
+/// Builds the program with all targets, and returns its path.
 fn build() -> Result<PathBuf, String> {
+    instrumented()?.run(&Step::new(BUILD))?;
+    Ok(target_dir().join("debug/informer-fuzz"))
+}
+
+/// cargo with the arguments that build the program. Only crates of the workspace are instrumented, so their dependencies are those
+/// of the tests.
+fn instrumented() -> Result<Run, String> {
     let wrapper =
         fs::canonicalize(folder().join("rustc.sh")).map_err(|error| format!("no rustc.sh: {error}"))?;
-    cargo(&[
+    let build = cargo(&[
         "build",
         "--workspace",
         "--exclude",
@@ -123,10 +144,8 @@ fn build() -> Result<PathBuf, String> {
         "informer-fuzz",
         "--features",
         "informer-fuzz/libfuzzer",
-    ])
-    .env("RUSTC_WORKSPACE_WRAPPER", &wrapper.to_string_lossy())
-    .run(&Step::new("build the fuzz targets"))?;
-    Ok(target_dir().join("debug/informer-fuzz"))
+    ]);
+    Ok(build.env("RUSTC_WORKSPACE_WRAPPER", &wrapper.to_string_lossy()))
 }
 
 /// Runs one target. Returns what libFuzzer counted.

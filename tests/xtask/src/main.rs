@@ -13,12 +13,15 @@ mod image;
 mod lint;
 mod node;
 mod pictures;
+mod programs;
+mod rust_only;
 mod suites;
 mod tool;
 
 use std::process::ExitCode;
 
 use command::{Run, Step, cargo, target_dir};
+use programs::Programs;
 
 const USAGE: &str = "\
 usage: cargo xtask <command>
@@ -28,12 +31,13 @@ usage: cargo xtask <command>
   test [--all]         run the tests that need only Rust; --all also runs those against the real kube-apiserver
                        and kubectl, real registries, the examples in JavaScript and Python, the page in Chromium, and the fuzz targets
                        (needs Go, Node.js, Python 3, a C++ compiler and chromium-driver), and at the end, alone, the
-                       latency of a plugin beside hostile ones
+                       latency of a plugin beside hostile ones; tests that do not measure run two suites at a time
   test --node          build the image, and run it on a real Kubernetes of one node (needs root, Go, and the Debian packages
                        containerd, runc, containernetworking-plugins, iptables, iproute2 and busybox-static)
   test --cosign        sign components with the real cosign in real registries (needs Go; it builds cosign, which takes minutes)
   fuzz [TARGET] [--seconds N]
                        fuzz every target of tests/fuzz, or one of them, for 20 or N seconds each (needs a C++ compiler)
+  gate                 run lint, demo --once and test --all, and build the Go programs of the tests beside them: what .ci/run does
   lint                 check formatting, clippy and documentation; every warning is an error
   guests               build the example and the fixture components, and print their paths
   image [amd64] [arm64]
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
     let result = match command.as_str() {
         "demo" => demo(&rest),
         "test" => suites::run(&rest),
+        "gate" => gate(&rest),
         "lint" => lint::run(),
         "fuzz" => fuzz::run(&rest),
         "guests" => guests::build_all(),
@@ -78,6 +83,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn gate(rest: &[String]) -> Result<(), String> {
+    if !rest.is_empty() {
+        return Err(format!("gate takes nothing, not `{}`", rest.join(" ")));
+    }
+    let programs = Programs::begin()?;
+    lint::run()?;
+    demo(&["--once".to_owned()])?;
+    suites::run_all(programs)
 }
 
 fn demo(rest: &[String]) -> Result<(), String> {

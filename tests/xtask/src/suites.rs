@@ -1,15 +1,14 @@
 //! The test suites.
 
-use std::{
-    process::{Child, Command},
-    thread::available_parallelism,
-};
+use std::collections::BTreeSet;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
-    command::{Run, Step, cargo, for_each, target_dir},
+    command::{Step, cargo, for_each},
     fuzz, guests, node, pictures,
+    programs::Programs,
+    rust_only::{self, TARGETS, TESTS_PER_PROCESSOR, Target, tests_at_once},
     tool::{GO, Tool},
 };
 
@@ -23,8 +22,8 @@ struct Suite {
     arguments: &'static [&'static str],
     /// The Debian package with the tools, if the gate installs it.
     package: Option<&'static str>,
-    /// True if the tests compile most of the time, so that one of them runs for each processor.
-    compiles: bool,
+    /// True if the tests compute most of the time, so that one of them runs for each processor.
+    computes: bool,
     /// True if the tests measure, so that they run one at a time.
     measures: bool,
 }
@@ -47,19 +46,22 @@ const CHROMEDRIVER: Tool = Tool {
     install: "run `apt-get install chromium-driver`, or install Chrome and its driver",
 };
 
-/// The two longest are first: they run beside each other.
-const MORE_THAN_RUST: [Suite; 7] = [
-    Suite {
-        test: "cluster",
-        shows: "against a real kube-apiserver, etcd and client-go, built from their Go modules",
-        tools: &[GO],
-        ..PLAIN
-    },
+/// What the names of the tests of the page that measure contain.
+const SCALE: &str = "scale::";
+
+/// The two longest are first: they run beside each other. The first of all needs no Go program, which may still be missing.
+const MORE_THAN_RUST: [Suite; 8] = [
     Suite {
         test: "languages",
         shows: "the JavaScript and Python examples, and a new project in each language",
         tools: &[NODE, NPM, PYTHON, GO],
-        compiles: true,
+        computes: true,
+        ..PLAIN
+    },
+    Suite {
+        test: "cluster",
+        shows: "against a real kube-apiserver, etcd and client-go, built from their Go modules",
+        tools: &[GO],
         ..PLAIN
     },
     Suite { test: "kubectl", shows: "the embedded API server with the real kubectl", tools: &[GO], ..PLAIN },
@@ -87,20 +89,24 @@ const MORE_THAN_RUST: [Suite; 7] = [
         test: "page",
         shows: "the page of the admin endpoint in Chromium",
         tools: &[CHROMEDRIVER],
+        arguments: &["--include-ignored", "--skip", SCALE, "--nocapture"],
+        package: Some("chromium-driver"),
+        computes: true,
+        ..PLAIN
+    },
+    Suite {
+        test: "page",
+        shows: "the page with a thousand plugins and a hundred thousand objects",
+        tools: &[CHROMEDRIVER],
+        arguments: &["--include-ignored", SCALE],
         package: Some("chromium-driver"),
         measures: true,
         ..PLAIN
     },
 ];
 
-/// Number of suites that run at the same time, unless they measure. Most of their tests wait for time to pass.
-const SUITES_AT_ONCE: usize = 2;
-
-/// Number of tests of one binary that run at the same time for each processor. Most tests wait for time to pass.
-const TESTS_PER_PROCESSOR: usize = 3;
-
-/// The variables with the seeds of random tests: the one of proptest, which other random tests read too, and the one of shuttle.
-const SEEDS: [&str; 2] = ["PROPTEST_RNG_SEED", "SHUTTLE_RANDOM_SEED"];
+/// Number of jobs that run at the same time. Most tests of each second one wait for time to pass.
+const JOBS_AT_ONCE: usize = 2;
 
 /// The memory that each process of a test may write to: an attack that takes more fails its test instead of the machine.
 const MEMORY: u64 = 8 << 30;
@@ -112,7 +118,7 @@ const PLAIN: Suite = Suite {
     tools: &[],
     arguments: &["--include-ignored"],
     package: None,
-    compiles: false,
+    computes: false,
     measures: false,
 };
 
@@ -125,6 +131,22 @@ const COSIGN: Suite = Suite {
     ..PLAIN
 };
 
+/// Work of the gate that runs beside other work.
+enum Job {
+    /// The tests of a target that need only Rust and do not measure.
+    Target(Target),
+    /// The tests of all other targets that need only Rust.
+    OtherTargets,
+    /// The examples in the documentation.
+    Documentation,
+    /// A suite that does not measure.
+    Suite(Suite),
+    /// The counts of instructions: other work does not change them.
+    Instructions,
+    /// The build of the fuzz targets.
+    FuzzTargets,
+}
+
 /// Runs the suites: those that need only Rust, with `--all` every suite but two, with `--node` the one on a real node, or with
 /// `--cosign` the one with signatures.
 ///
@@ -132,35 +154,55 @@ const COSIGN: Suite = Suite {
 /// A suite fails, a picture of the README is out of date, or `CI` is set and a tool of a suite is missing. Without `CI` such a
 /// suite is skipped, with a line on stdout.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    let all = match arguments {
-        [] => false,
-        [flag] if flag == "--all" => true,
-        [flag] if flag == "--node" => return node::run(),
-        [flag] if flag == "--cosign" => return COSIGN.run(),
+    match arguments {
+        [] => run_rust_only(),
+        [flag] if flag == "--all" => run_all(Programs::begin()?),
+        [flag] if flag == "--node" => node::run(),
+        [flag] if flag == "--cosign" => COSIGN.run(),
         _ => {
             let given = arguments.join(" ");
-            return Err(format!("test takes `--all`, `--node`, `--cosign` or nothing, not `{given}`"));
+            Err(format!("test takes `--all`, `--node`, `--cosign` or nothing, not `{given}`"))
         }
-    };
-    limit_memory()?;
-    let programs = if all { Some(Programs::build()?) } else { None };
-    guests::build_all()?;
-    let mut tests = vec!["test", "--workspace", "--exclude", "informer-bench"];
-    if all {
-        // The last step runs them, with stricter limits.
-        tests.extend(["--", "--skip", "hostile::"]);
     }
-    pinned(tests_at_once(cargo(&tests), TESTS_PER_PROCESSOR)).run(&Step::new("run the tests"))?;
+}
+
+fn run_rust_only() -> Result<(), String> {
+    limit_memory()?;
+    guests::build_all()?;
+    rust_only::run_all()?;
+    pictures::run(&["--check".to_owned()])
+}
+
+/// Builds every suite but two, then runs what does not measure, two at a time, and then what measures, alone.
+///
+/// # Errors
+/// As for [`run`].
+pub(crate) fn run_all(programs: Programs) -> Result<(), String> {
+    limit_memory()?;
+    guests::build_all()?;
+    rust_only::build()?;
+    build()?;
     pictures::run(&["--check".to_owned()])?;
-    let Some(programs) = programs else { return Ok(()) };
-    programs.wait();
     let (measuring, others): (Vec<Suite>, Vec<Suite>) =
         MORE_THAN_RUST.into_iter().partition(|suite| suite.measures);
-    for_each(&others, SUITES_AT_ONCE, Suite::run)?;
+    let mut jobs: Vec<Job> = TARGETS.into_iter().map(Job::Target).collect();
+    jobs.extend([Job::OtherTargets, Job::Documentation]);
+    jobs.extend(others.into_iter().map(Job::Suite));
+    jobs.extend([Job::Instructions, Job::FuzzTargets]);
+    for_each(&jobs, JOBS_AT_ONCE, Job::run)?;
+    // The suites have built every program that was missing.
+    drop(programs);
     measuring.iter().try_for_each(Suite::run)?;
     fuzz::run_in_the_gate()?;
-    count_instructions()?;
-    time_hostile_plugins()
+    TARGETS.iter().try_for_each(Target::measure)
+}
+
+/// Builds the test binaries of the suites that need more than Rust, so that no build waits for another one beside it.
+fn build() -> Result<(), String> {
+    let names: BTreeSet<&str> = MORE_THAN_RUST.iter().map(|suite| suite.test).collect();
+    let mut arguments = vec!["test", "--workspace", "--exclude", "informer-bench", "--no-run"];
+    arguments.extend(names.iter().flat_map(|name| ["--test", *name]));
+    cargo(&arguments).run(&Step::new("build the suites that need more than Rust"))
 }
 
 /// Limits the memory of this process and of each process that it starts. A lower limit stays.
@@ -170,31 +212,7 @@ fn limit_memory() -> Result<(), String> {
         .map_err(|error| format!("the memory of the tests cannot be limited: {error}"))
 }
 
-/// The Go programs of the suites, which are built while the tests run. Most tests wait for time to pass, so the machine has
-/// processor time to spare. A suite whose program is missing builds it, or fails with the reason.
-struct Programs(Option<Child>);
-
-/// Sets the number of tests of one binary that run at the same time, unless the environment has one.
-fn tests_at_once(tests: Run, for_each_processor: usize) -> Run {
-    const THREADS: &str = "RUST_TEST_THREADS";
-    if std::env::var_os(THREADS).is_some() {
-        return tests;
-    }
-    let threads = available_parallelism().map_or(1, usize::from) * for_each_processor;
-    tests.env(THREADS, &threads.to_string())
-}
-
-/// Sets the seeds of random tests, unless the environment has them, so that each run of the gate makes the same tests.
-fn pinned(mut tests: Run) -> Run {
-    for variable in SEEDS {
-        if std::env::var_os(variable).is_none() {
-            tests = tests.env(variable, "1");
-        }
-    }
-    tests
-}
-
-/// Counts the instructions of the hot paths with callgrind. These tests are in the crates that own the paths.
+/// Counts the instructions of the hot paths with callgrind, beside other work. These tests are in the crates that own the paths.
 fn count_instructions() -> Result<(), String> {
     let tools = [VALGRIND];
     Tool::install_in_ci(&tools, "valgrind")?;
@@ -203,51 +221,20 @@ fn count_instructions() -> Result<(), String> {
     }
     let suite = ["test", "--workspace", "--exclude", "informer-bench", "--tests", "--"];
     cargo(&[suite.as_slice(), &["--ignored", "instructions"]].concat())
-        .run(&Step::new("count the instructions of the hot paths"))
+        .run_beside(&Step::new("count the instructions of the hot paths"))
 }
 
-/// Runs the suite of hostile plugins, also with limits for the neighbour's 99th percentile. It runs alone, one
-/// case at a time, because other work on the machine changes this figure more than any host does.
-fn time_hostile_plugins() -> Result<(), String> {
-    let [guests, host] = [("runtime", "hostile::"), ("e2e", "cli::neighbour::")];
-    for ((suite, tests), what) in [(guests, "hostile ones"), (host, "attacks on its host")] {
-        let suite = ["test", "--workspace", "--exclude", "informer-bench", "--test", suite, tests];
-        cargo(&[suite.as_slice(), &["--", "--test-threads=1"]].concat())
-            .env("INFORMER_QUIET_MACHINE", "1")
-            .run(&Step::new(format!("measure a plugin beside {what}")))?;
-    }
-    Ok(())
-}
+// === impl Job ===
 
-// === impl Programs ===
-
-impl Programs {
-    /// Begins to build, behind everything else that wants a processor.
-    fn build() -> Result<Self, String> {
-        if !GO.runs() {
-            return Ok(Self(None));
-        }
-        // All members: dependencies are then built once, with the features that the tests need.
-        cargo(&["build", "--workspace", "--exclude", "informer-bench", "--bin", "informer-programs"])
-            .run(&Step::new("build what builds the programs of the suites"))?;
-        let builder = target_dir().join("debug/informer-programs");
-        Ok(Self(Command::new("nice").args(["-n", "19"]).arg(builder).spawn().ok()))
-    }
-
-    /// Waits for the last program.
-    fn wait(mut self) {
-        if let Some(child) = &mut self.0 {
-            // A suite that needs a missing program names the reason.
-            child.wait().ok();
-        }
-    }
-}
-
-impl Drop for Programs {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            // The program has ended, or the tests have failed.
-            child.kill().ok();
+impl Job {
+    fn run(&self) -> Result<(), String> {
+        match self {
+            Self::Target(target) => target.run_beside(),
+            Self::OtherTargets => rust_only::run_other_targets(),
+            Self::Documentation => rust_only::run_documentation(),
+            Self::Suite(suite) => suite.run(),
+            Self::Instructions => count_instructions(),
+            Self::FuzzTargets => fuzz::build_beside(),
         }
     }
 }
@@ -270,7 +257,21 @@ impl Suite {
             arguments.extend(["--test-threads=1", "--nocapture"]);
             return cargo(&arguments).env("INFORMER_QUIET_MACHINE", "1").run(&step);
         }
-        let at_once = if self.compiles { 1 } else { TESTS_PER_PROCESSOR };
+        let at_once = if self.computes { 1 } else { TESTS_PER_PROCESSOR };
         tests_at_once(cargo(&arguments), at_once).run_beside(&step)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::NOT_IN_ALL_TARGETS;
+
+    /// `cargo xtask test --node` runs the suite `node`.
+    #[test]
+    fn each_target_that_a_plain_test_run_leaves_out_is_a_suite() {
+        for target in NOT_IN_ALL_TARGETS.iter().filter(|target| **target != "node") {
+            assert!(MORE_THAN_RUST.iter().any(|suite| suite.test == *target), "no suite runs {target}");
+        }
     }
 }

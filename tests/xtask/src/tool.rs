@@ -1,8 +1,11 @@
 //! Programs that some suites need besides Rust.
 
-use std::process::{Command, Stdio};
+use std::{
+    fs::File,
+    process::{Command, Stdio},
+};
 
-use crate::command::{Run, Step};
+use crate::command::{Run, Step, root};
 
 /// A program that a suite needs on the search path.
 pub(crate) struct Tool {
@@ -43,6 +46,9 @@ impl Tool {
         if !in_ci() || tools.iter().all(Self::runs) || Run::new("id", &["-u"]).output()?.trim() != "0" {
             return Ok(());
         }
+        // apt-get does not wait for another one, which a suite beside this one may run. The lock is released with the handle.
+        let lock = File::open(root()).and_then(|directory| directory.lock().map(|()| directory));
+        let _lock = lock.map_err(|error| format!("{} cannot be locked: {error}", root().display()))?;
         let step = |what: &str| Step::new(format!("{what} for the Debian package {package}"));
         Run::new("apt-get", &["update", "--quiet"]).run(&step("read the lists of packages"))?;
         let install = ["install", "--quiet", "--yes", "--no-install-recommends", package];
