@@ -46,6 +46,10 @@ pub(crate) enum DiscoveryError {
     /// in one of them.
     #[error("{0} is not served, and this identity may not look up whether another version of it is")]
     HiddenVersions(Gvr),
+    /// The server does not serve the resource, and a lookup of the other versions of the group failed. The objects may exist in one of
+    /// them.
+    #[error("{gvr} is not served, and a lookup of the other versions of its group fails")]
+    UnansweredVersions { gvr: Gvr, source: RequestError },
     /// The resource exists, but it cannot be listed or watched.
     #[error("{gvr} cannot be watched: the server allows only {verbs} on it")]
     NotWatchable { gvr: Gvr, verbs: String },
@@ -115,10 +119,15 @@ async fn resources(transport: &Transport, api_root: &str) -> Result<Vec<ApiResou
 /// The 404 counts only if the server lists its API groups, or answers 403 to the request for this list. A proxy that has lost its API
 /// server may answer 404 to every request. If such an answer counted, the informer would delete all objects of the resource.
 async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
-    let versions = match without_other_version(transport, gvr).await {
+    let versions = match api_versions(transport, gvr).await {
         Ok(versions) => versions,
-        Err(error) => return error,
+        // The answer 403 is that of an API server.
+        Err(error) if error.class() == ErrorClass::Forbidden => return unread_versions(gvr, error),
+        Err(source) => return DiscoveryError::Request { gvr: gvr.clone(), source },
     };
+    if let Some(error) = other_version(transport, gvr, &versions).await {
+        return error;
+    }
     let api_version = gvr.api_version();
     let versions: Vec<String> = versions.into_iter().chain(["v1".to_owned()]).collect();
     let near = near(&api_version, versions.iter().map(|version| (version.as_str(), version.as_str())));
@@ -128,10 +137,14 @@ async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
 /// The error about a resource that its group and version do not have. Suggests another name.
 async fn unknown_resource(transport: &Transport, gvr: &Gvr, resources: &[ApiResource]) -> DiscoveryError {
     // The core group has one version.
-    if !gvr.group.is_empty()
-        && let Err(error) = without_other_version(transport, gvr).await
-    {
-        return error;
+    if !gvr.group.is_empty() {
+        let found = match api_versions(transport, gvr).await {
+            Ok(versions) => other_version(transport, gvr, &versions).await,
+            Err(error) => Some(unread_versions(gvr, error)),
+        };
+        if let Some(error) = found {
+            return error;
+        }
     }
     DiscoveryError::UnknownResource {
         api_version: gvr.api_version(),
@@ -140,27 +153,31 @@ async fn unknown_resource(transport: &Transport, gvr: &Gvr, resources: &[ApiReso
     }
 }
 
-/// The groups and versions that the server serves, if none of them is another version of this resource. A CRD that stops serving one
-/// of its versions keeps its objects.
-///
-/// # Errors
-/// [`DiscoveryError::OtherVersion`], or that the other versions cannot be looked up.
-async fn without_other_version(transport: &Transport, gvr: &Gvr) -> Result<Vec<String>, DiscoveryError> {
-    let request = |source| DiscoveryError::Request { gvr: gvr.clone(), source };
-    let hidden = || DiscoveryError::HiddenVersions(gvr.clone());
-    let versions = api_versions(transport, gvr).await.map_err(request)?.ok_or_else(hidden)?;
-    for other in other_versions(gvr, &versions) {
+/// The error about a resource that another one of these versions has, or that another version may have, because its lookup failed. A
+/// CRD that stops serving one of its versions keeps its objects. Returns `None` if no other version has the resource.
+async fn other_version(transport: &Transport, gvr: &Gvr, versions: &[String]) -> Option<DiscoveryError> {
+    let mut unread = None;
+    for other in other_versions(gvr, versions) {
         match resources(transport, &other.api_root()).await {
             Ok(resources) if resources.iter().any(|resource| resource.name == gvr.resource) => {
-                return Err(DiscoveryError::OtherVersion { gvr: gvr.clone(), other: other.to_string() });
+                return Some(DiscoveryError::OtherVersion { gvr: gvr.clone(), other: other.to_string() });
             }
             Ok(_) => {}
             Err(error) if error.class() == ErrorClass::NotFound => {}
-            Err(error) if error.class() == ErrorClass::Forbidden => return Err(hidden()),
-            Err(source) => return Err(request(source)),
+            Err(error) => unread = unread.or(Some(error)),
         }
     }
-    Ok(versions)
+    unread.map(|error| unread_versions(gvr, error))
+}
+
+/// The error about a resource that is not served, if this lookup of its other versions failed.
+fn unread_versions(gvr: &Gvr, error: RequestError) -> DiscoveryError {
+    let gvr = gvr.clone();
+    if error.class() == ErrorClass::Forbidden {
+        DiscoveryError::HiddenVersions(gvr)
+    } else {
+        DiscoveryError::UnansweredVersions { gvr, source: error }
+    }
 }
 
 /// The resource in the other versions of its group, the one that the server prefers first.
@@ -173,17 +190,16 @@ fn other_versions(gvr: &Gvr, versions: &[String]) -> Vec<Gvr> {
 }
 
 /// The groups and versions that the server serves, as `apps/v1`. If this identity may not read them, returns the versions of this
-/// group, or `None` if it may not read them either.
-async fn api_versions(transport: &Transport, gvr: &Gvr) -> Result<Option<Vec<String>>, RequestError> {
+/// group.
+async fn api_versions(transport: &Transport, gvr: &Gvr) -> Result<Vec<String>, RequestError> {
     match api_groups(transport).await {
-        Ok(groups) => Ok(Some(elements(&groups, "groups").iter().flat_map(versions_of).collect())),
+        Ok(groups) => Ok(elements(&groups, "groups").iter().flat_map(versions_of).collect()),
         // This is an API server, and the core group has no list of versions.
-        Err(error) if error.class() == ErrorClass::Forbidden && gvr.group.is_empty() => Ok(Some(Vec::new())),
+        Err(error) if error.class() == ErrorClass::Forbidden && gvr.group.is_empty() => Ok(Vec::new()),
         Err(error) if error.class() == ErrorClass::Forbidden => {
             match document(transport, &format!("/apis/{}", gvr.group), "versions").await {
-                Ok(group) => Ok(Some(versions_of(&group))),
-                Err(error) if error.class() == ErrorClass::NotFound => Ok(Some(Vec::new())),
-                Err(error) if error.class() == ErrorClass::Forbidden => Ok(None),
+                Ok(group) => Ok(versions_of(&group)),
+                Err(error) if error.class() == ErrorClass::NotFound => Ok(Vec::new()),
                 Err(error) => Err(error),
             }
         }
@@ -290,6 +306,7 @@ impl DiscoveryError {
                 | Self::UnknownResource { .. }
                 | Self::OtherVersion { .. }
                 | Self::HiddenVersions(_)
+                | Self::UnansweredVersions { .. }
         )
     }
 
@@ -305,8 +322,12 @@ impl DiscoveryError {
             Self::OtherVersion { other, .. } => {
                 Some(format!("change `gvr` of [[watch]], and `watch` of each subscription to it, to {other}"))
             }
-            Self::HiddenVersions(_) => {
-                Some("bind this identity to the ClusterRole system:discovery, or correct the gvr".to_owned())
+            Self::HiddenVersions(_) => Some(
+                "bind this identity to the ClusterRole system:discovery, install the CRD, or correct the gvr"
+                    .to_owned(),
+            ),
+            Self::UnansweredVersions { .. } => {
+                Some("check that the APIService of each version of the group is available".to_owned())
             }
             _ => None,
         }
@@ -315,7 +336,7 @@ impl DiscoveryError {
     /// The pause that the server asked for.
     pub(crate) fn retry_after(&self) -> Option<std::time::Duration> {
         match self {
-            Self::Request { source, .. } => source.retry_after(),
+            Self::Request { source, .. } | Self::UnansweredVersions { source, .. } => source.retry_after(),
             _ => None,
         }
     }

@@ -93,7 +93,7 @@ use crate::{
 ///
 /// **Versions that are not served.** If the server still serves the resource in another version of its group, the objects exist. The
 /// informer then keeps its cache and notifies no listener, [`status`](Self::status) names the served version, and the informer lists
-/// again once its own version is served. It does the same if it may not read the versions of the group.
+/// again once its own version is served. It does the same if the lookup of the other versions fails.
 ///
 /// **Failures.** Failures are retried forever, with backoff. The cache stays readable in its last state,
 /// and [`status`](Self::status) reports the failure and its duration. [`has_synced`](Self::has_synced) means that the

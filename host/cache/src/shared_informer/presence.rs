@@ -80,14 +80,14 @@ pub(super) async fn served(
             Err(error) if is_listed && denials == DENIALS => return Err(error),
             Err(error) if is_listed && error.is_gone() => BETWEEN_DENIALS,
             Err(error) if is_listed && error.is_unserved() => {
-                let delay = missing.draw(None);
+                let delay = missing.draw(error.retry_after());
                 keep(inner, &error, &mut logged, delay);
                 delay
             }
             Err(error) if error.is_unserved() || (was_removed && error.is_gone()) => {
-                let delay = missing.draw(None);
+                let delay = missing.draw(error.retry_after());
                 if !waiting {
-                    tracing::warn!(resource = %inner.key, reason = %error, remedy = error.remedy(), "the resource is not served, waiting for it");
+                    tracing::warn!(resource = %inner.key, reason = chain(&error), remedy = error.remedy(), "the resource is not served, waiting for it");
                 }
                 waiting = true;
                 wait(inner, &error, delay);
@@ -149,8 +149,9 @@ async fn ask(inner: &Inner, transport: &Transport) -> Result<Resource, Discovery
 /// resource were deleted.
 fn wait(inner: &Inner, error: &DiscoveryError, delay: Duration) {
     inner.unserved.send_replace(true);
+    let reason = chain(error);
     for cell in &inner.cells {
-        cell.wait_for_resource(&error.to_string(), error.remedy(), delay);
+        cell.wait_for_resource(&reason, error.remedy(), delay);
         // If another version of the resource is served, the empty cache may lack objects.
         if error.is_gone() {
             cell.confirm_empty();
@@ -160,7 +161,7 @@ fn wait(inner: &Inner, error: &DiscoveryError, delay: Duration) {
 
 /// The informer keeps its cache, because the objects exist in another version, or may exist. `logged` is the last reason in the log.
 fn keep(inner: &Inner, error: &DiscoveryError, logged: &mut Option<String>, delay: Duration) {
-    let reason = error.to_string();
+    let reason = chain(error);
     if logged.as_ref() != Some(&reason) {
         let remedy = error.remedy();
         tracing::warn!(

@@ -14,6 +14,8 @@ const GROUP: &str = "/apis/shop.example.com";
 const OLD: &str = "/apis/shop.example.com/v1beta1";
 const NEW: &str = "/apis/shop.example.com/v1";
 const MOVED: &str = "shop.example.com/v1beta1/pods is not served, but shop.example.com/v1/pods is";
+const UNANSWERED: &str =
+    "shop.example.com/v1beta1/pods is not served, and a lookup of the other versions of its group fails: ";
 const REMEDY: &str =
     "change `gvr` of [[watch]], and `watch` of each subscription to it, to shop.example.com/v1/pods";
 
@@ -157,30 +159,87 @@ async fn another_version_without_the_resource_does_not_keep_the_objects() {
     deletes(&world).await;
 }
 
+async fn shows(world: &World, expected: &str) {
+    eventually(
+        expected,
+        || world.informer.status().to_string().contains(expected),
+        || world.informer.status().to_string(),
+    )
+    .await;
+}
+
+/// The aggregated API server of this version does not run.
+fn break_off(script: &Script, path: &str) {
+    for _ in 0..1_000 {
+        script.path(path, Answer::error(503, "ServiceUnavailable", "the service is unavailable"));
+    }
+}
+
+/// This identity may not read the path.
+fn hide(script: &Script, path: &str) {
+    for _ in 0..1_000 {
+        script.path(path, Answer::error(403, "Forbidden", "User \"jane\" cannot get this path"));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn objects_are_kept_while_the_other_version_cannot_be_looked_up() {
     let (world, watch) = watching().await;
     serve(&world.script, &["v1"]);
-    for _ in 0..1_000 {
-        world.script.path(NEW, Answer::error(503, "ServiceUnavailable", "the service is unavailable"));
-    }
+    break_off(&world.script, NEW);
     refuse(&world, &watch).await;
-    world.fails(ErrorClass::NotFound).await;
-    tokio::time::sleep(Duration::from_secs(60)).await;
 
+    let text = world.fails(ErrorClass::UnknownResource).await;
+    assert!(text.starts_with(UNANSWERED) && text.contains("503 Service Unavailable"), "{text}");
+    assert!(text.ends_with(&format!("(GET {NEW})")), "{text}");
+    tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!((world.cached(), world.received().len()), (vec!["shop/a@1".to_owned()], 1));
+
     serve(&world.script, &["v1"]);
-    assert_eq!(world.fails(ErrorClass::UnknownResource).await, MOVED);
+    shows(&world, MOVED).await;
+    serve(&world.script, &[]);
+    deletes(&world).await;
+}
+
+/// The informer has no objects, so the other version only improves the text. A plugin waits for such an informer until the server
+/// answers that it does not serve the resource.
+#[tokio::test(start_paused = true)]
+async fn an_informer_whose_other_version_cannot_be_looked_up_waits_as_for_a_missing_crd() {
+    let other = json!({"resources": [{"name": "others", "kind": "Other", "namespaced": true, "verbs": ["list", "watch"]}]});
+    for (left, broken) in [(None, NEW), (Some(other.clone()), NEW), (Some(other), "/apis")] {
+        let script = Script::new();
+        serve(&script, &["v1"]);
+        script.always(OLD, left);
+        break_off(&script, broken);
+        let world = World::start_with(script, config(), old());
+
+        assert!(!world.informer.wait_synced_or_unserved().await);
+
+        let status = world.informer.status();
+        assert_eq!((status.phase, status.counters.failures), (Phase::WaitingForResource, 0));
+        assert!(status.to_string().contains(UNANSWERED), "{status}");
+        serve(&world.script, &["v1"]);
+        shows(&world, MOVED).await;
+    }
+}
+
+/// The server prefers `v2`, and the lookup of `v2` fails.
+#[tokio::test(start_paused = true)]
+async fn a_version_that_cannot_be_looked_up_does_not_hide_the_served_one() {
+    for make_unreadable in [hide, break_off] {
+        let (world, watch) = watching().await;
+        serve(&world.script, &["v2", "v1"]);
+        make_unreadable(&world.script, "/apis/shop.example.com/v2");
+        refuse(&world, &watch).await;
+
+        assert_eq!(world.fails(ErrorClass::UnknownResource).await, MOVED);
+        assert_eq!(world.cached(), ["shop/a@1"]);
+    }
 }
 
 /// The role of an identity may hide the list of all groups, and the versions of a group, too.
 #[tokio::test(start_paused = true)]
 async fn objects_are_kept_if_the_identity_may_not_read_the_versions_of_the_group() {
-    let hide = |script: &Script, path: &str| {
-        for _ in 0..1_000 {
-            script.path(path, Answer::error(403, "Forbidden", "User \"jane\" cannot get this path"));
-        }
-    };
     let (world, watch) = watching().await;
     serve(&world.script, &["v1"]);
     hide(&world.script, "/apis");
@@ -193,16 +252,14 @@ async fn objects_are_kept_if_the_identity_may_not_read_the_versions_of_the_group
         "shop.example.com/v1beta1/pods is not served, and this identity may not look up whether another version of it is"
     );
     let remedy = world.informer.status().troubles()[0].remedy.clone().unwrap();
-    assert_eq!(remedy, "bind this identity to the ClusterRole system:discovery, or correct the gvr");
+    assert_eq!(
+        remedy,
+        "bind this identity to the ClusterRole system:discovery, install the CRD, or correct the gvr"
+    );
     assert_eq!(world.cached(), ["shop/a@1"]);
 
     world.script.always(GROUP, Some(group(&["v1"])));
-    eventually(
-        "the other version",
-        || world.informer.status().to_string().contains(MOVED),
-        || world.informer.status().to_string(),
-    )
-    .await;
+    shows(&world, MOVED).await;
     world.script.always(GROUP, None);
     deletes(&world).await;
 }

@@ -59,8 +59,10 @@ fn one(guest: &Guest, gvr: &str, key: types::ObjectKey) -> Result<Option<(Arc<Ob
         return Err(Error::namespace_not_granted(&gvr, &key.namespace));
     }
     let object = guest.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))?;
-    let masks = Masks::new(&guest.config, &gvr);
-    Ok(object.map(|object| (object, gvr, masks)))
+    Ok(object.map(|object| {
+        let masks = Masks::new(&guest.config, &gvr);
+        (object, gvr, masks)
+    }))
 }
 
 /// All matching objects that the plugin may read, from one snapshot of the cache.
