@@ -18,6 +18,9 @@ const ALIKE: f64 = 0.8;
 /// The most bytes of a suggested name. The name of a resource has at most 63.
 const SUGGESTED_BYTES: usize = 128;
 
+/// The most bytes of a version. A version is a DNS label.
+const VERSION_BYTES: usize = 63;
+
 /// A resource as the server describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Resource {
@@ -36,6 +39,17 @@ pub(crate) enum DiscoveryError {
     /// The group and version have no such resource.
     #[error("{api_version} has no resource `{resource}`{hint}")]
     UnknownResource { api_version: String, resource: String, hint: String },
+    /// The server serves the resource only in another version of its group. Every version has the same objects, so they exist.
+    #[error("{gvr} is not served, but {other} is")]
+    OtherVersion { gvr: Gvr, other: String },
+    /// The server does not serve the resource, and does not show this identity the other versions of the group. The objects may exist
+    /// in one of them.
+    #[error("{0} is not served, and this identity may not look up whether another version of it is")]
+    HiddenVersions(Gvr),
+    /// The server does not serve the resource, and a lookup of the other versions of the group failed. The objects may exist in one of
+    /// them.
+    #[error("{gvr} is not served, and a lookup of the other versions of its group fails")]
+    UnansweredVersions { gvr: Gvr, source: RequestError },
     /// The resource exists, but it cannot be listed or watched.
     #[error("{gvr} cannot be watched: the server allows only {verbs} on it")]
     NotWatchable { gvr: Gvr, verbs: String },
@@ -75,20 +89,13 @@ pub(crate) async fn discover(
     gvr: &Gvr,
     namespaces: bool,
 ) -> Result<Resource, DiscoveryError> {
-    let request = |source| DiscoveryError::Request { gvr: gvr.clone(), source };
-    let root = gvr.api_root();
-    let answer = match transport.get(&root).await {
-        Ok(answer) => answer,
+    let resources = match resources(transport, &gvr.api_root()).await {
+        Ok(resources) => resources,
         Err(error) if error.class() == ErrorClass::NotFound => return Err(unknown_api(transport, gvr).await),
-        Err(error) => return Err(request(error)),
+        Err(source) => return Err(DiscoveryError::Request { gvr: gvr.clone(), source }),
     };
-    let list: ApiResourceList = parse(transport, &root, &answer).map_err(request)?;
-    let Some(found) = list.resources.iter().find(|resource| resource.name == gvr.resource) else {
-        return Err(DiscoveryError::UnknownResource {
-            api_version: gvr.api_version(),
-            resource: gvr.resource.clone(),
-            hint: hint(near_resources(&gvr.resource, &list.resources)),
-        });
+    let Some(found) = resources.iter().find(|resource| resource.name == gvr.resource) else {
+        return Err(unknown_resource(transport, gvr, &resources).await);
     };
     if !["list", "watch"].iter().all(|verb| found.verbs.iter().any(|allowed| allowed == verb)) {
         let verbs = some_of(&found.verbs).to_string();
@@ -100,39 +107,135 @@ pub(crate) async fn discover(
     Ok(Resource { kind: found.kind.clone(), namespaced: found.namespaced })
 }
 
+/// The resources of a group and version: `/apis/apps/v1`.
+async fn resources(transport: &Transport, api_root: &str) -> Result<Vec<ApiResource>, RequestError> {
+    let answer = transport.get(api_root).await?;
+    let list: ApiResourceList = parse(transport, api_root, &answer)?;
+    Ok(list.resources)
+}
+
 /// The error about a group and version for which the server answered 404. Suggests another version.
 ///
 /// The 404 counts only if the server lists its API groups, or answers 403 to the request for this list. A proxy that has lost its API
 /// server may answer 404 to every request. If such an answer counted, the informer would delete all objects of the resource.
 async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
-    let api_version = gvr.api_version();
-    let groups = match api_groups(transport).await {
-        Ok(groups) => groups,
-        // This is an API server, and this identity may not read the list.
-        Err(error) if error.class() == ErrorClass::Forbidden => Value::Null,
+    let versions = match api_versions(transport, gvr).await {
+        Ok(versions) => versions,
+        // The answer 403 is that of an API server.
+        Err(error) if error.class() == ErrorClass::Forbidden => return unread_versions(gvr, error),
         Err(source) => return DiscoveryError::Request { gvr: gvr.clone(), source },
     };
-    let elements = |of: &Value, key: &str| of.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-    let versions = elements(&groups, "groups").into_iter().flat_map(|group| elements(&group, "versions"));
-    let versions = versions.filter_map(|version| Some(version.get("groupVersion")?.as_str()?.to_owned()));
-    let versions: Vec<String> = versions.chain(["v1".to_owned()]).collect();
+    if let Some(error) = other_version(transport, gvr, &versions).await {
+        return error;
+    }
+    let api_version = gvr.api_version();
+    let versions: Vec<String> = versions.into_iter().chain(["v1".to_owned()]).collect();
     let near = near(&api_version, versions.iter().map(|version| (version.as_str(), version.as_str())));
     DiscoveryError::UnknownApi { server: transport.server.to_string(), api_version, hint: hint(near) }
+}
+
+/// The error about a resource that its group and version do not have. Suggests another name.
+async fn unknown_resource(transport: &Transport, gvr: &Gvr, resources: &[ApiResource]) -> DiscoveryError {
+    // The core group has one version.
+    if !gvr.group.is_empty() {
+        let found = match api_versions(transport, gvr).await {
+            Ok(versions) => other_version(transport, gvr, &versions).await,
+            Err(error) => Some(unread_versions(gvr, error)),
+        };
+        if let Some(error) = found {
+            return error;
+        }
+    }
+    DiscoveryError::UnknownResource {
+        api_version: gvr.api_version(),
+        resource: gvr.resource.clone(),
+        hint: hint(near_resources(&gvr.resource, resources)),
+    }
+}
+
+/// The error about a resource that another one of these versions has, or that another version may have, because its lookup failed. A
+/// CRD that stops serving one of its versions keeps its objects. Returns `None` if no other version has the resource.
+async fn other_version(transport: &Transport, gvr: &Gvr, versions: &[String]) -> Option<DiscoveryError> {
+    let mut unread = None;
+    for other in other_versions(gvr, versions) {
+        match resources(transport, &other.api_root()).await {
+            Ok(resources) if resources.iter().any(|resource| resource.name == gvr.resource) => {
+                return Some(DiscoveryError::OtherVersion { gvr: gvr.clone(), other: other.to_string() });
+            }
+            Ok(_) => {}
+            Err(error) if error.class() == ErrorClass::NotFound => {}
+            Err(error) => unread = unread.or(Some(error)),
+        }
+    }
+    unread.map(|error| unread_versions(gvr, error))
+}
+
+/// The error about a resource that is not served, if this lookup of its other versions failed.
+fn unread_versions(gvr: &Gvr, error: RequestError) -> DiscoveryError {
+    let gvr = gvr.clone();
+    if error.class() == ErrorClass::Forbidden {
+        DiscoveryError::HiddenVersions(gvr)
+    } else {
+        DiscoveryError::UnansweredVersions { gvr, source: error }
+    }
+}
+
+/// The resource in the other versions of its group, the one that the server prefers first.
+fn other_versions(gvr: &Gvr, versions: &[String]) -> Vec<Gvr> {
+    // An invalid name would become part of a path.
+    let names =
+        versions.iter().filter_map(|version| format!("{version}/{}", gvr.resource).parse::<Gvr>().ok());
+    let others = names.filter(|name| name.group == gvr.group && name.version != gvr.version);
+    others.filter(|other| other.version.len() <= VERSION_BYTES).collect()
+}
+
+/// The groups and versions that the server serves, as `apps/v1`. If this identity may not read them, returns the versions of this
+/// group.
+async fn api_versions(transport: &Transport, gvr: &Gvr) -> Result<Vec<String>, RequestError> {
+    match api_groups(transport).await {
+        Ok(groups) => Ok(elements(&groups, "groups").iter().flat_map(versions_of).collect()),
+        // This is an API server, and the core group has no list of versions.
+        Err(error) if error.class() == ErrorClass::Forbidden && gvr.group.is_empty() => Ok(Vec::new()),
+        Err(error) if error.class() == ErrorClass::Forbidden => {
+            match document(transport, &format!("/apis/{}", gvr.group), "versions").await {
+                Ok(group) => Ok(versions_of(&group)),
+                Err(error) if error.class() == ErrorClass::NotFound => Ok(Vec::new()),
+                Err(error) => Err(error),
+            }
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The API groups that the server serves. An answer of another form, or 404, is an error, because an API server always has this list.
 async fn api_groups(transport: &Transport) -> Result<Value, RequestError> {
     const PATH: &str = "/apis";
-    let no_list = || {
-        let problem = Problem::Unexpected("no list of its API groups: is it an API server?".to_owned());
-        transport.error(&format!("GET {PATH}"), problem)
-    };
-    let answer = match transport.get(PATH).await {
-        Err(error) if error.class() == ErrorClass::NotFound => return Err(no_list()),
-        answer => answer?,
-    };
-    let groups: Value = parse(transport, PATH, &answer)?;
-    if groups.get("groups").is_some() { Ok(groups) } else { Err(no_list()) }
+    match document(transport, PATH, "groups").await {
+        Err(error) if error.class() == ErrorClass::NotFound => Err(no_list(transport, PATH)),
+        found => found,
+    }
+}
+
+/// A document that has this field.
+async fn document(transport: &Transport, path: &str, field: &str) -> Result<Value, RequestError> {
+    let answer = transport.get(path).await?;
+    let document: Value = parse(transport, path, &answer)?;
+    if document.get(field).is_some() { Ok(document) } else { Err(no_list(transport, path)) }
+}
+
+fn no_list(transport: &Transport, path: &str) -> RequestError {
+    let problem = Problem::Unexpected("no list of its API groups: is it an API server?".to_owned());
+    transport.error(&format!("GET {path}"), problem)
+}
+
+/// The versions of an API group with the name of the group: `apps/v1`.
+fn versions_of(group: &Value) -> Vec<String> {
+    let versions = elements(group, "versions").iter();
+    versions.filter_map(|version| Some(version.get("groupVersion")?.as_str()?.to_owned())).collect()
+}
+
+fn elements<'a>(of: &'a Value, field: &str) -> &'a [Value] {
+    of.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn near_resources(name: &str, resources: &[ApiResource]) -> Vec<String> {
@@ -195,21 +298,45 @@ impl DiscoveryError {
         }
     }
 
-    /// Returns true if the server answered that it does not serve the resource. A CRD may add it later.
+    /// Returns true if the server answered that it does not serve the resource in this version. A CRD may add it later.
     pub(crate) fn is_unserved(&self) -> bool {
-        matches!(self, Self::UnknownApi { .. } | Self::UnknownResource { .. })
+        matches!(
+            self,
+            Self::UnknownApi { .. }
+                | Self::UnknownResource { .. }
+                | Self::OtherVersion { .. }
+                | Self::HiddenVersions(_)
+                | Self::UnansweredVersions { .. }
+        )
     }
 
     /// Returns true if the objects of a resource that was watched by namespace cannot exist any more: the server does not serve the
-    /// resource, or a cluster-scoped resource has taken its name.
+    /// resource in any version, or a cluster-scoped resource has taken its name.
     pub(crate) fn is_gone(&self) -> bool {
-        self.is_unserved() || matches!(self, Self::ClusterScoped(_))
+        matches!(self, Self::UnknownApi { .. } | Self::UnknownResource { .. } | Self::ClusterScoped(_))
+    }
+
+    /// The remedy. Returns `None` if it follows from the class.
+    pub(crate) fn remedy(&self) -> Option<String> {
+        match self {
+            Self::OtherVersion { other, .. } => {
+                Some(format!("change `gvr` of [[watch]], and `watch` of each subscription to it, to {other}"))
+            }
+            Self::HiddenVersions(_) => Some(
+                "bind this identity to the ClusterRole system:discovery, install the CRD, or correct the gvr"
+                    .to_owned(),
+            ),
+            Self::UnansweredVersions { .. } => {
+                Some("check that the APIService of each version of the group is available".to_owned())
+            }
+            _ => None,
+        }
     }
 
     /// The pause that the server asked for.
     pub(crate) fn retry_after(&self) -> Option<std::time::Duration> {
         match self {
-            Self::Request { source, .. } => source.retry_after(),
+            Self::Request { source, .. } | Self::UnansweredVersions { source, .. } => source.retry_after(),
             _ => None,
         }
     }

@@ -41,7 +41,7 @@ pub enum ErrorClass {
     UnfinishedList,
     /// A streaming list and a plain list of the same resource version differ.
     Inconsistent,
-    /// The server does not serve the resource, or not as configured.
+    /// The server does not serve the resource, or not as configured: not in this version, or not by namespace.
     UnknownResource,
     /// A bug of the host.
     Bug,

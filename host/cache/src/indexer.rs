@@ -102,7 +102,7 @@ impl Indexer {
         self.store.read().get(namespace, name).cloned()
     }
 
-    /// All objects, or those of one namespace, in no particular order (I-14).
+    /// All objects, one namespace after the other, or those of one namespace. Objects of one namespace have no order (I-14).
     pub(crate) fn list(&self, namespace: Option<&str>) -> Vec<Arc<Object>> {
         self.store.read().iter(namespace).cloned().collect()
     }

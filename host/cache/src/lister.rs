@@ -77,9 +77,7 @@ impl Lister {
         if !query.labels.is_empty() {
             objects.retain(|object| query.labels.selects(object));
         }
-        objects.sort_unstable_by(|left, right| {
-            (left.namespace(), left.name()).cmp(&(right.namespace(), right.name()))
-        });
+        sort(&mut objects);
         Ok(objects)
     }
 
@@ -117,6 +115,15 @@ impl fmt::Debug for Lister {
     }
 }
 
+/// Sorts by namespace and then by name. The indexer returns the namespaces in their order, so the first sort is usually a single
+/// pass, and the sort of each namespace compares names alone.
+fn sort(objects: &mut [Arc<Object>]) {
+    objects.sort_unstable_by(|left, right| left.namespace().cmp(right.namespace()));
+    for of_namespace in objects.chunk_by_mut(|left, right| left.namespace() == right.namespace()) {
+        of_namespace.sort_unstable_by(|left, right| left.name().cmp(right.name()));
+    }
+}
+
 fn known(indexes: &[String]) -> String {
     if indexes.is_empty() {
         "the watch configures none".to_owned()
@@ -130,6 +137,38 @@ mod tests {
     use informer_types::{Body, Header};
 
     use super::*;
+
+    #[test]
+    fn objects_are_sorted_by_namespace_and_name_with_and_without_an_index() {
+        let indexer = Indexer::default();
+        let paths = "/part".parse().unwrap();
+        indexer.add_indexes([(&"by-part".to_owned(), &paths)]).unwrap();
+        // An object of one namespace follows an object of another one. A namespace begins with the name of another one.
+        for name in ["c", "a-b", "b", "a"] {
+            for namespace in ["b", "a-b", "", "a"] {
+                let header = Header { namespace: namespace.into(), name: name.into(), ..Header::default() };
+                let body = Body::Raw(r#"{"part":"of"}"#.into());
+                indexer.put(Arc::new(Object::new(&header, body).unwrap()));
+            }
+        }
+        let lister = Lister::new(Arc::new(indexer), watch::channel(true).1);
+        let labels = LabelSelector::default();
+        let keys = |namespace: Option<&str>, index: Option<(&str, &str)>| {
+            let objects = lister.list(&ListQuery { namespace, labels: &labels, index }).unwrap();
+            objects.iter().map(|object| object.key()).collect::<Vec<ObjectKey>>()
+        };
+        let by_part = Some(("by-part", "of"));
+
+        let all = keys(None, None);
+
+        assert_eq!(all.len(), 16);
+        assert!(all.is_sorted(), "{all:?}");
+        assert_eq!(keys(None, by_part), all);
+        let of_one: Vec<ObjectKey> = all.into_iter().filter(|key| &*key.namespace == "a").collect();
+        assert_eq!(of_one.len(), 4);
+        assert_eq!(keys(Some("a"), None), of_one);
+        assert_eq!(keys(Some("a"), by_part), of_one);
+    }
 
     #[test]
     #[ignore = "needs valgrind"]

@@ -146,6 +146,8 @@ pub struct LastError {
     pub text: String,
     /// The class of the failure.
     pub class: ErrorClass,
+    /// The remedy. `None` if it follows from the class.
+    pub remedy: Option<String>,
     /// The time since it happened.
     #[serde(rename = "age-ms", with = "millis")]
     pub age: Duration,

@@ -56,10 +56,11 @@ impl Store {
         self.namespaces.get(namespace)?.get(namespace, name)
     }
 
+    /// The objects of one namespace, or of all namespaces in the order of their names. Objects of one namespace have no order.
     pub(super) fn iter(&self, namespace: Option<&str>) -> Box<dyn Iterator<Item = &Arc<Object>> + '_> {
         match namespace {
             Some(namespace) => Box::new(self.namespaces.get(namespace).into_iter().flat_map(ObjectSet::iter)),
-            None => Box::new(self.namespaces.values().flat_map(ObjectSet::iter)),
+            None => Box::new(self.namespaces(None).flat_map(|(_, objects)| objects.iter())),
         }
     }
 

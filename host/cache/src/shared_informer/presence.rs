@@ -1,5 +1,5 @@
 //! Waits until the API server serves the resource, and notices that the resource is removed or replaced by another one
-//! (D-12).
+//! (D-12). If the server still serves another version of the resource, its objects exist, and the informer keeps its cache.
 //!
 //! In client-go, the informer of a removed CRD gets 404 for its list forever (F-9). Here the informer does not list a resource that is
 //! not served. It requests discovery at a low rate until the resource is served.
@@ -35,12 +35,21 @@ const BETWEEN_DENIALS: Duration = Duration::from_secs(2);
 pub(super) enum ResourceChange {
     /// The resource was removed.
     Gone(DiscoveryError),
+    /// The server does not serve the resource in this version, but its objects exist in another version, or may exist.
+    Unserved,
     /// Another CRD has taken the name: the resource has another kind or another scope.
     Another(Resource),
 }
 
 /// Looks the resource up until the server serves it.
-pub(super) async fn served(inner: &Inner, transport: &Transport, config: &FactoryConfig) -> Resource {
+///
+/// # Errors
+/// The resource was removed, and the cache may have its objects.
+pub(super) async fn served(
+    inner: &Inner,
+    transport: &Transport,
+    config: &FactoryConfig,
+) -> Result<Resource, DiscoveryError> {
     let mut failing = FailureBackoff::new(config.backoff);
     let mut short = config.backoff;
     short.backoff.min = short.backoff.min.min(LONGEST_WAIT);
@@ -50,33 +59,38 @@ pub(super) async fn served(inner: &Inner, transport: &Transport, config: &Factor
     // A lookup may find a cluster-scoped resource although the informer watches by namespace. If that resource has taken the name of
     // a removed resource, the informer waits. If no resource was removed, the configuration is wrong, and the lookup counts as a failure.
     let was_removed = waiting;
+    // The resource was not removed, so the cache may have objects: another version is served, or a bug ended the informer.
+    let is_listed = !waiting && inner.cells.iter().any(|cell| cell.has_listed());
+    let mut denials = 0;
+    let mut logged = None;
     loop {
         if !waiting {
             inner.enter(Phase::Discovering);
         }
-        let delay = match ask(inner, transport).await {
+        let answer = ask(inner, transport).await;
+        denials = if answer.as_ref().is_err_and(DiscoveryError::is_gone) { denials + 1 } else { 0 };
+        let delay = match answer {
             Ok(resource) => {
-                if waiting {
+                if waiting || logged.is_some() {
                     tracing::info!(resource = %inner.key, "the resource is served now");
                 }
                 inner.unserved.send_replace(false);
-                return resource;
+                return Ok(resource);
+            }
+            Err(error) if is_listed && denials == DENIALS => return Err(error),
+            Err(error) if is_listed && error.is_gone() => BETWEEN_DENIALS,
+            Err(error) if is_listed && error.is_unserved() => {
+                let delay = missing.draw(error.retry_after());
+                keep(inner, &error, &mut logged, delay);
+                delay
             }
             Err(error) if error.is_unserved() || (was_removed && error.is_gone()) => {
-                let delay = missing.draw(None);
+                let delay = missing.draw(error.retry_after());
                 if !waiting {
-                    tracing::warn!(resource = %inner.key, reason = %error, "the resource is not served, waiting for it");
+                    tracing::warn!(resource = %inner.key, reason = chain(&error), remedy = error.remedy(), "the resource is not served, waiting for it");
                 }
                 waiting = true;
-                inner.unserved.send_replace(true);
-                // If a bug ended the informer, its cache may still have objects.
-                let is_empty = inner.indexer.len() == 0;
-                for cell in &inner.cells {
-                    cell.wait_for_resource(&error.to_string(), delay);
-                    if is_empty {
-                        cell.confirm_empty();
-                    }
-                }
+                wait(inner, &error, delay);
                 delay
             }
             Err(error) => {
@@ -90,8 +104,8 @@ pub(super) async fn served(inner: &Inner, transport: &Transport, config: &Factor
     }
 }
 
-/// Returns once the resource was removed or replaced. Sends a request only after a list or a watch was answered with
-/// 404 or an object of another type arrived, so it is free in normal operation.
+/// Returns once the resource was removed or replaced, or is served in another version only. Sends a request only after a list or a
+/// watch was answered with 404 or an object of another type arrived, so it is free in normal operation.
 ///
 /// # Cancel safety
 /// A dropped future changes nothing.
@@ -107,19 +121,61 @@ pub(super) async fn changed(inner: &Inner, transport: &Transport, resource: &Res
 
 /// Returns `None` if the resource is unchanged, the answers differ, or the lookup failed.
 async fn asked(inner: &Inner, transport: &Transport, resource: &Resource) -> Option<ResourceChange> {
-    for denial in 1.. {
+    let mut denials = 0;
+    for lookup in 1.. {
         match ask(inner, transport).await {
             Ok(found) => return (found != *resource).then_some(ResourceChange::Another(found)),
-            Err(error) if !error.is_gone() => return None,
-            Err(error) if denial == DENIALS => return Some(ResourceChange::Gone(error)),
-            Err(_) => sleep(BETWEEN_DENIALS).await,
+            Err(error) if error.is_gone() => {
+                denials += 1;
+                if denials == DENIALS {
+                    return Some(ResourceChange::Gone(error));
+                }
+            }
+            Err(error) if !error.is_unserved() => return None,
+            Err(_) if lookup >= DENIALS => return Some(ResourceChange::Unserved),
+            // The objects exist, or may exist, so the denials before do not count.
+            Err(_) => denials = 0,
         }
+        sleep(BETWEEN_DENIALS).await;
     }
     None
 }
 
 async fn ask(inner: &Inner, transport: &Transport) -> Result<Resource, DiscoveryError> {
     discover(transport, &inner.key.gvr, !inner.key.namespaces.is_empty()).await
+}
+
+/// The informer waits until the server serves the resource. Its cache is empty: there was no list, or the objects of the removed
+/// resource were deleted.
+fn wait(inner: &Inner, error: &DiscoveryError, delay: Duration) {
+    inner.unserved.send_replace(true);
+    let reason = chain(error);
+    for cell in &inner.cells {
+        cell.wait_for_resource(&reason, error.remedy(), delay);
+        // If another version of the resource is served, the empty cache may lack objects.
+        if error.is_gone() {
+            cell.confirm_empty();
+        }
+    }
+}
+
+/// The informer keeps its cache, because the objects exist in another version, or may exist. `logged` is the last reason in the log.
+fn keep(inner: &Inner, error: &DiscoveryError, logged: &mut Option<String>, delay: Duration) {
+    let reason = chain(error);
+    if logged.as_ref() != Some(&reason) {
+        let remedy = error.remedy();
+        tracing::warn!(
+            resource = %inner.key,
+            reason,
+            remedy,
+            "the resource is not served in this version, keeping its objects; no deletions are delivered"
+        );
+        *logged = Some(reason.clone());
+    }
+    inner.unserved.send_replace(true);
+    for cell in &inner.cells {
+        cell.keep(reason.clone(), error.remedy(), delay);
+    }
 }
 
 fn back_off(inner: &Inner, error: DiscoveryError, delay: Duration) {

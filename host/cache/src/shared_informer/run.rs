@@ -41,6 +41,8 @@ enum End {
     Gone(String),
     /// The server serves another resource of this name.
     Another,
+    /// The server does not serve the resource in this version, and its objects may exist in another version.
+    Unserved,
 }
 
 /// A task panicked, or returned although nothing stopped it.
@@ -87,10 +89,12 @@ async fn distribute_rest(inner: &Arc<Inner>) {
 /// Runs an informer until it is stopped, or ended by a bug.
 async fn live(inner: &Arc<Inner>, transport: &Transport, config: &FactoryConfig) -> Result<(), Bug> {
     in_background(inner, Inner::distribute_in_doubt).await?;
-    while let Some(resource) =
-        inner.stop.run_until_cancelled(presence::served(inner, transport, config)).await
-    {
-        match watch(inner, transport, config, &resource).await? {
+    while let Some(found) = inner.stop.run_until_cancelled(presence::served(inner, transport, config)).await {
+        let end = match found {
+            Ok(resource) => watch(inner, transport, config, &resource).await?,
+            Err(gone) => inner.changed(ResourceChange::Gone(gone)),
+        };
+        match end {
             End::Stopped => break,
             // The controller has ended by then.
             End::Gone(reason) => {
@@ -99,13 +103,14 @@ async fn live(inner: &Arc<Inner>, transport: &Transport, config: &FactoryConfig)
                 // kind, and the subscription has to receive its deletions first (D-22).
                 inner.cells.iter().for_each(|cell| cell.vanished(&reason));
             }
-            End::Another => {}
+            // The next lookup reports an unserved resource.
+            End::Another | End::Unserved => {}
         }
     }
     Ok(())
 }
 
-/// Watches a served resource until the stop, or until the resource was removed or replaced. When it returns, every task
+/// Watches a served resource until the stop, or until the server does not serve it any more. When it returns, every task
 /// has ended, and every delta that the reflectors pushed is in the cache and was distributed, unless a bug ended the controller.
 async fn watch(
     inner: &Arc<Inner>,
@@ -198,6 +203,7 @@ impl Inner {
                 tracing::warn!(resource = %self.key, kind = found.kind, "another resource took the name, listing it");
                 End::Another
             }
+            ResourceChange::Unserved => End::Unserved,
         }
     }
 

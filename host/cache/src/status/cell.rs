@@ -109,9 +109,18 @@ impl ReflectorCell {
     }
 
     /// The server does not serve the resource, and the next lookup is after `delay`. This does not count as a failure.
-    pub(crate) fn wait_for_resource(&self, reason: &str, delay: Duration) {
+    pub(crate) fn wait_for_resource(&self, reason: &str, remedy: Option<String>, delay: Duration) {
         let mut state = self.state.lock();
-        state.wait_for_resource(reason);
+        state.wait_for_resource(reason, remedy);
+        state.retry_at = Some(Instant::now() + delay);
+    }
+
+    /// The server does not serve the resource in this version, and its objects may exist in another version. The cache stays as it is,
+    /// and the next lookup is after `delay`. This counts as a failure, because an operator has to act.
+    pub(crate) fn keep(&self, reason: String, remedy: Option<String>, delay: Duration) {
+        let mut state = self.state.lock();
+        state.failed(reason, ErrorClass::UnknownResource, remedy);
+        state.enter(Phase::BackingOff);
         state.retry_at = Some(Instant::now() + delay);
     }
 
@@ -122,7 +131,7 @@ impl ReflectorCell {
         let mut state = self.state.lock();
         state.status.counters.vanished += 1;
         state.confirm_empty();
-        state.wait_for_resource(reason);
+        state.wait_for_resource(reason, None);
     }
 
     /// Records that the empty cache is current, because the server does not serve the resource.
@@ -137,13 +146,7 @@ impl ReflectorCell {
     }
 
     pub(crate) fn failed(&self, text: String, class: ErrorClass) {
-        let mut state = self.state.lock();
-        state.note_recovery();
-        let now = state.record(text, class);
-        state.status.consecutive_failures = state.status.consecutive_failures.saturating_add(1);
-        state.failing_since.get_or_insert(now);
-        state.status.counters.failures += 1;
-        drop(state);
+        self.state.lock().failed(text, class, None);
         if class == ErrorClass::NotFound {
             self.doubt.notify_one();
         }
@@ -353,12 +356,12 @@ impl State {
         self.retry_at = None;
     }
 
-    fn wait_for_resource(&mut self, reason: &str) {
+    fn wait_for_resource(&mut self, reason: &str, remedy: Option<String>) {
         if self.status.phase != Phase::WaitingForResource {
             self.enter(Phase::WaitingForResource);
         }
         self.recovered();
-        self.record(reason.to_owned(), ErrorClass::UnknownResource);
+        self.record(reason.to_owned(), ErrorClass::UnknownResource, remedy);
     }
 
     /// Records that the empty cache is current. Changes nothing before the first list.
@@ -366,8 +369,16 @@ impl State {
         self.current_at = self.current_at.map(|_| Instant::now());
     }
 
-    fn record(&mut self, text: String, class: ErrorClass) -> Instant {
-        self.status.last_error = Some(LastError { text, class, age: Duration::ZERO });
+    fn failed(&mut self, text: String, class: ErrorClass, remedy: Option<String>) {
+        self.note_recovery();
+        let now = self.record(text, class, remedy);
+        self.status.consecutive_failures = self.status.consecutive_failures.saturating_add(1);
+        self.failing_since.get_or_insert(now);
+        self.status.counters.failures += 1;
+    }
+
+    fn record(&mut self, text: String, class: ErrorClass, remedy: Option<String>) -> Instant {
+        self.status.last_error = Some(LastError { text, class, remedy, age: Duration::ZERO });
         *self.failed_at.insert(Instant::now())
     }
 

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use informer_types::{counted, millis};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{InformerStatus, Phase, ReflectorStatus, remedy::remedy};
+use super::{InformerStatus, LastError, Phase, ReflectorStatus, remedy::remedy};
 use crate::ErrorClass;
 
 /// An answer that takes longer than this is reported.
@@ -53,9 +53,9 @@ impl InformerStatus {
         let mut troubles: Vec<Trouble> =
             self.reflectors.iter().filter_map(|reflector| self.trouble(reflector)).collect();
         // Several namespaces wait for the same resource: report it once.
-        if self.phase == Phase::WaitingForResource {
-            troubles.truncate(1);
-        }
+        troubles.dedup_by(|next, first| {
+            next.class == Some(ErrorClass::UnknownResource) && next.what == first.what
+        });
         troubles.extend(self.reflectors.iter().filter_map(quarantine));
         troubles.extend(self.behind());
         troubles
@@ -97,7 +97,7 @@ impl InformerStatus {
             Phase::WaitingForResource => {
                 let error = error?;
                 let what = format!("waiting for the resource to be served: {}", error.text);
-                let remedy = remedy(error.class, &self.key);
+                let remedy = self.remedy(error);
                 Some(Trouble { class: Some(error.class), remedy, ..trouble(what, reflector.phase_age) })
             }
             // The first event ends this trouble, and so does a watch that has been open for a second.
@@ -112,7 +112,7 @@ impl InformerStatus {
             _ if reflector.consecutive_failures > 0 => {
                 let error = error?;
                 let lasting = reflector.failing_for.unwrap_or(error.age);
-                let remedy = remedy(error.class, &self.key);
+                let remedy = self.remedy(error);
                 Some(Trouble { class: Some(error.class), remedy, ..trouble(error.text.clone(), lasting) })
             }
             Phase::Discovering | Phase::Listing if reflector.phase_age > SLOW => {
@@ -128,6 +128,10 @@ impl InformerStatus {
             }
             _ => None,
         }
+    }
+
+    fn remedy(&self, error: &LastError) -> Option<String> {
+        error.remedy.clone().or_else(|| remedy(error.class, &self.key))
     }
 
     /// Returns how old the cached data may be, if no watch keeps it current: `data as of 3 min 5 s ago`. Also returned if

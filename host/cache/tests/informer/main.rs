@@ -19,6 +19,7 @@ mod listeners;
 mod lister;
 mod lists;
 mod notification;
+mod other_versions;
 mod pager;
 mod parts;
 mod presence;

@@ -200,6 +200,19 @@ async fn the_deletions_of_a_removed_resource_that_a_panic_kept_back_are_delivere
     assert_eq!(world.informer.status().counters.restarts, 1);
 }
 
+/// The informer does not watch the resource meanwhile, so no watch and no list shows the removal (D-12).
+#[tokio::test(start_paused = true)]
+async fn the_objects_of_a_resource_that_was_removed_before_the_restart_are_deleted() {
+    let (world, watch) = World::watching(served(), pods()).await;
+    watch.panic();
+    world.fails(ErrorClass::Bug).await;
+
+    world.script.always("/api/v1", None);
+
+    world.receives(&["add shop/a@1 initial", "delete shop/a@1 relist?"]).await;
+    assert!(world.cached().is_empty());
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_a_list_that_a_panic_kept_from_the_listeners_is_delivered_after_the_restart() {
     let script = served();

@@ -103,12 +103,12 @@ impl Budget {
 
 /// The JSON texts of the parts, in the order of the parts.
 pub(super) fn values(seen: &Seen, parts: &[Part], budget: &mut Budget) -> Result<Vec<Option<String>>, Error> {
-    let mut values = Vec::with_capacity(parts.len());
-    for value in seen.parts(parts)? {
-        budget.spend(value.as_deref().map_or(0, str::len))?;
-        values.push(value.map(Cow::into_owned));
-    }
-    Ok(values)
+    let owned = |value: Option<Cow<'_, str>>| {
+        let spent = budget.spend(value.as_deref().map_or(0, str::len));
+        spent.map(|()| value.map(Cow::into_owned))
+    };
+    // The vector of the texts becomes that of the values, without another allocation.
+    seen.parts(parts)?.into_iter().map(owned).collect()
 }
 
 /// Copies the fields that handlers read most often.

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use informer_types::{Gvr, LabelSelector, Namespaces, Object, ObjectKey, Part};
+use informer_types::{Gvr, LabelSelector, Namespaces, Object, ObjectKey};
 use wasmtime::component::HasSelf;
 
 pub(crate) use pages::OpenLists;
@@ -52,20 +52,17 @@ fn readable<'g>(guest: &'g Guest, gvr: &str) -> Result<(Gvr, &'g Namespaces), Er
     }
 }
 
-/// The object if it is cached, and the masks that hide what the plugin may not see of it.
-fn one(guest: &Guest, gvr: &str, key: types::ObjectKey) -> Result<Option<(Arc<Object>, Masks)>, Error> {
+/// The object if it is cached, its resource, and the masks that hide what the plugin may not see of it.
+fn one(guest: &Guest, gvr: &str, key: types::ObjectKey) -> Result<Option<(Arc<Object>, Gvr, Masks)>, Error> {
     let (gvr, namespaces) = readable(guest, gvr)?;
     if !namespaces.contains(&key.namespace) {
         return Err(Error::namespace_not_granted(&gvr, &key.namespace));
     }
     let object = guest.sources.lister.get(&gvr, &ObjectKey::new(key.namespace, key.name))?;
-    Ok(object.map(|object| (object, Masks::new(&guest.config, &gvr))))
-}
-
-/// The first part that the plugin does not declare to read of the resource.
-fn undeclared(guest: &Guest, gvr: &str, parts: &[Part]) -> Result<Option<Undeclared>, Error> {
-    let (gvr, _) = readable(guest, gvr)?;
-    Ok(Undeclared::of(&guest.config, &gvr, parts))
+    Ok(object.map(|object| {
+        let masks = Masks::new(&guest.config, &gvr);
+        (object, gvr, masks)
+    }))
 }
 
 /// All matching objects that the plugin may read, from one snapshot of the cache.
@@ -138,7 +135,7 @@ async fn page<T>(
         }
     };
     let mut budget = Budget::new(guest.config.limits.response_bytes);
-    let (mut items, mut bytes) = (Vec::new(), 0);
+    let (mut items, mut bytes) = (Vec::with_capacity(cursor.objects().len()), 0);
     let mut running_since = Instant::now();
     for object in cursor.objects() {
         match item(object, &masks, &mut budget) {
@@ -180,7 +177,7 @@ fn selector(text: &str) -> Result<LabelSelector, Error> {
 
 impl Host for Guest {
     fn get(&mut self, gvr: String, key: types::ObjectKey) -> Result<Option<String>, Error> {
-        let Some((object, masks)) = one(self, &gvr, key)? else { return Ok(None) };
+        let Some((object, _, masks)) = one(self, &gvr, key)? else { return Ok(None) };
         let json = masks.seen(&object)?.into_text();
         Budget::new(self.config.limits.response_bytes).spend(json.len())?;
         self.receives(json.len());
@@ -194,8 +191,8 @@ impl Host for Guest {
         wanted: Vec<String>,
     ) -> Result<Option<Vec<Option<String>>>, Error> {
         let parts = self.query.parts(wanted)?;
-        let Some((object, masks)) = one(self, &gvr, key)? else { return Ok(None) };
-        if let Some(undeclared) = undeclared(self, &gvr, &parts)? {
+        let Some((object, gvr, masks)) = one(self, &gvr, key)? else { return Ok(None) };
+        if let Some(undeclared) = Undeclared::of(&self.config, &gvr, &parts) {
             undeclared.check(&object)?;
         }
         let mut budget = Budget::new(self.config.limits.response_bytes);
@@ -222,7 +219,7 @@ impl Host for Guest {
         part: Page,
     ) -> Result<FieldsPage, Error> {
         let parts = self.query.parts(wanted)?;
-        let undeclared = undeclared(self, &gvr, &parts)?;
+        let undeclared = Undeclared::of(&self.config, &readable(self, &gvr)?.0, &parts);
         let (items, next) = page(self, &gvr, of, &part, |object, masks, budget| {
             undeclared.as_ref().map_or(Ok(()), |undeclared| undeclared.check(object))?;
             let key =

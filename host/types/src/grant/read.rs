@@ -19,7 +19,10 @@ pub struct ReadGrant {
 
 /// All lines of `read`. The default grants nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReadGrants(BTreeMap<(Gvr, Option<String>), Namespaces>);
+pub struct ReadGrants(BTreeMap<Gvr, BySubresource>);
+
+/// The grants of one resource, never empty. `None` stands for the objects themselves.
+type BySubresource = BTreeMap<Option<String>, Namespaces>;
 
 // === impl ReadGrant ===
 
@@ -54,31 +57,33 @@ impl ReadGrants {
     /// The namespaces in which this subresource, or without one the objects themselves, may be read. `None` means none.
     #[must_use]
     pub fn of(&self, gvr: &Gvr, subresource: Option<&str>) -> Option<&Namespaces> {
-        self.0.get(&(gvr.clone(), subresource.map(str::to_owned)))
+        self.0.get(gvr)?.get(&subresource.map(str::to_owned))
     }
 
     /// The resources whose objects may be read in some namespace, sorted.
     pub fn gvrs(&self) -> impl Iterator<Item = &Gvr> {
-        self.0.keys().filter(|(_, subresource)| subresource.is_none()).map(|(gvr, _)| gvr)
+        self.iter().filter(|(_, subresource, _)| subresource.is_none()).map(|(gvr, ..)| gvr)
     }
 
     /// All grants, one for each resource and subresource, sorted.
     pub fn iter(&self) -> impl Iterator<Item = (&Gvr, Option<&str>, &Namespaces)> {
-        self.0.iter().map(|((gvr, subresource), namespaces)| (gvr, subresource.as_deref(), namespaces))
+        self.0.iter().flat_map(|(gvr, grants)| {
+            grants.iter().map(move |(subresource, namespaces)| (gvr, subresource.as_deref(), namespaces))
+        })
     }
 }
 
 impl FromIterator<ReadGrant> for ReadGrants {
     /// Lines for the same resource are combined.
     fn from_iter<I: IntoIterator<Item = ReadGrant>>(grants: I) -> Self {
-        let mut all = BTreeMap::new();
+        let mut all = BTreeMap::<Gvr, BySubresource>::new();
         for ReadGrant { gvr, subresource, namespaces } in grants {
-            let key = (gvr, subresource);
-            let namespaces = match all.remove(&key) {
+            let of_resource = all.entry(gvr).or_default();
+            let namespaces = match of_resource.remove(&subresource) {
                 Some(earlier) => namespaces.union(earlier),
                 None => namespaces,
             };
-            all.insert(key, namespaces);
+            of_resource.insert(subresource, namespaces);
         }
         Self(all)
     }

@@ -125,6 +125,13 @@ fn lines_for_one_resource_are_combined() {
     assert_eq!(some.of(&deployments(), Some("scale")), Some(&Namespaces::All));
     assert_eq!(some.of(&deployments(), Some("status")), None);
     assert_eq!(some.gvrs().collect::<Vec<_>>(), [&deployments()]);
+    let shown: Vec<String> =
+        some.iter().map(|(gvr, subresource, of)| format!("{gvr} {subresource:?}{of}")).collect();
+    assert_eq!(shown, ["apps/v1/deployments None @a,b", "apps/v1/deployments Some(\"scale\")"]);
+
+    let subresource = of(&["apps/v1/deployments/scale @a"]);
+    assert_eq!(subresource.namespaces(&deployments()), None);
+    assert_eq!(subresource.gvrs().count(), 0);
 
     let all = of(&["apps/v1/deployments @a", "apps/v1/deployments"]);
     assert_eq!(all.namespaces(&deployments()), Some(&Namespaces::All));

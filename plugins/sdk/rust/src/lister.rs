@@ -25,7 +25,7 @@
 
 mod pages;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde::de::DeserializeOwned;
 
@@ -140,7 +140,7 @@ pub fn get_fields<const N: usize>(
     pointers: [&str; N],
 ) -> Result<Option<[Field; N]>, Error> {
     let values = host::lister::get_fields(gvr, key, &pointers)?;
-    Ok(values.map(|values| Field::zip(pointers, values)))
+    Ok(values.map(|values| Field::zip(&pointers.map(Arc::from), values)))
 }
 
 /// Lists the metadata of the selected objects. This is the cheapest list.
@@ -164,10 +164,11 @@ pub fn list_fields<'a, const N: usize>(
     of: &'a Selector,
     pointers: [&'a str; N],
 ) -> List<'a, Fields<N>> {
+    let shared: [Arc<str>; N] = pointers.map(Arc::from);
     List::new(move |token| {
         let page = host::lister::list_fields(gvr, of.wire(), &pointers, of.part(token))?;
         let items = page.items.into_iter();
-        let fields = |wit::Fields { key, values }| Fields { key, values: Field::zip(pointers, values) };
+        let fields = |wit::Fields { key, values }| Fields { key, values: Field::zip(&shared, values) };
         Ok((items.map(fields).collect(), page.next))
     })
 }

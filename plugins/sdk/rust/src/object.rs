@@ -1,5 +1,7 @@
 //! The objects of the current call.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 
 use crate::bindings::informer::plugin::types;
@@ -31,7 +33,8 @@ pub struct Object {
 /// The value at a pointer, before it is parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    pointer: String,
+    /// Shared by all objects of a list.
+    pointer: Arc<str>,
     json: Option<String>,
 }
 
@@ -80,7 +83,8 @@ impl Object {
     /// # Errors
     /// Returns [`Error::Host`] if a pointer is invalid or the call has returned.
     pub fn get_many<const N: usize>(&self, pointers: [&str; N]) -> Result<[Field; N], Error> {
-        Ok(Field::zip(pointers, host::objects::get_many(self.id, &pointers)?))
+        let values = host::objects::get_many(self.id, &pointers)?;
+        Ok(Field::zip(&pointers.map(Arc::from), values))
     }
 
     /// Returns true if the value at any of the pointers differs from the value in `other`. White space and the order of keys do
@@ -97,13 +101,15 @@ impl Object {
 
 impl Field {
     pub(crate) fn new(pointer: &str, json: Option<String>) -> Self {
-        Self { pointer: pointer.to_owned(), json }
+        Self { pointer: Arc::from(pointer), json }
     }
 
     /// Pairs each pointer with its value. The host returns one value for each pointer.
-    pub(crate) fn zip<const N: usize>(pointers: [&str; N], values: Vec<Option<String>>) -> [Self; N] {
+    pub(crate) fn zip<const N: usize>(pointers: &[Arc<str>; N], values: Vec<Option<String>>) -> [Self; N] {
         let mut values = values.into_iter();
-        pointers.map(|pointer| Self::new(pointer, values.next().flatten()))
+        pointers
+            .each_ref()
+            .map(|pointer| Self { pointer: Arc::clone(pointer), json: values.next().flatten() })
     }
 
     /// The JSON pointer of the value.
@@ -229,8 +235,9 @@ mod tests {
 
     #[test]
     fn a_field_parses_into_the_requested_type() {
+        let pointers: [Arc<str>; 3] = ["/a", "/b", "/c"].map(Arc::from);
         let [replicas, paused, image] =
-            Field::zip(["/a", "/b", "/c"], vec![Some("3".to_owned()), None, Some("\"nginx\"".to_owned())]);
+            Field::zip(&pointers, vec![Some("3".to_owned()), None, Some("\"nginx\"".to_owned())]);
 
         assert_eq!(replicas.parse::<u32>().unwrap(), Some(3));
         assert_eq!(paused.parse::<bool>().unwrap(), None);
@@ -248,6 +255,19 @@ mod tests {
         assert_eq!(text.parse::<Option<u32>>().unwrap(), None);
         assert_eq!(list.parse::<Vec<Option<u32>>>().unwrap(), Some(vec![None]));
         assert_eq!((text.json(), missing.json()), (Some("null"), None));
+    }
+
+    #[test]
+    fn the_fields_of_all_objects_of_a_list_share_their_pointers() {
+        let pointers: [Arc<str>; 2] = ["/a", "/b"].map(Arc::from);
+
+        let [first, second] = [Some("1".to_owned()), None].map(|json| Field::zip(&pointers, vec![json]));
+
+        for ((pointer, first), second) in pointers.iter().zip(&first).zip(&second) {
+            assert!(Arc::ptr_eq(pointer, &first.pointer) && Arc::ptr_eq(pointer, &second.pointer));
+        }
+        // A value that the host did not return is absent.
+        assert_eq!((first[0].json(), first[1].json(), second[0].json()), (Some("1"), None, None));
     }
 
     #[test]
