@@ -445,11 +445,11 @@ mod tests {
         };
 
         let (own, ()) = tokio::join!(client.get::<Status>("/status"), answering);
-        let nobody = client.get::<Status>("/status").await.map(drop).unwrap_err().to_string();
+        let unanswered = client.get::<Status>("/status").await.map(drop).unwrap_err().to_string();
 
         assert_eq!(own.map(|answer| answer.value.version).unwrap(), "");
         let start = format!("there is no configuration at {}; ", file.display());
-        assert!(nobody.starts_with(&start), "{nobody}");
+        assert!(unanswered.starts_with(&start), "{unanswered}");
     }
 
     /// Another host may listen at the address, above all at the default address, which the command uses if the file has no valid address.

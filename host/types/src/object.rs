@@ -22,7 +22,7 @@ pub use fields::ObjectTooLarge;
 pub use vocabulary::Vocabulary;
 
 use fields::{Field, Fields, Writer};
-use references::References;
+use references::{References, Strings};
 
 /// The memory of all objects of this process in bytes.
 static ALL_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -278,10 +278,11 @@ impl Object {
         match &*self.body.read() {
             Body::Raw(text) => Ok(JsonText::Shared(Arc::clone(text))),
             Body::Packed { bytes, codec } => {
-                let references = References::of(self);
-                let mut whole = Err(CodecError("the codec gave no text".to_owned()));
+                let references = self.references();
+                let mut whole = None;
                 codec.unpack(bytes, &mut |text| whole = references.expand(text))?;
-                whole.map(JsonText::Unpacked)
+                let missing = || CodecError("it refers to a string that the header does not have".to_owned());
+                whole.map(JsonText::Unpacked).ok_or_else(missing)
             }
         }
     }
@@ -289,7 +290,7 @@ impl Object {
     /// The text to pack: the body with references to the header, which is shorter than the body. Returns `None` if the body is packed,
     /// or if it cannot be packed because it is no JSON.
     pub fn packable(&self) -> Option<String> {
-        References::of(self).shorten(&self.raw()?)
+        self.references().shorten(&self.raw()?)
     }
 
     /// Replaces the body by the result of `pack` for its [`packable`](Self::packable) text, unless the body is packed already. The second
@@ -297,7 +298,7 @@ impl Object {
     /// is not packed.
     pub fn pack(&self, pack: impl FnOnce(&str, usize) -> Option<Body>) {
         let Some(raw) = self.raw() else { return };
-        let packable = References::of(self).shorten(&raw);
+        let packable = self.references().shorten(&raw);
         if let Some(packed) = packable.and_then(|text| pack(&text, raw.len())) {
             let mut body = self.body.write();
             ALL_BYTES.fetch_add(packed.len(), Ordering::Relaxed);
@@ -326,6 +327,23 @@ impl Object {
         let before_owners = fields.clone();
         fields.by_ref().for_each(drop);
         before_owners.chain(fields).map(Field::text)
+    }
+
+    /// The strings to which a packed body refers.
+    fn references(&self) -> References<'_> {
+        let strings = Strings {
+            name: self.name(),
+            namespace: self.namespace(),
+            uid: self.uid().into(),
+            resource_version: self.resource_version(),
+            created: self.creation_timestamp(),
+            deleted: self.deletion_timestamp().unwrap_or_default(),
+        };
+        References::new(
+            strings,
+            self.labels().map(|(_, value)| value),
+            self.owners().map(|owner| (owner.name, owner.uid)),
+        )
     }
 
     fn field(&self, index: usize) -> Field<'_> {

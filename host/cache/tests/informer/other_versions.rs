@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     server::{Answer, Live, Script},
-    world::{World, config, core_v1, eventually, pod},
+    world::{World, config, core_v1, eventually, item},
 };
 
 const GROUP: &str = "/apis/shop.example.com";
@@ -96,7 +96,7 @@ async fn objects_that_are_served_in_another_version_are_kept_until_the_old_versi
         assert!(world.informer.data_age().unwrap() > Duration::from_secs(600));
 
         world.script.forget_lists();
-        world.script.list(Answer::list("30", &[pod("a", "31")]));
+        world.script.list(Answer::list("30", &[item("a", "31")]));
         serve(&world.script, &["v1", "v1beta1"]);
         world.receives(&["add shop/a@1 initial", "update shop/a@1->31 relist"]).await;
         assert_eq!(world.list_versions().last().map(String::as_str), Some(""));
@@ -279,7 +279,7 @@ async fn an_informer_that_starts_with_a_removed_version_waits_and_names_the_serv
     );
     assert!(line.starts_with(&start) && line.ends_with(&format!("; what helps: {REMEDY}")), "{line}");
     assert_eq!(world.informer.status().counters.failures, 0);
-    world.script.list(Answer::list("10", &[pod("a", "1")]));
+    world.script.list(Answer::list("10", &[item("a", "1")]));
     serve(&world.script, &["v1", "v1beta1"]);
     world.caches(&["shop/a@1"]).await;
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     server::{Answer, Script},
-    world::{World, bookmark, config, pod, pods},
+    world::{World, bookmark, config, pod, pods, untyped},
 };
 
 fn parts(texts: &[&str]) -> Vec<Part> {
@@ -24,11 +24,9 @@ fn whole(name: &str, version: &str) -> Value {
     pod
 }
 
-/// A whole object as an item of a list. The list has the type of all its items.
+/// A whole object as an item of a list.
 fn item(name: &str, version: &str) -> Value {
-    let mut item = whole(name, version);
-    item.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
-    item
+    untyped(whole(name, version))
 }
 
 /// The form in which a server sends only the metadata.

@@ -20,6 +20,17 @@ pub(crate) fn pod(name: &str, version: &str) -> Value {
     pod_of(name, version, &format!("uid-{name}"))
 }
 
+/// A pod as the API server writes it in a list.
+pub(crate) fn item(name: &str, version: &str) -> Value {
+    untyped(pod(name, version))
+}
+
+/// An object as an item of a list. The list has the type of all its items.
+pub(crate) fn untyped(mut object: Value) -> Value {
+    object.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
+    object
+}
+
 pub(crate) fn pod_of(name: &str, version: &str, uid: &str) -> Value {
     json!({
         "kind": "Pod", "apiVersion": "v1",
@@ -134,7 +145,7 @@ impl World {
 
     /// Starts an informer whose next list has the pod `a` at version 1. Returns after the informer has opened its watch.
     pub(crate) async fn watching(script: Script, watch: WatchConfig) -> (Self, Live) {
-        script.list(Answer::list("10", &[pod("a", "1")]));
+        script.list(Answer::list("10", &[item("a", "1")]));
         let live = script.live_watch();
         let world = Self::start_with(script, config(), watch);
         world.watches(1).await;

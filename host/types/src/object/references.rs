@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 
-use super::{CodecError, Object};
 use crate::{NotJson, Scanner};
 
 /// The first character of a reference. JSON never has it: in a string it is escaped, and elsewhere it is an error.
@@ -36,6 +35,16 @@ const LABELS: std::ops::RangeInclusive<char> = '\u{20}'..='\u{2f}';
 /// The strings of a header that a body can refer to, with their codes.
 pub(super) struct References<'a>(Vec<(char, Cow<'a, str>)>);
 
+/// The strings that each header has once; empty if the object has none.
+pub(super) struct Strings<'a> {
+    pub(super) name: &'a str,
+    pub(super) namespace: &'a str,
+    pub(super) uid: Cow<'a, str>,
+    pub(super) resource_version: &'a str,
+    pub(super) created: Cow<'a, str>,
+    pub(super) deleted: Cow<'a, str>,
+}
+
 /// A text that is being shortened.
 struct Shortening<'a> {
     references: &'a References<'a>,
@@ -51,20 +60,25 @@ struct Stop;
 // === impl References ===
 
 impl<'a> References<'a> {
-    pub(super) fn of(object: &'a Object) -> Self {
+    /// The references to these strings: the fixed ones, the values of the labels, and the name and the UID of each owner.
+    pub(super) fn new(
+        Strings { name, namespace, uid, resource_version, created, deleted }: Strings<'a>,
+        labels: impl Iterator<Item = &'a str>,
+        owners: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+    ) -> Self {
         // Most headers have fewer strings.
         let mut strings = Vec::with_capacity(24);
         strings.extend([
-            (NAME, Cow::from(object.name())),
-            (NAMESPACE, object.namespace().into()),
-            (UID, object.uid().into()),
-            (RESOURCE_VERSION, object.resource_version().into()),
-            (CREATED, object.creation_timestamp()),
-            (DELETED, object.deletion_timestamp().unwrap_or_default()),
+            (NAME, Cow::from(name)),
+            (NAMESPACE, namespace.into()),
+            (UID, uid),
+            (RESOURCE_VERSION, resource_version.into()),
+            (CREATED, created),
+            (DELETED, deleted),
         ]);
-        strings.extend(LABELS.zip(object.labels().map(|(_, value)| value.into())));
-        for (code, owner) in OWNERS.zip(object.owners()) {
-            strings.extend([(code, owner.name), (code.to_ascii_lowercase(), owner.uid)]);
+        strings.extend(LABELS.zip(labels.map(Cow::from)));
+        for (code, (name, uid)) in OWNERS.zip(owners) {
+            strings.extend([(code, name), (code.to_ascii_lowercase(), uid)]);
         }
         Self(strings)
     }
@@ -88,24 +102,21 @@ impl<'a> References<'a> {
         Some(shortening.finish())
     }
 
-    /// Replaces the references by their strings.
-    pub(super) fn expand(&self, text: &str) -> Result<String, CodecError> {
+    /// Replaces the references by their strings. Returns `None` if there is no string for one of them.
+    pub(super) fn expand(&self, text: &str) -> Option<String> {
         let strings: usize = self.0.iter().map(|(_, string)| string.len()).sum();
         let mut whole = String::with_capacity(text.len() + strings);
         let mut parts = text.split(REFERENCE);
         whole.push_str(parts.next().unwrap_or_default());
         for part in parts {
             let mut rest = part.chars();
-            let string = match rest.next() {
-                Some(BEGINNING) => rest.next().and_then(|behind| self.beginning(behind)),
-                code => code.and_then(|code| self.get(code)),
-            };
-            whole.push_str(
-                string.ok_or_else(|| CodecError("it refers to a string that is not there".to_owned()))?,
-            );
+            whole.push_str(match rest.next()? {
+                BEGINNING => self.beginning(rest.next()?)?,
+                code => self.get(code)?,
+            });
             whole.push_str(rest.as_str());
         }
-        Ok(whole)
+        Some(whole)
     }
 
     /// The name without its last bytes.
@@ -230,7 +241,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Body, Header, Owner};
+    use crate::{Body, Header, Object, Owner};
 
     const OWNER: &str = "0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d";
 
@@ -260,7 +271,7 @@ mod tests {
     #[test]
     fn the_metadata_refers_to_the_header_and_the_rest_of_the_text_stays() {
         let object = object(&header());
-        let references = References::of(&object);
+        let references = object.references();
         let text = json!({"kind": "Pod", "metadata": {
             "annotations": {"name": "web-1", "labels": ["\"web\""]},
             "creationTimestamp": "2026-11-21T02:19:18Z", "deletionTimestamp": null, "generateName": "web-",
@@ -295,7 +306,7 @@ mod tests {
     #[test]
     fn a_string_that_differs_from_the_header_stays() {
         let object = object(&header());
-        let references = References::of(&object);
+        let references = object.references();
         for text in [
             r#"{"metadata":{"name":"web-2","generateName":"eb-","uid":7,"labels":["web"],"ownerReferences":{"name":"web"}}}"#,
             r#"{"metadata":{"name":"web-\u0031","labels":{"tier":"w"},"ownerReferences":[{"name":"w"},7]}}"#,
@@ -323,7 +334,7 @@ mod tests {
             .map(|(key, value)| (key.as_str().into(), value.as_str().unwrap().into()))
             .collect();
         let object = object(&Header { labels, owners, ..header() });
-        let references = References::of(&object);
+        let references = object.references();
 
         let short = references.shorten(&text).unwrap();
 
@@ -334,11 +345,11 @@ mod tests {
     #[test]
     fn a_text_with_the_character_of_a_reference_is_not_shortened_and_an_unknown_reference_is_an_error() {
         let object = object(&header());
-        let references = References::of(&object);
+        let references = object.references();
 
         assert_eq!(references.shorten("{\"metadata\":{\"name\":\"\u{1}0\"}}"), None);
         for text in ["\u{1}", "\u{1}z", "\u{1}\"", "a\u{1}C", "\u{1}6", "\u{1}6~", "\u{1}6\u{1}"] {
-            assert!(references.expand(text).is_err(), "{text:?}");
+            assert!(references.expand(text).is_none(), "{text:?}");
         }
     }
 
@@ -349,7 +360,7 @@ mod tests {
             end in 0..400_usize,
         ) {
             let object = object(&header());
-            let references = References::of(&object);
+            let references = object.references();
             let [name, namespace, uid, version, app, tier, owner, second, other, last, key, more] = &values[..] else {
                 return Ok(());
             };

@@ -248,8 +248,9 @@ mod tests {
     /// A custom resource keeps `null` in a field that its definition calls `nullable`.
     #[test]
     fn a_field_that_is_null_is_not_set() {
+        let pointers = ["/a", "/b", "/c"].map(Arc::from);
         let [text, list, missing] =
-            Field::zip(["/a", "/b", "/c"], vec![Some("null".to_owned()), Some("[null]".to_owned()), None]);
+            Field::zip(&pointers, vec![Some("null".to_owned()), Some("[null]".to_owned()), None]);
 
         assert_eq!(text.parse::<String>().unwrap(), None);
         assert_eq!(text.parse::<Option<u32>>().unwrap(), None);
