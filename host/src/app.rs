@@ -509,8 +509,8 @@ fn factory(config: &Config, connection: &Connection, tracer: Tracer) -> Arc<Info
     Arc::new(InformerFactory::new(connection.client.clone(), settings))
 }
 
-/// Returns the sections that the host starts with. This function must read the file of `http-ca` before the client for HTTP does, so
-/// that no change of the file is missed.
+/// Returns the sections that the host starts with. This function must read the file of `http-ca` before the client for HTTP does:
+/// then no change of the file is missed.
 async fn started(config: &Config) -> Started {
     let config = config.clone();
     on_a_thread(move || Started::of(&config)).await

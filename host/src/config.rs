@@ -185,8 +185,8 @@ pub fn parse(text: &str, place: &Place<'_>, components: Components) -> Result<Co
     }
 }
 
-/// The files and directories whose changes a running host applies or reports: the configuration at `path`, the files and directories
-/// that it includes, and the file of `http-ca`. If the configuration cannot be read, only its own path is returned. Blocks.
+/// The files and directories whose changes a running host applies or reports: the configuration at `path`, the files and
+/// directories that it includes, and the file of `http-ca`. If the configuration cannot be read, only `path` is returned. Blocks.
 pub fn files(path: &Path) -> Vec<PathBuf> {
     let (text, base) = text_at(path);
     let environment = Environment::of_process();

@@ -50,7 +50,7 @@ pub(crate) struct Timing {
 /// What a host is at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Another host leads, or no host does. `leader` is the holder of the lease if it is known and the lease has not ended.
+    /// Another host leads, or no host does. `leader` is the holder of the lease if the holder is known and the lease has not ended.
     StandsBy {
         /// The identity that the lease names.
         leader: Option<String>,

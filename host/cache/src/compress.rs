@@ -133,7 +133,7 @@ impl Packer {
             let overtaken = self.recent.lock().pop_beyond(bytes);
             match overtaken {
                 None => return,
-                Some(object) => object.pack(|text, len| packed(text, len, &dictionary)),
+                Some(object) => object.pack(MIN_BODY, |text, len| packed(text, len, &dictionary)),
             }
         }
     }
@@ -273,7 +273,7 @@ impl Recent {
 
 /// Compresses the text of a body that has this size in bytes. Returns `None` if that saves too little.
 fn packed(text: &str, body: usize, dictionary: &Dictionary) -> Option<Body> {
-    let bytes = (body >= MIN_BODY).then(|| dictionary.pack(text)).flatten()?;
+    let bytes = dictionary.pack(text)?;
     // Unpacking is worth it if at least an eighth is saved. Base64 of random bytes shrinks by a quarter.
     let pays = bytes.len() < body / 8 * 7;
     pays.then(|| Body::Packed { bytes, codec: dictionary.codec() })

@@ -296,9 +296,10 @@ impl Decoder {
             edits.extend(keep.edits(text)?);
         }
         let mut scratch = self.scratch.lock();
-        scratch.clear();
         splice(text, missing_type, edits, &mut scratch);
         let body = Arc::from(scratch.as_str());
+        // A buffer shrinks to its content at most.
+        scratch.clear();
         scratch.shrink_to(KEPT_SCRATCH);
         Ok(body)
     }

@@ -42,12 +42,12 @@ pub(crate) enum DiscoveryError {
     /// The server serves the resource only in another version of its group. Every version has the same objects, so they exist.
     #[error("{gvr} is not served, but {other} is")]
     OtherVersion { gvr: Gvr, other: String },
-    /// The server does not serve the resource, and does not show this identity the other versions of the group. The objects may exist
-    /// in one of them.
+    /// The server does not serve the resource, and does not show the other versions of the group to this identity. The objects may
+    /// exist in another version.
     #[error("{0} is not served, and this identity may not look up whether another version of it is")]
     HiddenVersions(Gvr),
-    /// The server does not serve the resource, and a lookup of the other versions of the group failed. The objects may exist in one of
-    /// them.
+    /// The server does not serve the resource, and a lookup of the other versions of the group failed. The objects may exist in
+    /// another version.
     #[error("{gvr} is not served, and a lookup of the other versions of its group fails")]
     UnansweredVersions { gvr: Gvr, source: RequestError },
     /// The resource exists, but it cannot be listed or watched.
@@ -121,7 +121,7 @@ async fn resources(transport: &Transport, api_root: &str) -> Result<Vec<ApiResou
 async fn unknown_api(transport: &Transport, gvr: &Gvr) -> DiscoveryError {
     let versions = match api_versions(transport, gvr).await {
         Ok(versions) => versions,
-        // The answer 403 is that of an API server.
+        // A 403 comes from an API server, so the 404 for the group and version counts.
         Err(error) if error.class() == ErrorClass::Forbidden => return unread_versions(gvr, error),
         Err(source) => return DiscoveryError::Request { gvr: gvr.clone(), source },
     };
@@ -153,7 +153,7 @@ async fn unknown_resource(transport: &Transport, gvr: &Gvr, resources: &[ApiReso
     }
 }
 
-/// The error about a resource that another one of these versions has, or that another version may have, because its lookup failed. A
+/// Returns an error if another one of these versions has the resource, or may have it because the lookup of that version failed. A
 /// CRD that stops serving one of its versions keeps its objects. Returns `None` if no other version has the resource.
 async fn other_version(transport: &Transport, gvr: &Gvr, versions: &[String]) -> Option<DiscoveryError> {
     let mut unread = None;
@@ -170,7 +170,7 @@ async fn other_version(transport: &Transport, gvr: &Gvr, versions: &[String]) ->
     unread.map(|error| unread_versions(gvr, error))
 }
 
-/// The error about a resource that is not served, if this lookup of its other versions failed.
+/// The error for a resource that is not served. `error` is the failure of the lookup of its other versions.
 fn unread_versions(gvr: &Gvr, error: RequestError) -> DiscoveryError {
     let gvr = gvr.clone();
     if error.class() == ErrorClass::Forbidden {
@@ -180,7 +180,7 @@ fn unread_versions(gvr: &Gvr, error: RequestError) -> DiscoveryError {
     }
 }
 
-/// The resource in the other versions of its group, the one that the server prefers first.
+/// The resource in the other versions of its group, in the order in which the server prefers the versions.
 fn other_versions(gvr: &Gvr, versions: &[String]) -> Vec<Gvr> {
     // An invalid name would become part of a path.
     let names =

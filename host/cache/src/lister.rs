@@ -188,7 +188,7 @@ mod tests {
         let query = ListQuery { namespace: Some("shop"), labels: &labels, index: None };
         const TEST: &str = "lister::tests::a_thousand_objects_are_listed_by_label_within_their_instructions";
 
-        for _ in 0..informer_instructions::rounds(TEST, 20, 4_172_000) {
+        for _ in 0..informer_instructions::rounds(TEST, 20, 4_488_000) {
             assert_eq!(lister.list(&query).unwrap().len(), 250);
         }
     }

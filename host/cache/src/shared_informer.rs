@@ -91,9 +91,9 @@ use crate::{
 /// counts as removed if a cluster-scoped resource takes its name. A 404 does not count unless the server lists its API groups, or
 /// answers 403 to the request for this list, because a proxy may answer 404 in place of the API server.
 ///
-/// **Versions that are not served.** If the server still serves the resource in another version of its group, the objects exist. The
-/// informer then keeps its cache and notifies no listener, [`status`](Self::status) names the served version, and the informer lists
-/// again once its own version is served. It does the same if the lookup of the other versions fails.
+/// **Versions that are not served.** If the server still serves the resource in another version of its group, the objects exist.
+/// The informer then keeps its cache and notifies no listener, and [`status`](Self::status) names the served version. The informer
+/// lists again once its own version is served. The informer also keeps its cache if the lookup of the other versions fails.
 ///
 /// **Failures.** Failures are retried forever, with backoff. The cache stays readable in its last state,
 /// and [`status`](Self::status) reports the failure and its duration. [`has_synced`](Self::has_synced) means that the

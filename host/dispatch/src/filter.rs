@@ -31,8 +31,8 @@
 //!
 //! # Cost
 //! A filter without conditions reads nothing. `labels`, and `fields` of name and namespace, read the object's header. `annotations`,
-//! other fields and `changed` scan its text. Only `when` builds values, from the parts of the text that it reads, unless it just compares
-//! fields with texts. Filters with the same `when` share the answer of one evaluation.
+//! other fields and `changed` scan its text. A `when` that only compares fields with texts scans the text, too. Any other `when`
+//! builds values from the parts of the text that it reads. Filters with the same `when` share the answer of one evaluation.
 //! The filter remembers one key for each object inside, and only if it has a condition on objects.
 
 mod answers;

@@ -54,8 +54,8 @@ pub(crate) struct Client {
     address: HttpAddress,
     /// The configuration file that names the address, and that the host must run with. `None` accepts any host.
     file: Option<PathBuf>,
-    /// The mistakes of the configuration file, or why it cannot be read. A running host refuses such a file, and keeps the configuration
-    /// in force.
+    /// The mistakes of the configuration file, or why it cannot be read. A running host refuses such a file, and keeps the
+    /// configuration in force.
     mistakes: Option<Arc<LoadError>>,
 }
 
@@ -114,8 +114,8 @@ impl Client {
     ///
     /// # Errors
     /// No host answers within ten seconds, the host runs with another configuration file, the host refuses, or the answer has
-    /// another form. If the file has mistakes or cannot be read, and no host with this file answers, the error says what is wrong with
-    /// the file, because no host starts with this file.
+    /// another form. If the file has mistakes or cannot be read, and no host with this file answers, the error says what is wrong
+    /// with the file, because no host starts with this file.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Answer<T>> {
         self.send(Request::get(path), Bytes::new(), PATIENCE).await
     }
@@ -428,7 +428,7 @@ mod tests {
         }
     }
 
-    /// The host refuses a file that is missing, and the alert `InformerConfigurationRefused` refers to `informer status`.
+    /// A host whose file is removed runs on. Then the alert `InformerConfigurationRefused` refers to `informer status`.
     #[tokio::test]
     async fn the_host_whose_file_is_missing_answers_and_without_it_the_missing_file_is_named() {
         let directory = TempDir::new().unwrap();

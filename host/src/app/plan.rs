@@ -107,8 +107,8 @@ impl Started {
         Self { authorities, cluster, host, telemetry }
     }
 
-    /// Returns true if `http-ca` names the file of the start, and the file has other content than at the start. A file that cannot be
-    /// read counts as unchanged, because a new one may be about to replace it. Blocks.
+    /// Returns true if `http-ca` names the file of the start, and the file has other content than at the start. A file that cannot
+    /// be read counts as unchanged, because another file may be about to replace this file. Blocks.
     pub(super) fn has_other_authorities(&self, host: &Host) -> bool {
         let same = host.http_ca.as_ref().filter(|file| self.host.http_ca.as_ref() == Some(*file));
         let now = same.and_then(|file| read_authorities(file).ok());

@@ -34,7 +34,7 @@ async fn an_unfinished_request_does_not_hold_up_the_stop() {
     server.shutdown().await;
 }
 
-/// Prometheus sees only the metrics, so these have to show what `/readyz` and the status show.
+/// Alerts use only the metrics, so the metrics have to show the problems that `/readyz` and the status show.
 #[tokio::test]
 async fn a_host_that_is_not_ready_and_a_state_that_fails_are_in_the_metrics() {
     let server = DevServer::start(informer_devserver::Config::default()).await.unwrap();

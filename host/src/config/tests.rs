@@ -199,7 +199,7 @@ fn the_address_in_a_file_with_mistakes_is_found_as_far_as_it_can_be_read() {
     }
 }
 
-/// The host reports a change of the file of `http-ca`, which it reads at the start only.
+/// The host reads the file of `http-ca` only at the start, and reports a later change of the file.
 #[test]
 fn the_files_that_are_followed_are_the_included_ones_and_that_of_the_authorities() {
     let directory = TempDir::new().unwrap();

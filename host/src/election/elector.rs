@@ -162,6 +162,8 @@ impl Elector {
     /// A conflict is no failure worth a line of the log: another host wrote first.
     fn failed(&mut self, why: &str, is_conflict: bool) -> Attempt {
         if is_conflict {
+            // The API server has answered.
+            self.failure.lock().take();
             tracing::debug!(lease = %self.lease, why, "another host wrote the lease first");
         } else {
             let before = self.failure.lock().replace(why.to_owned());
@@ -314,7 +316,7 @@ fn is_answer(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code < 500)
 }
 
-/// The message of the API server, or the text of another error. The text of a refusal repeats the whole answer after its message.
+/// Returns the message of the API server, or the text of another error. The text of a refusal also has the whole answer.
 fn reason(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),

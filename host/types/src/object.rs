@@ -119,22 +119,25 @@ pub enum JsonText {
     Unpacked(String),
 }
 
-/// The number of strings before the labels in [`Object::text`].
+/// The most bytes of a header that a key keeps in memory. The header of a pod has about 100.
+const MAX_IN_KEY: usize = 512;
+
+/// The number of strings before the labels in a header.
 const BEFORE_LABELS: usize = 6;
 
-/// The string in [`Object::text`] that marks a partial object.
+/// The string in a header that marks a partial object.
 const PARTIAL: &str = "p";
 
 // === impl Header ===
 
 impl Header<'_> {
-    /// Writes the header, without the namespace and the name, as the text that [`Fields`] reads.
-    fn text(&self, vocabulary: Option<&Vocabulary>) -> Result<String, ObjectTooLarge> {
+    /// Writes the header, without the namespace, as the text that [`Fields`] reads.
+    fn written(&self, vocabulary: Option<&Vocabulary>) -> Result<Name, ObjectTooLarge> {
         let mut text = Writer::new(&self.name, vocabulary);
-        text.push_identity(&self.uid)?;
+        text.push_uid(&self.uid)?;
         text.push(&self.resource_version)?;
-        text.push_identity(&self.creation_timestamp)?;
-        text.push_identity(&self.deletion_timestamp)?;
+        text.push_time(&self.creation_timestamp)?;
+        text.push_time(&self.deletion_timestamp)?;
         let generation = self.generation.map(|generation| generation.to_string());
         text.push(generation.as_deref().unwrap_or_default())?;
         text.push(if self.partial { PARTIAL } else { "" })?;
@@ -148,7 +151,7 @@ impl Header<'_> {
             for value in [&owner.api_version, &owner.kind, &owner.name] {
                 text.push(value)?;
             }
-            text.push_identity(&owner.uid)?;
+            text.push_uid(&owner.uid)?;
         }
         Ok(text.finish())
     }
@@ -176,7 +179,7 @@ impl Object {
     ) -> Result<Self, ObjectTooLarge> {
         let object = Self {
             namespace: Arc::clone(&header.namespace),
-            name: Name::with_rest(&header.name, &header.text(vocabulary.as_deref())?),
+            name: header.written(vocabulary.as_deref())?,
             vocabulary,
             body: RwLock::new(body),
         };
@@ -200,9 +203,11 @@ impl Object {
         &self.name
     }
 
-    /// The key within the resource. It copies two pointers, and keeps the header in memory.
+    /// The key within the resource. It copies two pointers and keeps the header in memory, unless the header is large.
     pub fn key(&self) -> ObjectKey {
-        ObjectKey { namespace: Arc::clone(&self.namespace), name: self.name.clone() }
+        let (name, header) = self.name.parts();
+        let name = if header.len() > MAX_IN_KEY { Name::from(name) } else { self.name.clone() };
+        ObjectKey { namespace: Arc::clone(&self.namespace), name }
     }
 
     /// `metadata.uid`; empty if the server sent none.
@@ -253,16 +258,7 @@ impl Object {
     pub fn owners(&self) -> impl Iterator<Item = Owner<'_>> {
         let mut fields = self.fields();
         fields.by_ref().for_each(drop);
-        std::iter::from_fn(move || {
-            Some(Owner {
-                controller: fields.next()?.as_str() == "c",
-                api_version: fields.next()?.text(),
-                kind: fields.next()?.text(),
-                name: fields.next()?.text(),
-                uid: fields.next()?.text(),
-            })
-        })
-        .fuse()
+        owners(fields)
     }
 
     /// The controlling owner, if there is one.
@@ -287,17 +283,17 @@ impl Object {
         }
     }
 
-    /// The text to pack: the body with references to the header, which is shorter than the body. Returns `None` if the body is packed,
-    /// or if it cannot be packed because it is no JSON.
+    /// The text to pack: the body with references to the header, which is shorter than the body. Returns `None` if the body is
+    /// packed already, or is no JSON.
     pub fn packable(&self) -> Option<String> {
         self.references().shorten(&self.raw()?)
     }
 
-    /// Replaces the body by the result of `pack` for its [`packable`](Self::packable) text, unless the body is packed already. The second
-    /// argument of `pack` is the size of the body in bytes. Readers do not wait for `pack`: until it returns, they share the text that
-    /// is not packed.
-    pub fn pack(&self, pack: impl FnOnce(&str, usize) -> Option<Body>) {
-        let Some(raw) = self.raw() else { return };
+    /// Replaces the body by the result of `pack` for its [`packable`](Self::packable) text, unless the body is packed already or has
+    /// fewer than `least` bytes. The second argument of `pack` is the size of the body in bytes. Readers do not wait for `pack`:
+    /// until it returns, they share the text that is not packed.
+    pub fn pack(&self, least: usize, pack: impl FnOnce(&str, usize) -> Option<Body>) {
+        let Some(raw) = self.raw().filter(|raw| raw.len() >= least) else { return };
         let packable = self.references().shorten(&raw);
         if let Some(packed) = packable.and_then(|text| pack(&text, raw.len())) {
             let mut body = self.body.write();
@@ -329,21 +325,27 @@ impl Object {
         before_owners.chain(fields).map(Field::text)
     }
 
-    /// The strings to which a packed body refers.
+    /// The strings to which a packed body refers, in one pass over the header.
     fn references(&self) -> References<'_> {
-        let strings = Strings {
+        let mut fields = self.fields();
+        let mut next = || fields.next().map(Field::text).unwrap_or_default();
+        let mut references = References::new(Strings {
             name: self.name(),
             namespace: self.namespace(),
-            uid: self.uid().into(),
-            resource_version: self.resource_version(),
-            created: self.creation_timestamp(),
-            deleted: self.deletion_timestamp().unwrap_or_default(),
-        };
-        References::new(
-            strings,
-            self.labels().map(|(_, value)| value),
-            self.owners().map(|owner| (owner.name, owner.uid)),
-        )
+            uid: next(),
+            resource_version: next(),
+            created: next(),
+            deleted: next(),
+        });
+        // The generation, and whether the object is partial.
+        fields.by_ref().take(2).for_each(drop);
+        while fields.next().is_some() {
+            references.add_label(fields.next().map(Field::text).unwrap_or_default());
+        }
+        for owner in owners(fields) {
+            references.add_owner(owner.name, owner.uid);
+        }
+        references
     }
 
     fn field(&self, index: usize) -> Field<'_> {
@@ -354,6 +356,20 @@ impl Object {
         let (name, header) = self.name.parts();
         Fields::new(header, name, self.vocabulary.as_deref())
     }
+}
+
+/// The owners, which begin here.
+fn owners(mut fields: Fields<'_>) -> impl Iterator<Item = Owner<'_>> {
+    std::iter::from_fn(move || {
+        Some(Owner {
+            controller: fields.next()?.as_str() == "c",
+            api_version: fields.next()?.text(),
+            kind: fields.next()?.text(),
+            name: fields.next()?.text(),
+            uid: fields.next()?.text(),
+        })
+    })
+    .fuse()
 }
 
 impl Drop for Object {

@@ -8,7 +8,7 @@ use std::{
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
-/// The UID of an object: a UUID for the objects of Kubernetes, and any text for those of other API servers.
+/// The UID of an object. Kubernetes uses UUIDs, and other API servers may use any text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Uid<'a> {
     /// A UUID whose text is the usual one, with hyphens and lower-case digits.

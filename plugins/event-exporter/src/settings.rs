@@ -202,7 +202,8 @@ fn expanded(value: Value, variables: &Variables, used: &mut BTreeSet<String>) ->
     })
 }
 
-/// The original replaces `$NAME`, too. Here this needs a mounted file of this name, because templates have variables such as `$key`.
+/// The original also replaces each `$NAME`. Here `$NAME` stays unless a file of this name is mounted, because templates have variables
+/// such as `$key`.
 fn filled(text: &str, variables: &Variables, used: &mut BTreeSet<String>) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;

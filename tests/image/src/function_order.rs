@@ -23,8 +23,8 @@ pub struct Function {
 /// The kernel maps this number of bytes around an address that is used.
 const MAPPED: u64 = 64 << 10;
 
-/// The script names a whole family among the executed functions if the other functions of the family have less than `MOST` times the
-/// bytes of the executed functions of the family.
+/// The script names a family of any size if the functions of the family that were not executed have less than `MOST` times the bytes of
+/// those that were.
 const MOST: u64 = 2;
 
 /// The text before the hash at the end of a mangled name, and the length of the hash in hexadecimal digits.
@@ -70,9 +70,9 @@ fn function(line: &str) -> Option<Function> {
 /// The script that places the executed functions, in this order, before all others.
 ///
 /// The hash at the end of a name changes with an update of a crate, and it is the only difference between the instances of a generic
-/// function. A family has all functions that differ only in the hash. If more than a third of the bytes of a family was executed, the
-/// script names the family without a hash. Otherwise the script names each executed function. If the family is small, the script also
-/// names the family at the end, for binaries with other hashes.
+/// function. A family has all functions that differ only in the hash. The script first names each executed function, so that the pages in
+/// use have nothing else. Then it names families without a hash, for binaries with other hashes: those of which more than a third of the
+/// bytes was executed, and those that are small.
 #[must_use]
 pub fn script(functions: &[Function], executed: &[u64]) -> String {
     let at: HashMap<u64, &Function> = functions.iter().map(|function| (function.address, function)).collect();
@@ -90,15 +90,9 @@ pub fn script(functions: &[Function], executed: &[u64]) -> String {
     for function in executed.iter().filter_map(|address| at.get(address)) {
         let path = path(&function.section);
         let family = families.get(path).copied().unwrap_or_default();
-        let all = format!("{path}*");
-        if path == function.section {
-            first.push(function.section.clone());
-        } else if family.is_dense() {
-            first.push(all);
-        } else {
-            first.push(function.section.clone());
-            last.extend(family.is_small().then_some(all));
-        }
+        let has_hash = path != function.section;
+        first.push(function.section.clone());
+        last.extend((has_hash && (family.is_dense() || family.is_small())).then(|| format!("{path}*")));
     }
     let (mut written, mut lines) = (HashSet::new(), String::new());
     for pattern in first.into_iter().chain(last) {
@@ -169,18 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn a_family_is_named_first_if_more_than_a_third_of_it_was_executed() {
-        assert_eq!(patterns(&[of(ONE, 1, 100), of(OTHER, 2, 199)], &[1]), [BOTH]);
-        assert_eq!(patterns(&[of(ONE, 1, 100), of(OTHER, 2, 900)], &[1, 2]), [BOTH]);
-    }
+    fn a_family_is_named_last_if_more_than_a_third_of_it_was_executed_or_if_it_is_small() {
+        let functions = |size| [of(ONE, 1, MAPPED), of(OTHER, 2, size), of(".text.main", 3, 10)];
 
-    #[test]
-    fn a_small_family_is_named_last_if_less_of_it_was_executed() {
-        let functions = |size| [of(ONE, 1, 100), of(OTHER, 2, size), of(".text.main", 3, 10)];
-
-        assert_eq!(patterns(&functions(200), &[1, 3]), [ONE, ".text.main", BOTH]);
-        assert_eq!(patterns(&functions(MAPPED - 100), &[1]), [ONE, BOTH]);
-        assert_eq!(patterns(&functions(MAPPED), &[1]), [ONE]);
+        assert_eq!(patterns(&functions(2 * MAPPED - 1), &[1, 3]), [ONE, ".text.main", BOTH]);
+        assert_eq!(patterns(&functions(2 * MAPPED), &[1, 3]), [ONE, ".text.main"]);
+        assert_eq!(patterns(&functions(9 * MAPPED), &[1, 2]), [ONE, OTHER, BOTH]);
+        let small = [of(ONE, 1, 100), of(OTHER, 2, MAPPED - 100)];
+        assert_eq!(patterns(&small, &[1]), [ONE, BOTH]);
     }
 
     #[test]

@@ -108,13 +108,13 @@ impl Builder {
         Ok(path)
     }
 
-    /// Builds the program if it is not in the cache, for later callers of [`Self::obtain`]. They do not wait for this build, which
-    /// may have a lower priority than they have: they build the program too, from the packages that Go has compiled so far.
+    /// Builds the program if it is not in the cache, for later callers of [`Self::obtain`]. Such a caller does not wait for this
+    /// build, which may have a lower priority. The caller builds the program itself, from the packages that Go has compiled so far.
     ///
-    /// If another process builds ahead, this method leaves the work to it.
+    /// If another process builds ahead, this method builds nothing.
     ///
     /// # Errors
-    /// Those of [`Self::obtain`].
+    /// As for [`Self::obtain`].
     pub fn build_ahead(&self, program: Program) -> Result<(), Unavailable> {
         let path = self.path(program)?;
         if path.is_file() {

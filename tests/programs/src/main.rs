@@ -1,7 +1,7 @@
 //! Builds the Go programs of the suites ahead, in the order in which the suites need them, unless they are built already.
 //!
-//! It ends when its standard input is closed, and with it the `go` that it runs: the process that started it has ended, or
-//! needs the processors.
+//! When its standard input is closed, the program ends itself and the `go` that it runs. The process that started it closes the
+//! input when it needs the processors, and at its own end.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stderr, reason = "a command-line tool")]
 
@@ -41,7 +41,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Waits for the end of the input, and then ends the process group if it is that of this process: `go` and its compilers too.
+/// Waits for the end of the input, and then ends this process. If this process leads its process group, the function ends the whole
+/// group, which includes `go` and its compilers.
 fn end_with_the_input() {
     // An input that cannot be read has ended too.
     io::copy(&mut io::stdin().lock(), &mut io::sink()).ok();

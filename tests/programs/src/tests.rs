@@ -42,8 +42,8 @@ fn concurrent_callers_build_once_and_leave_only_the_program() {
 #[test]
 fn a_caller_builds_a_program_that_another_one_builds_ahead() {
     let directory = tempfile::tempdir().unwrap();
-    // The build ahead waits until the other caller has its program.
-    let waits = "case $3 in *.ahead/*) until [ -e obtained ]; do sleep 0.01; done ;; esac";
+    // The build ahead waits until the other caller has its program, at most a minute.
+    let waits = "case $3 in *.ahead/*) until [ -e obtained ] || [ $((i += 1)) -gt 6000 ]; do sleep 0.01; done ;; esac";
     let here = directory.path().display();
     let builder = fake_go(&directory, &format!("cd {here}; echo program > $3; : > begun; {waits}"));
     let begun = directory.path().join("begun");

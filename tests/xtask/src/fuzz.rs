@@ -28,7 +28,7 @@ const CXX: Tool = Tool {
     install: "install a C++ compiler, for example the package g++",
 };
 
-/// What the build of the targets is called.
+/// The title of the step that builds the targets.
 const BUILD: &str = "build the fuzz targets";
 
 /// How a run chooses its inputs.
@@ -130,8 +130,8 @@ fn build() -> Result<PathBuf, String> {
     Ok(target_dir().join("debug/informer-fuzz"))
 }
 
-/// cargo with the arguments that build the program. Only crates of the workspace are instrumented, so their dependencies are those
-/// of the tests.
+/// Returns the cargo command that builds the program. It instruments only crates of the workspace. Their dependencies stay the same
+/// as in the tests, so cargo does not compile them again.
 fn instrumented() -> Result<Run, String> {
     let wrapper =
         fs::canonicalize(folder().join("rustc.sh")).map_err(|error| format!("no rustc.sh: {error}"))?;

@@ -12,8 +12,8 @@ use crate::{
 
 /// Builds the programs with the processor time that nothing else wants, until it is dropped.
 ///
-/// A suite whose program is missing builds it with its own priority, from the packages that are compiled by then, or fails with the
-/// reason.
+/// If a program is still missing, the suite that needs it builds it with a normal priority, from the packages that are compiled by
+/// then. If this build fails, the suite fails with the reason.
 pub(crate) struct Programs(Option<Child>);
 
 // === impl Programs ===
@@ -22,7 +22,7 @@ impl Programs {
     /// Begins to build, if there is a Go.
     ///
     /// # Errors
-    /// What builds the programs cannot be built.
+    /// The program `informer-programs`, which builds the others, cannot be built.
     pub(crate) fn begin() -> Result<Self, String> {
         if !GO.runs() {
             return Ok(Self(None));
@@ -49,7 +49,7 @@ impl Programs {
 impl Drop for Programs {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
-            // `wait` closes the input of the child, and then the child ends with the `go` that it runs.
+            // `wait` closes the input of the child, and then the child ends itself and the `go` that it runs.
             child.wait().ok();
         }
     }

@@ -46,10 +46,10 @@ const CHROMEDRIVER: Tool = Tool {
     install: "run `apt-get install chromium-driver`, or install Chrome and its driver",
 };
 
-/// What the names of the tests of the page that measure contain.
+/// The text that marks the names of those tests of the page that measure.
 const SCALE: &str = "scale::";
 
-/// The two longest are first: they run beside each other. The first of all needs no Go program, which may still be missing.
+/// The two longest are first: they run beside each other. The first suite needs no Go program, because programs may still be missing.
 const MORE_THAN_RUST: [Suite; 8] = [
     Suite {
         test: "languages",
@@ -105,7 +105,7 @@ const MORE_THAN_RUST: [Suite; 8] = [
     },
 ];
 
-/// Number of jobs that run at the same time. Most tests of each second one wait for time to pass.
+/// Number of jobs that run at the same time. Most tests wait for time to pass, so one job leaves processor time for another.
 const JOBS_AT_ONCE: usize = 2;
 
 /// The memory that each process of a test may write to: an attack that takes more fails its test instead of the machine.
@@ -173,7 +173,7 @@ fn run_rust_only() -> Result<(), String> {
     pictures::run(&["--check".to_owned()])
 }
 
-/// Builds every suite but two, then runs what does not measure, two at a time, and then what measures, alone.
+/// Builds every suite but two. Then runs the jobs that do not measure, two at a time, and at the end the tests that measure, alone.
 ///
 /// # Errors
 /// As for [`run`].
@@ -197,7 +197,7 @@ pub(crate) fn run_all(programs: Programs) -> Result<(), String> {
     TARGETS.iter().try_for_each(Target::measure)
 }
 
-/// Builds the test binaries of the suites that need more than Rust, so that no build waits for another one beside it.
+/// Builds the test binaries of the suites that need more than Rust, so that no job waits for the build of another job.
 fn build() -> Result<(), String> {
     let names: BTreeSet<&str> = MORE_THAN_RUST.iter().map(|suite| suite.test).collect();
     let mut arguments = vec!["test", "--workspace", "--exclude", "informer-bench", "--no-run"];

@@ -46,7 +46,7 @@ impl Tool {
         if !in_ci() || tools.iter().all(Self::runs) || Run::new("id", &["-u"]).output()?.trim() != "0" {
             return Ok(());
         }
-        // apt-get does not wait for another one, which a suite beside this one may run. The lock is released with the handle.
+        // apt-get fails while another apt-get runs, for example for a suite beside this one. The lock is released with the handle.
         let lock = File::open(root()).and_then(|directory| directory.lock().map(|()| directory));
         let _lock = lock.map_err(|error| format!("{} cannot be locked: {error}", root().display()))?;
         let step = |what: &str| Step::new(format!("{what} for the Debian package {package}"));

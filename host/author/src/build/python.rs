@@ -152,7 +152,7 @@ mod tests {
         assert!(!line.contains("\"reconcile\":"), "{line}");
         assert!(text.contains("for _class in [\"Plugin\",\"Reconciler\"]:"), "{text}");
         assert!(text.contains("needs `Plugin, Reconciler = app.Plugin, app.Reconciler`"), "{text}");
-        // The names of the module include an optional class of `from handlers import *`, which the component does not export.
+        // With `from handlers import *`, the module also has optional classes that the component does not export.
         let exported = "(_found, [_c for _c in [\"Plugin\",\"Reconciler\"] if hasattr(_app, _c)])";
         assert!(text.contains(exported), "{text}");
     }

@@ -44,7 +44,7 @@ pub(super) struct Dictionary {
     codec: Arc<Box<dyn BodyCodec>>,
 }
 
-/// Decompresses with one dictionary. Every object that was compressed with it holds a reference.
+/// Decompresses with one dictionary. Every object that was compressed with the dictionary holds a reference to this unpacker.
 struct Unpacker {
     dictionary: Vec<u8>,
     /// Idle decompressors. Their number is at most the highest number of readers that decompressed at the same time.
@@ -85,7 +85,7 @@ impl Dictionary {
         Some(Self { compressor, codec: Arc::new(codec) })
     }
 
-    /// Decompresses what [`pack`](Self::pack) returned.
+    /// The codec that decompresses the bytes of [`pack`](Self::pack).
     pub(super) fn codec(&self) -> Arc<Box<dyn BodyCodec>> {
         Arc::clone(&self.codec)
     }
@@ -119,15 +119,41 @@ impl BodyCodec for Unpacker {
                 Unpacking { decompressor, scratch: Vec::new() }
             }
         };
-        scratch.clear();
         scratch.reserve(len);
         let text = match decompressor.decompress_to_buffer(bytes, &mut scratch) {
             Ok(_) => std::str::from_utf8(&scratch).map_err(|error| CodecError(error.to_string())),
             Err(failure) => Err(error(failure)),
         };
         let result = text.map(read);
+        // A buffer shrinks to its content at most.
+        scratch.clear();
         scratch.shrink_to(KEPT_SCRATCH);
         self.idle.lock().push(Unpacking { decompressor, scratch });
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_of_an_idle_decompressor_is_small_after_a_large_text() {
+        let samples: Vec<String> =
+            (0..100).map(|number| format!("{number} {}", "text ".repeat(100))).collect();
+        let dictionary = samples.concat().into_bytes();
+        let mut compressor = Compressor::with_dictionary(LEVEL, &dictionary).unwrap();
+        let unpacker = Unpacker { dictionary, idle: Mutex::default() };
+        for size in [16 * KEPT_SCRATCH, 10] {
+            let text = "x".repeat(size);
+            let bytes = compressor.compress(text.as_bytes()).unwrap();
+            let mut read = String::new();
+
+            unpacker.unpack(&bytes, &mut |text| read.push_str(text)).unwrap();
+
+            assert_eq!(read, text);
+            let idle = unpacker.idle.lock();
+            assert!(idle.len() == 1 && idle[0].scratch.capacity() <= KEPT_SCRATCH);
+        }
     }
 }

@@ -304,7 +304,7 @@ fn a_frame_is_decoded_within_its_instructions() {
     let decoder = decoder(&[MANAGED_FIELDS]);
     const TEST: &str = "decode::tests::a_frame_is_decoded_within_its_instructions";
 
-    for _ in 0..informer_instructions::rounds(TEST, 100, 635_000) {
+    for _ in 0..informer_instructions::rounds(TEST, 100, 666_800) {
         assert!(matches!(decoder.event(frame.as_bytes()), Ok(WatchEvent::Modified(_))));
     }
 }

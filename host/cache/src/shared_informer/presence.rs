@@ -104,8 +104,8 @@ pub(super) async fn served(
     }
 }
 
-/// Returns once the resource was removed or replaced, or is served in another version only. Sends a request only after a list or a
-/// watch was answered with 404 or an object of another type arrived, so it is free in normal operation.
+/// Returns once the server has removed or replaced the resource, or has stopped serving it in this version. Sends a request only
+/// after a list or a watch was answered with 404 or an object of another type arrived, so it is free in normal operation.
 ///
 /// # Cancel safety
 /// A dropped future changes nothing.
@@ -133,7 +133,7 @@ async fn asked(inner: &Inner, transport: &Transport, resource: &Resource) -> Opt
             }
             Err(error) if !error.is_unserved() => return None,
             Err(_) if lookup >= DENIALS => return Some(ResourceChange::Unserved),
-            // The objects exist, or may exist, so the denials before do not count.
+            // The objects may exist, so earlier denials do not count.
             Err(_) => denials = 0,
         }
         sleep(BETWEEN_DENIALS).await;
@@ -159,7 +159,8 @@ fn wait(inner: &Inner, error: &DiscoveryError, delay: Duration) {
     }
 }
 
-/// The informer keeps its cache, because the objects exist in another version, or may exist. `logged` is the last reason in the log.
+/// The informer keeps its cache, because the objects exist in another version, or may exist there. `logged` is the last reason in
+/// the log.
 fn keep(inner: &Inner, error: &DiscoveryError, logged: &mut Option<String>, delay: Duration) {
     let reason = chain(error);
     if logged.as_ref() != Some(&reason) {

@@ -115,8 +115,8 @@ impl ReflectorCell {
         state.retry_at = Some(Instant::now() + delay);
     }
 
-    /// The server does not serve the resource in this version, and its objects may exist in another version. The cache stays as it is,
-    /// and the next lookup is after `delay`. This counts as a failure, because an operator has to act.
+    /// The server does not serve the resource in this version, and its objects may exist in another version. The cache stays as it
+    /// is, and the next lookup is after `delay`. This counts as a failure, because an operator has to act.
     pub(crate) fn keep(&self, reason: String, remedy: Option<String>, delay: Duration) {
         let mut state = self.state.lock();
         state.failed(reason, ErrorClass::UnknownResource, remedy);

@@ -1,7 +1,8 @@
 //! The condition of a filter, and the answers that filters with the same condition share.
 //!
-//! The cache offers its changes to one listener after the other. If several filters have the same condition, the first one evaluates it
-//! for a state or change, and the others find the answer here. The answers of a condition that only one filter has are not kept.
+//! The cache offers its changes to one listener after the other. If several filters have the same condition, the first filter
+//! evaluates it for a state or change, and the others find the answer here. If only one filter has a condition, its answers are
+//! not kept.
 
 use std::{
     collections::BTreeMap,
@@ -16,8 +17,8 @@ use parking_lot::Mutex;
 
 use super::when::{Occasion, Subject, When, WhenError};
 
-/// The number of answers in a generation. The cache offers at most this number of changes to a listener before it offers them to the
-/// next one, so two generations contain the answers to all of them.
+/// The number of answers in a generation. The cache offers at most this number of changes to one listener before it offers them to
+/// the next listener, so two generations contain the answers to all these changes.
 const GENERATION: usize = 256;
 
 /// The conditions of all filters, by their texts.
@@ -26,7 +27,8 @@ static ALL: Mutex<BTreeMap<String, Weak<Answers>>> = Mutex::new(BTreeMap::new())
 /// The condition of one filter. It shares its answers with the filters whose condition has the same text.
 ///
 /// # Bound
-/// A condition that several filters have keeps 512 answers. Each answer keeps the allocation of one or two objects, without their texts.
+/// If several filters have a condition, it keeps at most 512 answers. Each answer keeps the allocation of one or two objects,
+/// without their texts.
 #[derive(Debug)]
 pub(super) struct SharedWhen(Arc<Answers>);
 
@@ -36,7 +38,7 @@ type Answer = Result<bool, WhenError>;
 #[derive(Debug)]
 struct Answers {
     when: When,
-    /// It is not locked while the condition is evaluated.
+    /// The lock is not held while the condition is evaluated.
     recent: Mutex<Recent>,
 }
 
@@ -102,7 +104,8 @@ impl SharedWhen {
 }
 
 impl Drop for SharedWhen {
-    /// The condition may belong to a single filter from now on, which uses no kept answers. Filters that still share it keep new ones.
+    /// A condition that only one filter has uses no kept answers, and this may be such a condition from now on. If several filters
+    /// still share the condition, it keeps new answers.
     fn drop(&mut self) {
         *self.0.recent.lock() = Recent::default();
     }
@@ -160,7 +163,7 @@ mod tests {
     use super::*;
     use crate::testing::object;
 
-    /// The condition of a filter. The tests of a process share conditions, so each test has texts of its own.
+    /// The condition of a filter. The tests of a process share conditions, so no two tests use the same text.
     fn condition(text: &str) -> SharedWhen {
         SharedWhen::new(&text.parse().unwrap())
     }

@@ -70,7 +70,7 @@ struct Compiled {
     names: Names,
     /// The parts that the expression reads of `object` and of `old`.
     wanted: PartTree,
-    /// The expression, if it consists of comparisons with texts. It rarely needs the interpreter then.
+    /// The expression, if it consists of comparisons with texts. Such an expression rarely needs the interpreter.
     comparisons: Option<Comparisons>,
 }
 

@@ -23,8 +23,8 @@ pub struct Status {
     /// Problems that do not keep the host from serving, one sentence each. Empty if all is well.
     pub degraded: Vec<String>,
     /// The sentences of `unready` and `degraded` that no other part of this answer shows. They are about the host, the kinds that
-    /// patterns stand for, the lease, the state, dead letters in memory only, timers without a handler, and components that are being
-    /// compiled.
+    /// patterns stand for, the lease, the state, dead letters in memory only, timers without a handler, and components that are
+    /// being compiled.
     pub host_problems: Vec<String>,
     /// Why traces cannot be sent; `None` if they can, or if there are none.
     pub telemetry: Option<String>,

@@ -101,7 +101,7 @@ fn changed_keys_that_are_read_only_at_the_start_are_named() {
     assert!(needs_restart(&Started::of(&new), &new).is_empty());
 }
 
-/// An operator who rotates the authority would see only that the HTTP requests of plugins fail.
+/// Without this notice, an operator who rotates the authority sees only that the HTTP requests of plugins fail.
 #[test]
 fn a_file_of_authorities_with_other_content_is_noticed() {
     let directory = TempDir::new().unwrap();

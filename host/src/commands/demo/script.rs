@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs the script against one cluster and one component.
 pub(super) struct Script {
-    /// Without the type `Deployment`, whose decoder takes a megabyte of the program.
+    /// The objects do not have the type `Deployment`, because the decoder of this type takes a megabyte of the program.
     deployments: Api<DynamicObject>,
     /// The lines that the component prints.
     lines: mpsc::UnboundedReceiver<String>,

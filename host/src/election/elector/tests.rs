@@ -280,7 +280,7 @@ async fn a_host_that_vanished_is_followed_after_the_duration_of_the_lease_and_no
     second.stop().await;
 }
 
-/// If an operator removes the role for the lease, the leader ends and no other host can follow it. The status names the reason.
+/// If an operator removes the role for the lease, the leader ends, and no other host can lead. The status names the reason.
 #[tokio::test(start_paused = true)]
 async fn a_host_that_cannot_follow_one_that_vanished_names_no_leader_and_has_the_failure() {
     let server = InMemory::default();

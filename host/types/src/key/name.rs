@@ -12,27 +12,28 @@ use std::{
 /// The bits of the length in one character.
 const BITS: u32 = 6;
 
-/// Marks a character of the length that another one follows.
+/// Marks each character of the length except the last.
 const MORE: u8 = 1 << BITS;
 
 /// The name of an object, cheap to clone. It reads like a string.
 ///
-/// The object and its keys share one allocation, which also has the other strings of the object's header. A key therefore keeps the
-/// header in memory, also after the object has changed. A collection that keeps keys for long takes the key of the newest state, whose
-/// header is in memory anyway.
+/// An object and its keys share one allocation, which also has the other strings of the header. A key therefore keeps the header
+/// in memory, even after the object has changed. A collection that keeps keys for a long time takes the key of the newest state,
+/// because the header of that state is in memory anyway.
 #[derive(Clone)]
 pub struct Name {
-    /// The length of the name in bytes, then the name, then more that belongs to the object. The length has six bits in each
-    /// character, the lowest first. A character of the length has [`MORE`] if another one follows.
+    /// The length of the name in bytes, the name, and the other strings of the object's header. The length has six bits in each
+    /// character, the lowest first. Each character of the length except the last has [`MORE`].
     text: Arc<str>,
 }
 
 // === impl Name ===
 
 impl Name {
-    /// Makes a name in one allocation with a text that [`parts`](Self::parts) returns.
-    pub(crate) fn with_rest(name: &str, rest: &str) -> Self {
-        let mut text = String::with_capacity(name.len() + rest.len() + 2);
+    /// The text of a name. More can be appended, which [`parts`](Self::parts) then returns behind the name.
+    pub(crate) fn begin(name: &str) -> String {
+        // Most headers are shorter.
+        let mut text = String::with_capacity(name.len() + 384);
         let mut len = name.len();
         while len >= usize::from(MORE) {
             text.push(character(len, MORE));
@@ -40,13 +41,18 @@ impl Name {
         }
         text.push(character(len, 0));
         text.push_str(name);
-        text.push_str(rest);
+        text
+    }
+
+    /// Makes a name from the text that [`begin`](Self::begin) returned, in an allocation of its length.
+    pub(crate) fn finish(text: &str) -> Self {
         Self { text: text.into() }
     }
 
     /// The name.
     pub fn as_str(&self) -> &str {
-        self.parts().0
+        let (start, len) = self.place();
+        self.text.get(start..start + len).unwrap_or_default()
     }
 
     /// The size of the allocation in bytes, without the counters of its references.
@@ -56,18 +62,29 @@ impl Name {
 
     /// The name and the text behind it.
     pub(crate) fn parts(&self) -> (&str, &str) {
-        let (mut len, mut shift) = (0, 0);
-        let mut start = 0;
-        for byte in self.text.bytes() {
-            start += 1;
-            len |= usize::from(byte & (MORE - 1)) << shift;
-            if byte & MORE == 0 {
-                break;
-            }
-            shift += BITS;
-        }
+        let (start, len) = self.place();
         let behind = self.text.get(start..).unwrap_or_default();
         behind.split_at_checked(len).unwrap_or_default()
+    }
+
+    /// The start and the length of the name in the text.
+    fn place(&self) -> (usize, usize) {
+        // Most names have a length of one character.
+        match self.text.as_bytes() {
+            [len, ..] if len & MORE == 0 => (1, usize::from(*len)),
+            bytes => {
+                let (mut len, mut shift, mut start) = (0, 0, 0);
+                for byte in bytes {
+                    start += 1;
+                    len |= usize::from(byte & (MORE - 1)) << shift;
+                    if byte & MORE == 0 {
+                        break;
+                    }
+                    shift += BITS;
+                }
+                (start, len)
+            }
+        }
     }
 }
 
@@ -92,7 +109,7 @@ impl Borrow<str> for Name {
 
 impl From<&str> for Name {
     fn from(name: &str) -> Self {
-        Self::with_rest(name, "")
+        Self::finish(&Self::begin(name))
     }
 }
 
@@ -151,12 +168,16 @@ impl fmt::Display for Name {
 mod tests {
     use super::*;
 
+    fn with_rest(name: &str, rest: &str) -> Name {
+        Name::finish(&(Name::begin(name) + rest))
+    }
+
     #[test]
     fn a_name_of_any_length_is_read_back_with_the_text_behind_it() {
         for len in [0, 1, 62, 63, 64, 65, 253, 4_095, 4_096, 300_000] {
             let name = "n".repeat(len);
             for rest in ["", "n", "größe"] {
-                let both = Name::with_rest(&name, rest);
+                let both = with_rest(&name, rest);
                 assert_eq!(both.parts(), (name.as_str(), rest));
             }
         }
@@ -165,7 +186,7 @@ mod tests {
 
     #[test]
     fn only_the_names_of_two_names_are_compared() {
-        let (one, same, other) = (Name::with_rest("web", "1"), Name::with_rest("web", "2"), Name::from("x"));
+        let (one, same, other) = (with_rest("web", "1"), with_rest("web", "2"), Name::from("x"));
 
         assert_eq!(one, same);
         assert_eq!(one.cmp(&same), Ordering::Equal);

@@ -1,7 +1,7 @@
 //! The strings of a header in one text.
 //!
-//! The first character of each string gives its encoding. It takes one byte, and so do the numbers behind it, seven bits in each
-//! character, so the whole text is valid UTF-8 and is sliced without unsafe code.
+//! The first character of each string gives its encoding. Numbers follow, with seven bits in each character. All these characters
+//! take one byte, so the whole text is valid UTF-8 and is sliced without unsafe code.
 //!
 //! | first character | what follows |
 //! |---|---|
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use uuid::Uuid;
 
 use super::vocabulary::Vocabulary;
-use crate::Uid;
+use crate::{Name, Uid};
 
 const MEDIUM: usize = 96;
 const LONG: usize = 112;
@@ -77,10 +77,9 @@ pub(super) struct Fields<'a> {
 // === impl Writer ===
 
 impl<'a> Writer<'a> {
-    /// An empty text for the object with this name.
+    /// Begins the header of the object with this name.
     pub(super) fn new(name: &'a str, vocabulary: Option<&'a Vocabulary>) -> Self {
-        // Most headers are shorter.
-        Self { name, vocabulary, text: String::with_capacity(512) }
+        Self { name, vocabulary, text: Name::begin(name) }
     }
 
     pub(super) fn push(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
@@ -95,15 +94,30 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes a UID, or a time, in fewer bytes than another string of its length.
-    pub(super) fn push_identity(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
-        let is_common = self.vocabulary.is_some_and(|vocabulary| vocabulary.number(value).is_some());
-        match (Uid::of(value), digits(value)) {
-            (Uid::Uuid(uuid), _) if !is_common => self.number::<UUID_CHARACTERS>(UUID, uuid.as_u128()),
-            (_, Some(digits)) if !is_common => self.number::<TIME_CHARACTERS>(TIME, digits.into()),
-            _ => self.push(value)?,
+    /// Writes a UID, in fewer bytes than another string of its length if it is a UUID.
+    pub(super) fn push_uid(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
+        match Uid::of(value) {
+            Uid::Uuid(uuid) if !self.is_common(value) => {
+                self.number::<UUID_CHARACTERS>(UUID, uuid.as_u128());
+                Ok(())
+            }
+            _ => self.push(value),
         }
-        Ok(())
+    }
+
+    /// Writes a time, in fewer bytes than another string of its length if it has the usual form.
+    pub(super) fn push_time(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
+        match digits(value) {
+            Some(digits) if !self.is_common(value) => {
+                self.number::<TIME_CHARACTERS>(TIME, digits.into());
+                Ok(())
+            }
+            _ => self.push(value),
+        }
+    }
+
+    fn is_common(&self, value: &str) -> bool {
+        self.vocabulary.is_some_and(|vocabulary| vocabulary.number(value).is_some())
     }
 
     /// Writes the length and the string.
@@ -124,8 +138,9 @@ impl<'a> Writer<'a> {
         self.characters([END]);
     }
 
-    pub(super) fn finish(self) -> String {
-        self.text
+    /// The name, with the strings behind it.
+    pub(super) fn finish(self) -> Name {
+        Name::finish(&self.text)
     }
 
     /// Writes a number in this number of characters, the lowest bits first.
@@ -171,7 +186,7 @@ fn digits(text: &str) -> Option<u64> {
 // === impl Field ===
 
 impl<'a> Field<'a> {
-    /// The string of a field that was written with [`Writer::push`]. Returns the empty string for another one.
+    /// The string of a field that was written with [`Writer::push`]. Returns the empty string for a UUID and for a time.
     pub(super) fn as_str(self) -> &'a str {
         match self {
             Self::Text(text) => text,
@@ -199,7 +214,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The UID that was written with [`Writer::push_identity`].
+    /// The UID that was written with [`Writer::push_uid`].
     pub(super) fn uid(self) -> Uid<'a> {
         match self {
             Self::Text(text) => Uid::of(text),
@@ -278,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    fn written(name: &str, vocabulary: Option<&Vocabulary>, groups: &[Vec<String>]) -> String {
+    fn written(name: &str, vocabulary: Option<&Vocabulary>, groups: &[Vec<String>]) -> Name {
         let mut writer = Writer::new(name, vocabulary);
         for group in groups {
             group.iter().for_each(|value| writer.push(value).unwrap());
@@ -302,7 +317,7 @@ mod tests {
             groups[0].extend(name.split('-').map(str::to_owned));
             for vocabulary in [None, Some(&vocabulary)] {
                 let text = written(&name, vocabulary, &groups);
-                let mut fields = Fields::new(&text, &name, vocabulary);
+                let mut fields = Fields::new(text.parts().1, &name, vocabulary);
                 for group in &groups {
                     prop_assert_eq!(&fields.by_ref().map(|field| field.as_str().to_owned()).collect::<Vec<_>>(), group);
                 }
@@ -321,29 +336,39 @@ mod tests {
     }
 
     #[test]
-    fn identities_are_read_as_they_were_written_and_take_few_bytes() {
-        let vocabulary = Vocabulary::of(std::iter::repeat_n("2026-01-01T00:00:00Z", 4));
-        for (value, len) in [
-            ("0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d", 20),
-            ("ffffffff-ffff-ffff-ffff-ffffffffffff", 20),
-            ("0A1B2C3D-4E5F-4A6B-8C7D-9E8F7A6B5C4D", 37),
-            ("2026-11-21T02:19:18Z", 8),
-            ("0000-00-00T00:00:00Z", 8),
-            ("9999-99-99T99:99:99Z", 8),
-            ("2026-01-01T00:00:00Z", 2),
-            ("2026-11-21T02:19:18+", 21),
-            ("2026-11-21t02:19:18Z", 21),
-            ("2026-11-21T02:19:18.123Z", 25),
-            ("", 1),
-        ] {
+    fn uids_and_times_are_read_as_they_were_written_and_take_few_bytes() {
+        const UUID: &str = "0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d";
+        const COMMON: [&str; 2] = ["2026-01-01T00:00:00Z", "00000000-4e5f-4a6b-8c7d-9e8f7a6b5c4d"];
+        let vocabulary = Vocabulary::of(COMMON.into_iter().cycle().take(8));
+        let written = |value: &str, is_uid: bool| {
             let mut writer = Writer::new("web", Some(&vocabulary));
-            writer.push_identity(value).unwrap();
-            let text = writer.finish();
+            if is_uid { writer.push_uid(value) } else { writer.push_time(value) }.unwrap();
+            writer.finish()
+        };
+        // The bytes as a UID and as a time.
+        for (value, uid, time) in [
+            (UUID, 20, 37),
+            ("ffffffff-ffff-ffff-ffff-ffffffffffff", 20, 37),
+            ("0A1B2C3D-4E5F-4A6B-8C7D-9E8F7A6B5C4D", 37, 37),
+            (COMMON[1], 2, 2),
+            ("2026-11-21T02:19:18Z", 21, 8),
+            ("0000-00-00T00:00:00Z", 21, 8),
+            ("9999-99-99T99:99:99Z", 21, 8),
+            (COMMON[0], 2, 2),
+            ("2026-11-21T02:19:18+", 21, 21),
+            ("2026-11-21t02:19:18Z", 21, 21),
+            ("2026-11-21T02:19:18.123Z", 25, 25),
+            ("", 1, 1),
+        ] {
+            for (is_uid, len) in [(true, uid), (false, time)] {
+                let written = written(value, is_uid);
+                let text = written.parts().1;
 
-            let field = Fields::new(&text, "web", Some(&vocabulary)).next().unwrap();
+                let field = Fields::new(text, "web", Some(&vocabulary)).next().unwrap();
 
-            assert_eq!((&*field.text(), text.len()), (value, len));
-            assert!(digits(value).is_some() || field.uid() == Uid::of(value), "{value}");
+                assert_eq!((&*field.text(), text.len()), (value, len));
+                assert!(!is_uid || field.uid() == Uid::of(value), "{value}");
+            }
         }
     }
 
@@ -351,7 +376,8 @@ mod tests {
     fn common_strings_and_parts_of_the_name_take_two_and_three_bytes() {
         let vocabulary = Vocabulary::of(std::iter::repeat_n("app.kubernetes.io/name", 4));
         let written = |values: &[String]| {
-            written("web-7d5f8b9c6-x2x4z", Some(&vocabulary), std::slice::from_ref(&values.to_vec())).len()
+            written("web-7d5f8b9c6-x2x4z", Some(&vocabulary), std::slice::from_ref(&values.to_vec()))
+                .memory_bytes()
         };
         let len = |value: &str| written(&[value.to_owned()]) - written(&[]);
 

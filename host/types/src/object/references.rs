@@ -1,15 +1,16 @@
 //! References to the header, in the text of a body that is packed.
 //!
-//! The strings in which the objects of a collection differ most are those of the header: name, UIDs, times, values of labels. Behind a
-//! reference they take no place in the body, and the `metadata` of all objects becomes almost the same text, which compresses well.
+//! The objects of a collection differ most in the strings of their headers: names, UIDs, times, values of labels. References
+//! replace these strings in the body. The `metadata` of all objects then has almost the same text, which compresses well.
 //!
-//! A reference has two characters: [`REFERENCE`], and the code of the string. The reference to a beginning of the name has a third one.
+//! A reference has two characters: [`REFERENCE`], and the code of the string. A reference to the beginning of the name has a third
+//! character.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::RangeInclusive};
 
 use crate::{NotJson, Scanner};
 
-/// The first character of a reference. JSON never has it: in a string it is escaped, and elsewhere it is an error.
+/// The first character of a reference. JSON never has this character: a string escapes it, and elsewhere it is an error.
 const REFERENCE: char = '\u{1}';
 
 const NAME: char = '0';
@@ -19,28 +20,34 @@ const RESOURCE_VERSION: char = '3';
 const CREATED: char = '4';
 const DELETED: char = '5';
 
-/// The code of a beginning of the name. A character for the number of bytes behind the beginning follows: [`NONE_BEHIND`] stands for 0.
+/// The code of the beginning of the name. The next character gives the number of bytes that the beginning lacks: [`NONE_BEHIND`]
+/// stands for 0.
 const BEGINNING: char = '6';
 const NONE_BEHIND: u8 = b' ';
 
-/// The most bytes behind a beginning. The API server adds five bytes to `generateName`.
+/// The most bytes that a beginning of the name may lack. The API server adds five bytes to `generateName`.
 const MOST_BEHIND: usize = 63;
 
-/// The codes of the owners' names. The UID of an owner has the lower-case letter of its name.
-const OWNERS: std::ops::RangeInclusive<char> = 'A'..='Z';
+/// The codes of the owners' names. The code of an owner's UID is the same letter in lower case.
+const OWNERS: RangeInclusive<char> = 'A'..='Z';
 
 /// The codes of the labels' values.
-const LABELS: std::ops::RangeInclusive<char> = '\u{20}'..='\u{2f}';
+const LABELS: RangeInclusive<char> = '\u{20}'..='\u{2f}';
 
 /// The strings of a header that a body can refer to, with their codes.
-pub(super) struct References<'a>(Vec<(char, Cow<'a, str>)>);
+pub(super) struct References<'a> {
+    strings: Vec<(char, Cow<'a, str>)>,
+    /// The codes of further labels and owners.
+    labels: RangeInclusive<char>,
+    owners: RangeInclusive<char>,
+}
 
 /// The strings that each header has once; empty if the object has none.
 pub(super) struct Strings<'a> {
     pub(super) name: &'a str,
     pub(super) namespace: &'a str,
     pub(super) uid: Cow<'a, str>,
-    pub(super) resource_version: &'a str,
+    pub(super) resource_version: Cow<'a, str>,
     pub(super) created: Cow<'a, str>,
     pub(super) deleted: Cow<'a, str>,
 }
@@ -60,11 +67,9 @@ struct Stop;
 // === impl References ===
 
 impl<'a> References<'a> {
-    /// The references to these strings: the fixed ones, the values of the labels, and the name and the UID of each owner.
+    /// The references to these strings.
     pub(super) fn new(
         Strings { name, namespace, uid, resource_version, created, deleted }: Strings<'a>,
-        labels: impl Iterator<Item = &'a str>,
-        owners: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
     ) -> Self {
         // Most headers have fewer strings.
         let mut strings = Vec::with_capacity(24);
@@ -72,26 +77,34 @@ impl<'a> References<'a> {
             (NAME, Cow::from(name)),
             (NAMESPACE, namespace.into()),
             (UID, uid),
-            (RESOURCE_VERSION, resource_version.into()),
+            (RESOURCE_VERSION, resource_version),
             (CREATED, created),
             (DELETED, deleted),
         ]);
-        strings.extend(LABELS.zip(labels.map(Cow::from)));
-        for (code, (name, uid)) in OWNERS.zip(owners) {
-            strings.extend([(code, name), (code.to_ascii_lowercase(), uid)]);
-        }
-        Self(strings)
+        Self { strings, labels: LABELS, owners: OWNERS }
     }
 
-    /// Replaces the strings of the body's `metadata` that the header has too. Returns `None` if the text is no JSON because it has the
-    /// first character of a reference.
+    /// Adds the value of the next label, if a code is left.
+    pub(super) fn add_label(&mut self, value: Cow<'a, str>) {
+        self.strings.extend(self.labels.next().map(|code| (code, value)));
+    }
+
+    /// Adds the name and the UID of the next owner, if a code is left.
+    pub(super) fn add_owner(&mut self, name: Cow<'a, str>, uid: Cow<'a, str>) {
+        if let Some(code) = self.owners.next() {
+            self.strings.extend([(code, name), (code.to_ascii_lowercase(), uid)]);
+        }
+    }
+
+    /// Replaces each string of the body's `metadata` that is also in the header. Returns `None` if the text is no JSON because it
+    /// has the first character of a reference.
     pub(super) fn shorten(&self, text: &str) -> Option<String> {
         if text.contains(REFERENCE) {
             return None;
         }
         let to = String::with_capacity(text.len());
         let mut shortening = Shortening { references: self, from: text, to, copied: 0 };
-        // A text that is no JSON has references up to the place where that shows, and is read back the same.
+        // A text that is no JSON has references only before the error, and is read back the same.
         let _: Result<(), Stop> = Scanner::new(text).object(|scanner, key| match key.text {
             "metadata" => {
                 shortening.metadata(scanner)?;
@@ -104,7 +117,7 @@ impl<'a> References<'a> {
 
     /// Replaces the references by their strings. Returns `None` if there is no string for one of them.
     pub(super) fn expand(&self, text: &str) -> Option<String> {
-        let strings: usize = self.0.iter().map(|(_, string)| string.len()).sum();
+        let strings: usize = self.strings.iter().map(|(_, string)| string.len()).sum();
         let mut whole = String::with_capacity(text.len() + strings);
         let mut parts = text.split(REFERENCE);
         whole.push_str(parts.next().unwrap_or_default());
@@ -127,7 +140,7 @@ impl<'a> References<'a> {
     }
 
     fn get(&self, code: char) -> Option<&str> {
-        self.0.iter().find(|(known, _)| *known == code).map(|(_, string)| &**string)
+        self.strings.iter().find(|(known, _)| *known == code).map(|(_, string)| &**string)
     }
 }
 
@@ -200,7 +213,7 @@ impl Shortening<'_> {
         })
     }
 
-    /// Reads a value, and replaces the value by a reference if `more` returns what follows the code.
+    /// Reads a value. If `more` returns `Some`, a reference replaces the value. The inner value is the character behind the code.
     fn replace(
         &mut self,
         scanner: &mut Scanner<'_>,

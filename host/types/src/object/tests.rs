@@ -45,6 +45,22 @@ fn the_header_is_read_back_as_it_was_given() {
 }
 
 #[test]
+fn a_key_keeps_a_small_header_in_memory_and_no_large_one() {
+    let bytes = |labels: usize| {
+        let labels = (0..labels).map(|at| (format!("label-{at}").into(), "x".into())).collect();
+        let object = Object::new(&Header { labels, ..header() }, raw("{}")).unwrap();
+        let key = object.key();
+        assert_eq!(key, ObjectKey::new("shop", "web-1"));
+        (key.name.memory_bytes(), object.memory_bytes() - size_of::<Object>())
+    };
+
+    let (small, all) = bytes(1);
+    assert_eq!(small + "{}".len(), all);
+    let (large, all) = bytes(10_000);
+    assert!(large < 10 && all > 100_000, "{large} of {all}");
+}
+
+#[test]
 fn a_header_that_refers_to_common_strings_reads_the_same_and_is_smaller() {
     let header = header();
     let plain = Object::new(&header, raw("{}")).unwrap();
@@ -119,15 +135,15 @@ fn a_packed_body_reads_as_before_and_is_packed_once() {
     const TEXT: &str = r#"{"metadata":{"name":"web-1"}}"#;
     let object = Object::new(&header(), raw(TEXT)).unwrap();
     let held = object.json().unwrap();
-    object.pack(|_, _| None);
+    object.pack(0, |_, _| None);
     assert!(object.raw().is_some());
     assert_eq!(object.packable().unwrap().len(), TEXT.len() - 3);
 
-    object.pack(|text, len| {
+    object.pack(0, |text, len| {
         assert_eq!((text.len(), len), (TEXT.len() - 3, TEXT.len()));
         packed(text.bytes().rev().collect(), Reversed)
     });
-    object.pack(|_, _| panic!("packed already"));
+    object.pack(0, |_, _| panic!("packed already"));
 
     assert!(object.raw().is_none() && object.packable().is_none());
     assert_eq!((&*held, &*object.json().unwrap()), (TEXT, TEXT));
@@ -150,7 +166,7 @@ fn a_body_whose_codec_fails_is_an_error() {
     }
     for bytes in [vec![], vec![0], vec![1]] {
         let object = Object::new(&header(), raw("{}")).unwrap();
-        object.pack(|_, _| packed(bytes.into(), Failing));
+        object.pack(0, |_, _| packed(bytes.into(), Failing));
 
         assert!(object.json().is_err());
     }
@@ -178,7 +194,7 @@ fn the_memory_of_all_objects_follows_making_packing_and_dropping() {
     let object = Object::new(&header(), raw(&"0".repeat(64 * MIB))).unwrap();
     assert_eq!(Object::all_bytes() / MIB, before + 64);
 
-    object.pack(|_, _| packed(vec![0; 16 * MIB].into(), Zeros));
+    object.pack(0, |_, _| packed(vec![0; 16 * MIB].into(), Zeros));
     assert_eq!(Object::all_bytes() / MIB, before + 16);
 
     drop(object);

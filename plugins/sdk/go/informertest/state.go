@@ -72,7 +72,7 @@ func (f fake) BucketExists(bucket, key string) (bool, *host.Error) {
 	return found, nil
 }
 
-// BucketKeys returns a page of keys. As in the host, a page begins after the last key of the page before it, so keys that are set or
+// BucketKeys returns a page of keys. As in the host, a page begins after the last key of the previous page, so keys that are set or
 // deleted meanwhile move no other key.
 func (f fake) BucketKeys(bucket string, cursor *uint64) ([]string, *uint64, *host.Error) {
 	keys := slices.Sorted(maps.Keys(f.bucket(bucket)))

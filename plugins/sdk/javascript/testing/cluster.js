@@ -107,7 +107,7 @@ export class Cluster {
 
   /**
    * The objects of a page, sorted by namespace and name, and the token of the next one. As in the host, all pages of a list come from one
-   * snapshot. `refused` makes the error for a selector that the fake host does not know, and `lost` is the one for an unknown page.
+   * snapshot. `refused` makes the error for a selector that the fake host does not know. `lost` is the error for an unknown page.
    */
   page(gvr, selector, limit, token, refused, lost) {
     const rest = token === null ? this.#selected(gvr, selector, refused) : this.lists.get(token);

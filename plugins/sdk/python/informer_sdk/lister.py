@@ -71,9 +71,9 @@ def list(  # noqa: A001
 ) -> Iterator[Resource]:
     """The objects of a resource, parsed.
 
-    All conditions must hold: `namespace`, `labels`, which is a label selector like `app=web,tier!=cache`, and `index`, which is the name
-    of an index of the watch and a value. An empty namespace selects all, and needs a grant without a namespace. `page_size` is the number
-    of objects of a page; the host decides without it.
+    All conditions must hold: `namespace`, `labels`, which is a label selector like `app=web,tier!=cache`, and `index`, which is a pair:
+    the name of an index of the watch, and a value. An empty namespace selects all, and needs a grant without a namespace. A page has at
+    most `page_size` objects; the host decides without it.
     """
     for item in _pages(lambda of, part: host.list_json(text(gvr, "gvr"), of, part), namespace, labels, index, page_size):
         yield json.loads(item)

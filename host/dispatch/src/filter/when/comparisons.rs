@@ -1,7 +1,7 @@
 //! Comparisons of fields with texts, such as `object.status.phase == "Failed"`, without values of CEL.
 //!
-//! Many conditions are no more than that. The interpreter builds values, maps and a context for them, which takes longer than finding
-//! the fields.
+//! Many conditions consist of such comparisons only. The interpreter would build values, maps and a context for them, which takes
+//! longer than finding the fields.
 
 use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators};
 use informer_types::{Pointer, locate};
@@ -14,7 +14,7 @@ pub(super) struct Comparisons {
 }
 
 enum Node {
-    /// Compares the field at this index with a text. If `is_equal` is false, they have to differ.
+    /// Compares the field at this index with a text. If `is_equal` is false, the field and the text have to differ.
     Compare {
         field: usize,
         text: String,
