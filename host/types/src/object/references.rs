@@ -248,13 +248,11 @@ impl From<NotJson> for Stop {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
-    use crate::{Body, Header, Object, Owner};
+    use crate::{Body, Header, Object, Owner, object::tests};
 
     const OWNER: &str = "0a1b2c3d-4e5f-4a6b-8c7d-9e8f7a6b5c4d";
 
@@ -266,14 +264,9 @@ mod tests {
             ..Owner::default()
         };
         Header {
-            namespace: Arc::from("shop"),
-            name: "web-1".into(),
-            uid: "7d0e".into(),
-            resource_version: "42".into(),
-            creation_timestamp: "2026-11-21T02:19:18Z".into(),
             labels: vec![("app".into(), "web".into()), ("tier".into(), "größe".into())],
             owners: vec![owner("web", OWNER), owner("w", "")],
-            ..Header::default()
+            ..tests::header()
         }
     }
 

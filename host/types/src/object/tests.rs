@@ -1,6 +1,6 @@
 use super::*;
 
-fn header() -> Header<'static> {
+pub(super) fn header() -> Header<'static> {
     Header {
         namespace: Arc::from("shop"),
         name: "web-1".into(),
