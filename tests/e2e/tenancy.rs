@@ -24,6 +24,7 @@ async fn a_plugin_object_is_loaded_receives_its_namespace_and_ends_with_its_obje
     let status = stage.status("shop", "echo").await;
     assert_eq!((&status["state"], &status["name"]), (&json!("Serving"), &json!("shop/echo")), "{status:#}");
     assert_eq!(status["observedGeneration"], 1);
+    stage.event("shop", "echo", "Loaded").await;
     assert_eq!(stage.events("shop", "echo").await, ["Loaded"]);
 
     other.create("after").await;

@@ -213,6 +213,19 @@ impl Stage {
         find(&status).unwrap()
     }
 
+    /// Waits for an Event with this reason about an object. The host records Events after it has written the status.
+    pub(crate) async fn event(&self, namespace: &str, name: &str, reason: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let reasons = self.events(namespace, name).await;
+            if reasons.iter().any(|one| one == reason) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{namespace}/{name}: no Event `{reason}`: {reasons:?}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     /// The reasons of the Events about an object.
     pub(crate) async fn events(&self, namespace: &str, name: &str) -> Vec<String> {
         let events = Api::<Event>::namespaced(self.client.clone(), namespace);
