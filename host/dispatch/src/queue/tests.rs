@@ -101,7 +101,7 @@ async fn a_notification_is_offered_and_taken_within_its_instructions() {
     let queue = queue();
     const TEST: &str = "queue::tests::a_notification_is_offered_and_taken_within_its_instructions";
 
-    for _ in 0..informer_instructions::rounds(TEST, 1_000, 46_900) {
+    for _ in 0..informer_instructions::rounds(TEST, 1_000, 50_300) {
         queue.offer(updated("web", "1", "2", Cause::Live));
         assert_eq!(deliver_all(&queue).len(), 1);
     }
