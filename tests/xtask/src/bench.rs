@@ -28,8 +28,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         }
     }
     guests::build_all()?;
-    // All subjects in Rust are built with the same profile. The crates on the path of an event have it in the image, too.
-    let build = ["--profile", "lto", "--package", "informer-bench", "--features", "jemalloc"];
+    // All subjects in Rust are built with the profile of the image.
+    let build = ["--profile", "dist", "--package", "informer-bench", "--features", "jemalloc"];
     cargo(&[["build"].as_slice(), &build, &["--bins"]].concat()).run(&Step::new("build the benchmark"))?;
     let has = |flag: &str| arguments.iter().any(|argument| argument.split('=').next() == Some(flag));
     let mut line = [["run"].as_slice(), &build, &["--bin", "informer-bench", "--"]].concat();

@@ -169,9 +169,7 @@ impl Platform {
         let built = Built { binary: folder.join("informer"), map: folder.join("informer.map") };
         let arguments =
             ["rustc", "--locked", "--profile", "dist", "--package", "informer", "--bin", "informer"];
-        // The crates are optimised together at this level, and each function at the level of its crate. Cargo does not strip a
-        // package that has a level of its own.
-        let mut linked = vec!["-Copt-level=3".to_owned(), "-Cstrip=symbols".to_owned()];
+        let mut linked = Vec::new();
         if self.lld {
             // Without the order, the executed functions are spread over the whole binary, and half of the binary becomes resident.
             linked.push(format!("-Clink-arg=-T{}", function_order(&folder)?.display()));
