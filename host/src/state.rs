@@ -11,8 +11,9 @@
 //!
 //! # Failures
 //! A database that is locked, damaged or full does not stop the delivery of events. The host runs, each use of the state returns an
-//! error with the remedy, and `/readyz?verbose` shows it; the host stays ready. A damaged or empty file is never replaced by an empty database.
-//! A database that failed is opened again every few seconds: a released lock, free disk space or a repaired file needs no restart.
+//! error with the remedy, and `/readyz?verbose` shows the failure. The host stays ready. A damaged or empty file is never replaced by
+//! an empty database. A database that failed is opened again every few seconds: a released lock, free disk space or a repaired file
+//! needs no restart.
 
 mod commits;
 mod forget;

@@ -254,8 +254,8 @@ impl Recent {
         self.objects.len() >= objects || are_large
     }
 
-    /// The oldest objects: [`FEWEST_SAMPLES`], and more up to the one that reaches [`MAX_SAMPLE_BYTES`]. When memory becomes tight, the list has every object of the
-    /// cache, and training copies its samples.
+    /// The oldest objects: [`FEWEST_SAMPLES`], and more up to the one that reaches [`MAX_SAMPLE_BYTES`]. When memory becomes tight, the
+    /// list has every object of the cache, and training copies its samples.
     fn samples(&self) -> Vec<Arc<Object>> {
         let mut bytes = 0;
         let has_room = |(at, object): &(usize, Arc<Object>)| {

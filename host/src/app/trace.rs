@@ -23,8 +23,9 @@ const BUCKET: usize = 128;
 ///
 /// # Bound
 /// The number of steps is rounded up to whole buckets. A step has 160 bytes, at most 256 bytes of a failure, and names, which it
-/// shares with the cache while the object exists. A name keeps at most 512 bytes of the object's header in memory. A plugin's own key has at most 507 bytes, like the name of an object. A plugin
-/// with many keys can replace the steps of others, as many objects can.
+/// shares with the cache while the object exists. A name keeps at most 512 bytes of the object's header in memory. A plugin's own
+/// key has at most 507 bytes, like the name of an object. A plugin with many keys can replace the steps of others, as many objects
+/// can.
 #[derive(Debug)]
 pub(crate) struct Trace {
     buckets: Box<[Mutex<VecDeque<Recorded>>]>,

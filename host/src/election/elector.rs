@@ -148,9 +148,8 @@ impl Elector {
             }
             Err(_) => self.failed(&format!("no answer within {limit:?}"), false),
         };
-        let failed_before = outcome != Attempt::Failed && self.failure.lock().take().is_some();
-        if failed_before {
-            tracing::info!(lease = %self.lease, "the lease can be read and written again");
+        if outcome != Attempt::Failed {
+            self.recovered();
         }
         if outcome == Attempt::Held {
             let until = Some(begun + self.timing.renew_within);
@@ -159,11 +158,18 @@ impl Elector {
         outcome
     }
 
+    /// Ends the failure of earlier attempts, because the API server has accepted or compared a write, or has shown the holder.
+    fn recovered(&self) {
+        let failed_before = self.failure.lock().take().is_some();
+        if failed_before {
+            tracing::info!(lease = %self.lease, "the lease can be read and written again");
+        }
+    }
+
     /// A conflict is no failure worth a line of the log: another host wrote first.
     fn failed(&mut self, why: &str, is_conflict: bool) -> Attempt {
         if is_conflict {
-            // The API server has answered.
-            self.failure.lock().take();
+            self.recovered();
             tracing::debug!(lease = %self.lease, why, "another host wrote the lease first");
         } else {
             let before = self.failure.lock().replace(why.to_owned());

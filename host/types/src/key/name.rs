@@ -15,6 +15,9 @@ const BITS: u32 = 6;
 /// Marks each character of the length except the last.
 const MORE: u8 = 1 << BITS;
 
+/// The characters of the length of any name.
+const MAX_LENGTH_CHARACTERS: usize = usize::BITS.div_ceil(BITS) as usize;
+
 /// The name of an object, cheap to clone. It reads like a string.
 ///
 /// An object and its keys share one allocation, which also has the other strings of the header. A key therefore keeps the header
@@ -30,10 +33,10 @@ pub struct Name {
 // === impl Name ===
 
 impl Name {
-    /// The text of a name. More can be appended, which [`parts`](Self::parts) then returns behind the name.
-    pub(crate) fn begin(name: &str) -> String {
-        // Most headers are shorter.
-        let mut text = String::with_capacity(name.len() + 384);
+    /// The text of a name, with room for this number of bytes behind the name. More can be appended, which
+    /// [`parts`](Self::parts) then returns behind the name.
+    pub(crate) fn begin(name: &str, room: usize) -> String {
+        let mut text = String::with_capacity(MAX_LENGTH_CHARACTERS + name.len() + room);
         let mut len = name.len();
         while len >= usize::from(MORE) {
             text.push(character(len, MORE));
@@ -109,7 +112,7 @@ impl Borrow<str> for Name {
 
 impl From<&str> for Name {
     fn from(name: &str) -> Self {
-        Self::finish(&Self::begin(name))
+        Self::finish(&Self::begin(name, 0))
     }
 }
 
@@ -169,7 +172,7 @@ mod tests {
     use super::*;
 
     fn with_rest(name: &str, rest: &str) -> Name {
-        Name::finish(&(Name::begin(name) + rest))
+        Name::finish(&(Name::begin(name, rest.len()) + rest))
     }
 
     #[test]

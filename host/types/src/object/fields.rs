@@ -34,14 +34,17 @@ const BITS: u32 = 7;
 const MASK: usize = (1 << BITS) - 1;
 
 /// The characters of a UUID and of a time.
-const UUID_CHARACTERS: u32 = 19;
-const TIME_CHARACTERS: u32 = 7;
+const UUID_CHARACTERS: usize = 19;
+const TIME_CHARACTERS: usize = 7;
 
-/// A time in UTC as the API server writes it.
-const TIME_FORM: &str = "0000-00-00T00:00:00Z";
+/// A time in UTC as the API server writes it. Each `0` is the place of a digit.
+const TIME_FORM: [u8; 20] = *b"0000-00-00T00:00:00Z";
 
 /// A part of the name takes three bytes, so a shorter string is written as it is.
 const MIN_PART: usize = 3;
+
+/// Most headers have fewer bytes behind the name.
+const MOST_BYTES: usize = 384;
 
 /// A string of the header exceeds the limit of the compact header. The API server's own limits are a thousand times
 /// lower.
@@ -56,13 +59,14 @@ pub(super) struct Writer<'a> {
     text: String,
 }
 
-/// One string of a header.
+/// One string of a header. Most readers skip UUIDs and times, so these are decoded only for a reader of the string.
 #[derive(Clone, Copy)]
 pub(super) enum Field<'a> {
     Text(&'a str),
-    Uuid(Uuid),
-    /// The digits of a time.
-    Time(u64),
+    /// The characters of a UUID.
+    Uuid(&'a str),
+    /// The characters of a time.
+    Time(&'a str),
 }
 
 /// Iterates over the strings in the order in which they were written. It returns `None` at the end of a group, and
@@ -79,7 +83,7 @@ pub(super) struct Fields<'a> {
 impl<'a> Writer<'a> {
     /// Begins the header of the object with this name.
     pub(super) fn new(name: &'a str, vocabulary: Option<&'a Vocabulary>) -> Self {
-        Self { name, vocabulary, text: Name::begin(name) }
+        Self { name, vocabulary, text: Name::begin(name, MOST_BYTES) }
     }
 
     pub(super) fn push(&mut self, value: &str) -> Result<(), ObjectTooLarge> {
@@ -144,10 +148,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a number in this number of characters, the lowest bits first.
-    fn number<const CHARACTERS: u32>(&mut self, kind: usize, number: u128) {
+    fn number<const CHARACTERS: usize>(&mut self, kind: usize, mut number: u128) {
         self.characters([kind]);
-        for at in 0..CHARACTERS {
-            self.characters([(number >> (at * BITS)) as usize]);
+        for _ in 0..CHARACTERS {
+            self.characters([number as usize]);
+            number >>= BITS;
         }
     }
 
@@ -173,7 +178,7 @@ fn digits(text: &str) -> Option<u64> {
         return None;
     }
     let mut digits = 0;
-    for (byte, form) in text.bytes().zip(TIME_FORM.bytes()) {
+    for (byte, form) in text.bytes().zip(TIME_FORM) {
         match (byte, form) {
             (b'0'..=b'9', b'0') => digits = digits * 10 + u64::from(byte - b'0'),
             _ if byte == form => {}
@@ -181,6 +186,25 @@ fn digits(text: &str) -> Option<u64> {
         }
     }
     Some(digits)
+}
+
+/// The time with these digits.
+fn time(mut digits: u64) -> String {
+    let mut text = TIME_FORM;
+    for digit in text.iter_mut().rev().filter(|byte| **byte == b'0') {
+        *digit += (digits % 10) as u8;
+        digits /= 10;
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The number in these characters, which [`Writer::number`] wrote.
+fn number(characters: &str) -> u128 {
+    characters.bytes().rev().fold(0, |number, byte| number << BITS | u128::from(byte))
+}
+
+fn uuid(characters: &str) -> Uid<'static> {
+    Uid::Uuid(Uuid::from_u128(number(characters)))
 }
 
 // === impl Field ===
@@ -197,20 +221,8 @@ impl<'a> Field<'a> {
     pub(super) fn text(self) -> Cow<'a, str> {
         match self {
             Self::Text(text) => Cow::Borrowed(text),
-            Self::Uuid(uuid) => Uid::Uuid(uuid).into(),
-            Self::Time(digits) => {
-                let pair = |at: u32| digits / 100_u64.pow(at) % 100;
-                Cow::Owned(format!(
-                    "{:02}{:02}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
-                    pair(6),
-                    pair(5),
-                    pair(4),
-                    pair(3),
-                    pair(2),
-                    pair(1),
-                    pair(0)
-                ))
-            }
+            Self::Uuid(characters) => uuid(characters).into(),
+            Self::Time(characters) => Cow::Owned(time(number(characters) as u64)),
         }
     }
 
@@ -218,7 +230,7 @@ impl<'a> Field<'a> {
     pub(super) fn uid(self) -> Uid<'a> {
         match self {
             Self::Text(text) => Uid::of(text),
-            Self::Uuid(uuid) => Uid::Uuid(uuid),
+            Self::Uuid(characters) => uuid(characters),
             Self::Time(_) => Uid::Text(""),
         }
     }
@@ -243,15 +255,10 @@ impl<'a> Fields<'a> {
         Some(high << BITS | self.character()?)
     }
 
-    fn take(&mut self, len: usize) -> Option<Field<'a>> {
+    fn take(&mut self, len: usize) -> Option<&'a str> {
         let (value, rest) = self.text.split_at_checked(len)?;
         self.text = rest;
-        Some(Field::Text(value))
-    }
-
-    /// A number in this number of characters.
-    fn long_number(&mut self, characters: u32) -> Option<u128> {
-        (0..characters).try_fold(0, |number, at| Some(number | (self.character()? as u128) << (at * BITS)))
+        Some(value)
     }
 }
 
@@ -260,24 +267,24 @@ impl<'a> Iterator for Fields<'a> {
 
     fn next(&mut self) -> Option<Field<'a>> {
         match self.character()? {
-            len @ 0..MEDIUM => self.take(len),
+            len @ 0..MEDIUM => self.take(len).map(Field::Text),
             high @ MEDIUM..LONG => {
                 let len = self.number(high - MEDIUM)?;
-                self.take(len)
+                self.take(len).map(Field::Text)
             }
             LONG => {
                 let high = self.number(0)?;
                 let middle = self.number(high)?;
                 let len = self.number(middle)?;
-                self.take(len)
+                self.take(len).map(Field::Text)
             }
             PART_OF_NAME => {
                 let start = self.character()?;
                 let len = self.character()?;
                 self.name.get(start..start + len).map(Field::Text)
             }
-            UUID => self.long_number(UUID_CHARACTERS).map(|number| Field::Uuid(Uuid::from_u128(number))),
-            TIME => self.long_number(TIME_CHARACTERS).map(|digits| Field::Time(digits as u64)),
+            UUID => self.take(UUID_CHARACTERS).map(Field::Uuid),
+            TIME => self.take(TIME_CHARACTERS).map(Field::Time),
             high @ COMMON.. => {
                 let number = self.number(high - COMMON)?;
                 self.vocabulary?.string(number).map(Field::Text)
@@ -329,7 +336,9 @@ mod tests {
             let mut fields = Fields::new(&text, "web-1", None);
             // Each step consumes at least one character, or there is none that it could read.
             for _ in 0..=text.len() {
-                fields.next();
+                if let Some(field) = fields.next() {
+                    drop(field.text());
+                }
             }
             prop_assert!(fields.text.is_empty() || fields.next().is_none());
         }
